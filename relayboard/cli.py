@@ -1,0 +1,5 @@
+"""The `relayboard` command line (design section 6)."""
+
+
+def main() -> int:
+    return 0
