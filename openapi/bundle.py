@@ -1,0 +1,150 @@
+"""Bundling of the hand-written contract files into one self-contained OpenAPI document per generation.
+
+A named part that stands in another file (`schemas/groups.yaml#/Group`) becomes a component of the bundle
+(`#/components/schemas/Group`), so that SDK generators keep its name. Path items are inlined.
+"""
+
+import copy
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+GENERATIONS = ("v1", "v2", "relay")
+HTTP_METHODS = ("get", "post", "put", "patch", "delete")
+
+Document = dict[str, Any]
+
+
+class ContractError(Exception):
+    """A contract file cannot be bundled: unresolved reference or two different parts with one name."""
+
+
+def contract_folder() -> Path:
+    """The folder that holds the contract files."""
+    return Path(str(files("openapi")))
+
+
+@cache
+def _read_yaml(path: Path) -> Any:
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ContractError(f"no contract file {path.name}") from error
+
+
+def _component_kind(path: Path) -> str | None:
+    """The section under components that parts of this file belong to; None for path items."""
+    if path.parent.name == "schemas":
+        return "schemas"
+    return path.stem if path.parent.name == "shared" else None
+
+
+class _Bundler:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.components: dict[str, dict[str, Any]] = {}
+        self.origin: dict[tuple[str, str], Path] = {}
+
+    def bundle(self) -> Document:
+        document: Document = self._resolve(copy.deepcopy(_read_yaml(self.root)), self.root)
+        sections = document.setdefault("components", {})
+        for kind, parts in self.components.items():
+            sections.setdefault(kind, {}).update(dict(sorted(parts.items())))
+        return document
+
+    def _resolve(self, node: Any, here: Path) -> Any:
+        if isinstance(node, list):
+            return [self._resolve(item, here) for item in node]
+        if not isinstance(node, dict):
+            return node
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            return self._follow(reference, here)
+        return {key: self._resolve(value, here) for key, value in node.items()}
+
+    def _follow(self, reference: str, here: Path) -> Any:
+        file_name, _, pointer = reference.partition("#")
+        target = (here.parent / file_name).resolve() if file_name else here
+        if target == self.root and pointer.startswith("/components/"):
+            return {"$ref": reference}
+        kind = _component_kind(target)
+        if kind is None:
+            return self._resolve(self._part(target, pointer), target)
+        name = pointer.removeprefix("/")
+        self._take(kind, name, target)
+        return {"$ref": f"#/components/{kind}/{name}"}
+
+    def _take(self, kind: str, name: str, target: Path) -> None:
+        known = self.origin.setdefault((kind, name), target)
+        if known != target:
+            raise ContractError(f"two {kind} are called {name}: in {known.name} and in {target.name}")
+        parts = self.components.setdefault(kind, {})
+        if name not in parts:
+            parts[name] = None  # taken, before its own references lead back here
+            parts[name] = self._resolve(self._part(target, "/" + name), target)
+
+    @staticmethod
+    def _part(target: Path, pointer: str) -> Any:
+        node = _read_yaml(target)
+        for key in filter(None, pointer.split("/")):
+            key = key.replace("~1", "/").replace("~0", "~")
+            if not isinstance(node, dict) or key not in node:
+                raise ContractError(f"{target.name} has no part {pointer}")
+            node = node[key]
+        return copy.deepcopy(node)
+
+
+@cache
+def _bundled(generation: str) -> Document:
+    return _Bundler((contract_folder() / generation / "openapi.yaml").resolve()).bundle()
+
+
+def bundle(generation: str) -> Document:
+    """The whole document of a generation (`v1`, `v2`, `relay`), with the `x-` keys that drive the service.
+
+    Raises ContractError when a reference leads nowhere or a name is used twice.
+    """
+    return copy.deepcopy(_bundled(generation))
+
+
+def published(generation: str) -> Document:
+    """The document as served to clients: the bundle without `x-` keys."""
+    document: Document = _without_extensions(_bundled(generation))
+    return document
+
+
+def _without_extensions(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_extensions(item) for item in node]
+    if isinstance(node, dict):
+        return {key: _without_extensions(value) for key, value in node.items() if not str(key).startswith("x-")}
+    return node
+
+
+def operations(document: Document) -> Iterator[tuple[str, str, Document]]:
+    """Every operation of a document as (path, lower-case method, operation)."""
+    for path, item in document["paths"].items():
+        for method in HTTP_METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+def main(arguments: list[str]) -> int:
+    """Bundle and validate generations: `python -m openapi.bundle [v1] [v2] [relay]`."""
+    from openapi_spec_validator import validate
+
+    for generation in arguments or GENERATIONS:
+        document = published(generation)
+        validate(document)
+        parts = ", ".join(f"{len(items)} {kind}" for kind, items in document["components"].items())
+        sys.stdout.write(f"{generation}: {len(list(operations(document)))} operations, {parts}: valid\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
