@@ -1,0 +1,42 @@
+"""The three things a pure engine has to be given: the time, chance, and fresh identifiers."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from random import SystemRandom
+from typing import Protocol
+
+RANDOM_DIGITS = 16
+
+
+class Clock(Protocol):
+    """Everything that makes two runs of the same flow differ; replace it to replay a conversation."""
+
+    def now(self) -> datetime:
+        """The present moment, aware and in UTC."""
+
+    def random(self) -> Decimal:
+        """A number that is at least 0 and less than 1."""
+
+    def uuid(self) -> str:
+        """A new UUID as lower-case text with hyphens."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemClock:
+    """The clock, chance and identifiers of the machine, for hosts."""
+
+    def now(self) -> datetime:
+        """The present moment in UTC."""
+        return datetime.now(UTC)
+
+    def random(self) -> Decimal:
+        """A number in [0, 1) with sixteen digits."""
+        return Decimal(SystemRandom().randrange(10**RANDOM_DIGITS)).scaleb(-RANDOM_DIGITS)
+
+    def uuid(self) -> str:
+        """A random (version 4) UUID."""
+        return str(uuid.uuid4())
