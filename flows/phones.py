@@ -1,0 +1,124 @@
+"""Phone numbers: reading them from people's text, normalizing them for addresses, showing them.
+
+A number is *possible* when libphonenumber finds its length right for its country; it need not be assigned, and a
+number that can only be dialled locally does not count. Countries are two-letter ISO 3166 codes, or empty.
+"""
+
+from __future__ import annotations
+
+import re
+
+import phonenumbers
+from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, ValidationResult
+
+INTERNATIONAL_DIGITS_MIN = 11
+SENDER_NAME_LENGTH_MAX = 64
+
+_SPREADSHEET_EXPONENT = re.compile(r"e\+1[12]\Z")
+_NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]")
+_CANDIDATE = re.compile(r"\+?[\d .\-()]{5,}")
+_NOT_DIALLED = re.compile(r"[^\d+]")
+_SHORT_CODE = re.compile(r"[0-9]{3,6}")
+_SENDER_NAME = re.compile(rf"(?=[0-9]*[a-z])[0-9a-z]{{1,{SENDER_NAME_LENGTH_MAX}}}")
+
+
+class PhoneError(ValueError):
+    """A text is not a phone number that could be reached."""
+
+
+def normalize_number(text: str, country: str = "") -> str:
+    """The path of a `tel` address for what somebody typed: E.164 if possible, else its bare letters and digits.
+
+    Repairs numbers that spreadsheets wrote with an exponent, and adds the `+` that people leave out of international
+    numbers. Short codes and sender names come back cleaned and in lower case; the result may be empty.
+    """
+    cleaned, dialled = _clean(text)
+    return _read_possible(dialled, country) or cleaned
+
+
+def parse_number(text: str, country: str = "", *, allow_short: bool = False, allow_sender: bool = False) -> str:
+    """Reads a number strictly: E.164, or when allowed a short code of a known country or a sender's name.
+
+    Raises PhoneError for everything else.
+    """
+    cleaned, dialled = _clean(text)
+    number = _read_possible(dialled, country)
+    if number:
+        return number
+    is_short_code = allow_short and country and _SHORT_CODE.fullmatch(cleaned)
+    if is_short_code or (allow_sender and _SENDER_NAME.fullmatch(cleaned)):
+        return cleaned
+    raise PhoneError("not a possible number")
+
+
+def is_possible(number: str, country: str = "") -> bool:
+    """Whether a number, as it stands, is a possible one."""
+    return _read_possible(number, country) != ""
+
+
+def parse_phone(text: str, country: str = "") -> str:
+    """The E.164 form of a text that is a phone number as a whole; empty text if it is not one."""
+    trimmed = text.strip()
+    return _read_candidate(trimmed, country) if _CANDIDATE.fullmatch(trimmed) else ""
+
+
+def find_phones(text: str, country: str = "") -> list[str]:
+    """The E.164 forms of all possible numbers within a text, in their order."""
+    found = (_read_candidate(match.group(), country) for match in _CANDIDATE.finditer(text))
+    return [number for number in found if number]
+
+
+def national_format(number: str) -> str:
+    """The way people of its country write an E.164 number; anything else comes back unchanged."""
+    try:
+        parsed = phonenumbers.parse(number, None)
+    except NumberParseException:
+        return number
+    return phonenumbers.format_number(parsed, PhoneNumberFormat.NATIONAL)
+
+
+def country_of(number: str) -> str:
+    """The country that an E.164 number belongs to, or empty text."""
+    try:
+        parsed = phonenumbers.parse(number, None)
+    except NumberParseException:
+        return ""
+    return phonenumbers.region_code_for_number(parsed) or ""
+
+
+def _clean(text: str) -> tuple[str, str]:
+    """The letters and digits of a text, and the same as it should be dialled."""
+    lowered = text.strip().lower()
+    if _SPREADSHEET_EXPONENT.search(lowered):
+        lowered = lowered[:-4].replace(".", "")
+    cleaned = _NOT_ALPHANUMERIC.sub("", lowered)
+    is_international = len(cleaned) >= INTERNATIONAL_DIGITS_MIN and not cleaned.startswith("0")
+    dialled = "+" + cleaned if cleaned and (lowered.startswith("+") or is_international) else cleaned
+    return cleaned, dialled
+
+
+def _read_candidate(candidate: str, country: str) -> str:
+    dialled = _NOT_DIALLED.sub("", candidate)
+    number = _read_possible(dialled, country)
+    if not number and len(dialled) >= INTERNATIONAL_DIGITS_MIN and dialled[0] not in "0+":
+        return _read_possible("+" + dialled, country)
+    return number
+
+
+def _read_possible(dialled: str, country: str) -> str:
+    """The E.164 form of a possible number, or empty text."""
+    number = _format_if_possible(dialled, country)
+    # Formatting may drop digits (zeros after the country code), which can change how the number reads the next time.
+    while number and (again := _format_if_possible(number, country)) != number:
+        number = again
+    return number
+
+
+def _format_if_possible(dialled: str, country: str) -> str:
+    try:
+        parsed: PhoneNumber = phonenumbers.parse(dialled, country or None)
+    except NumberParseException:
+        return ""
+    if phonenumbers.is_possible_number_with_reason(parsed) != ValidationResult.IS_POSSIBLE:
+        return ""
+    return phonenumbers.format_number(parsed, PhoneNumberFormat.E164)

@@ -1,0 +1,173 @@
+"""Addresses of contacts as URNs: `scheme:path[?query][#display]`.
+
+An address is first parsed (its syntax), then normalized (the same person always gets the same text), then validated
+(its path fits its scheme). `read_urn` does all three.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qs, urlencode
+
+from flows.phones import PhoneError, is_possible, national_format, normalize_number, parse_number
+from flows.urn_schemes import PATH_RULES, SCHEMES, SHORT_TEL_PATH, TWITTER_HANDLE
+
+PATH_LENGTH_MAX = 200
+URN_LENGTH_MAX = 255
+
+_ESCAPES = {"%": "%25", "#": "%23", "?": "%3F"}
+_UNESCAPES = re.compile("%25|%23|%3F", re.IGNORECASE)
+_BUSINESS_ID = re.compile(r"[a-zA-Z]{2}\..*", re.DOTALL)
+
+
+class UrnError(ValueError):
+    """A text is not an address; its message says which part is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Urn:
+    """One address. `query` is raw, without its question mark; `display` is a name to show instead of the path."""
+
+    scheme: str
+    path: str
+    query: str = ""
+    display: str = ""
+
+    def __str__(self) -> str:
+        query = f"?{self.query}" if self.query else ""
+        display = f"#{_escape(self.display)}" if self.display else ""
+        return f"{self.identity}{query}{display}"
+
+    @property
+    def identity(self) -> str:
+        """Scheme and path only: what belongs to at most one contact of a workspace."""
+        return f"{self.scheme}:{_escape(self.path)}"
+
+    @property
+    def query_values(self) -> dict[str, list[str]]:
+        """The query's values by name."""
+        return parse_qs(self.query, keep_blank_values=True)
+
+    def show(self) -> str:
+        """The form for people: display name, else the national form of a number, else the path."""
+        if self.display:
+            return self.display
+        return national_format(self.path) if self.scheme == "tel" else self.path
+
+
+def parse(text: str) -> Urn:
+    """Splits an address into its parts; only its syntax is checked. Raises UrnError."""
+    scheme, _, rest = text.partition(":")
+    rest, *fragments = rest.split("#")
+    path, *queries = rest.split("?")
+    if not scheme:
+        raise UrnError("scheme cannot be empty")
+    if len(fragments) > 1:
+        raise UrnError("fragment component can only come after path or query components")
+    if len(queries) > 1:
+        raise UrnError("query component can only come after path component")
+    if not path:
+        raise UrnError("path cannot be empty")
+    return Urn(scheme, _unescape(path), queries[0] if queries else "", _unescape(fragments[0]) if fragments else "")
+
+
+def normalize(urn: Urn, country: str | None = None) -> Urn:
+    """Brings an address into the one form it is compared and stored in.
+
+    With a country, which may be empty for a workspace without one, numbers follow the rules for what people type and
+    lose everything but letters and digits. Without (None), numbers that cannot be read stay as they are.
+    """
+    path = _normalize_path(urn.scheme.lower(), urn.path.strip(), country)
+    return replace(urn, scheme=urn.scheme.lower(), path=path, display=urn.display.strip())
+
+
+def validate(urn: Urn, *, lenient: bool = False) -> None:
+    """Checks a normalized address; raises UrnError.
+
+    Leniently, `tel` paths may also be short codes and names of senders, which only arrive through channels.
+    """
+    if urn.scheme not in SCHEMES:
+        raise UrnError("unknown URN scheme")
+    if not urn.path:
+        raise UrnError("scheme or path cannot be empty")
+    if len(_escape(urn.path)) > PATH_LENGTH_MAX:
+        raise UrnError("path component too long")
+    if not _is_valid_path(urn, lenient=lenient):
+        raise UrnError("invalid path component")
+    if urn.scheme == "twitterid" and urn.display and not TWITTER_HANDLE.fullmatch(urn.display.lstrip("@")):
+        raise UrnError("invalid display component")
+    if len(str(urn)) > URN_LENGTH_MAX:
+        raise UrnError(f"longer than {URN_LENGTH_MAX} characters")
+
+
+def read_urn(text: str, country: str | None = None, *, lenient: bool = False) -> Urn:
+    """Parses, normalizes and validates an address. Raises UrnError."""
+    urn = normalize(parse(text), country)
+    validate(urn, lenient=lenient)
+    return urn
+
+
+def check_urn(text: str, *, lenient: bool = True) -> None:
+    """Checks that a text is an address in its normalized form already. Raises UrnError."""
+    try:
+        urn = parse(text)
+    except UrnError as error:
+        raise UrnError("scheme or path cannot be empty") from error
+    validate(urn, lenient=lenient)
+
+
+def from_parts(
+    scheme: str, path: str, query: Mapping[str, Sequence[str]] | None = None, display: str = "", *, lenient: bool = True
+) -> Urn:
+    """Makes a normalized, valid address out of its parts. Raises UrnError."""
+    urn = normalize(Urn(scheme, path, urlencode(query or {}, doseq=True), display))
+    validate(urn, lenient=lenient)
+    return urn
+
+
+def read_phone_urn(text: str, country: str = "", *, allow_short: bool = True, allow_sender: bool = True) -> Urn:
+    """Makes a `tel` address out of a phone number as typed or received. Raises UrnError."""
+    try:
+        path = parse_number(text, country, allow_short=allow_short, allow_sender=allow_sender)
+    except PhoneError as error:
+        raise UrnError(str(error)) from error
+    return Urn("tel", path)
+
+
+def _normalize_path(scheme: str, path: str, country: str | None) -> str:
+    if scheme == "tel":
+        return _normalize_tel(path, country)
+    if scheme == "mailto":
+        return path.lower()
+    if scheme == "twitter":
+        return path.removeprefix("@").lower()
+    if scheme in ("whatsapp", "bsuid") and _BUSINESS_ID.fullmatch(path):
+        return path[:2].upper() + path[2:]
+    return path
+
+
+def _normalize_tel(path: str, country: str | None) -> str:
+    if country is not None:
+        return normalize_number(path, country)
+    try:
+        return parse_number(path, allow_short=True, allow_sender=True)
+    except PhoneError:
+        return path
+
+
+def _is_valid_path(urn: Urn, *, lenient: bool) -> bool:
+    if urn.scheme == "tel":
+        is_number = urn.path.startswith("+") and is_possible(urn.path)
+        return is_number or (lenient and SHORT_TEL_PATH.fullmatch(urn.path) is not None)
+    rule = PATH_RULES.get(urn.scheme)
+    return rule is None or rule.fullmatch(urn.path) is not None
+
+
+def _escape(text: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in text)
+
+
+def _unescape(text: str) -> str:
+    return _UNESCAPES.sub(lambda match: chr(int(match.group()[1:], 16)), text)
