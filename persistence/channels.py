@@ -1,0 +1,119 @@
+"""Channels: Android phones and external gateways; the table and the v2 record."""
+
+from typing import Any
+
+from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and_, select
+
+from persistence.columns import Json, id_column, metadata, time_column, uuid_column, workspace_column
+from persistence.database import Transaction
+from persistence.pages import Order, Page, Position, fetch_page
+from persistence.shapes import json_record, json_record_or_null
+
+ANDROID = "android"
+EXTERNAL = "external"
+
+channel = Table(
+    "channel",
+    metadata,
+    id_column(),
+    uuid_column(),
+    workspace_column(nullable=True),
+    Column("type", String(16), nullable=False),
+    Column("name", String(64)),
+    Column("address", String(255)),
+    Column("country", String(2)),
+    Column("schemes", Json, nullable=False),
+    Column("is_active", Boolean, nullable=False, default=True),
+    time_column("created_on"),
+    time_column("last_seen", nullable=True),
+    # phones
+    Column("device_uuid", String(64)),
+    Column("claim_code", String(9), unique=True),
+    Column("secret", String(64), unique=True),
+    Column("previous_secret", String(64)),
+    Column("push_token", String(255)),
+    Column("device", String(255)),
+    Column("os", String(255)),
+    Column("app_version", String(64)),
+    Column("power_level", Integer, nullable=False, default=-1),
+    Column("power_status", String(64)),
+    Column("power_source", String(64)),
+    Column("network_type", String(128)),
+    Column("pending_count", Integer, nullable=False, default=0),
+    Column("retry_count", Integer, nullable=False, default=0),
+    # gateways
+    Column("config", Json),
+    # delivery of channel events
+    Column("webhook_url", Text),
+    Column("webhook_events", Json),
+    Column("webhook_secret", String(128)),
+    Index("ix_channel_page", "workspace_id", "created_on", "id"),
+    Index("ix_channel_seen", "workspace_id", "last_seen", "id"),
+    Index("ix_channel_address", "workspace_id", "address"),
+    Index("ix_channel_device_uuid", "device_uuid"),
+    sqlite_autoincrement=True,
+)
+
+CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
+
+CHANNEL_RECORD = json_record(
+    {
+        "uuid": channel.c.uuid,
+        "name": channel.c.name,
+        "address": channel.c.address,
+        "type": channel.c.type,
+        "country": channel.c.country,
+        "device": json_record_or_null(
+            channel.c.device_uuid,
+            {
+                "name": channel.c.device,
+                "power_level": channel.c.power_level,
+                "power_status": channel.c.power_status,
+                "power_source": channel.c.power_source,
+                "network_type": channel.c.network_type,
+            },
+        ),
+        "last_seen": channel.c.last_seen,
+        "created_on": channel.c.created_on,
+    }
+)
+
+CHANNELS_ORDER = Order(channel.c.created_on, channel.c.id)
+
+
+def list_channels(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    uuid: str | None = None,
+    address: str | None = None,
+) -> Page:
+    """The active channels of a workspace, newest first."""
+    conditions = [channel.c.workspace_id == workspace_id, channel.c.is_active]
+    if uuid is not None:
+        conditions.append(channel.c.uuid == uuid)
+    if address is not None:
+        conditions.append(channel.c.address == address)
+    return fetch_page(
+        tx,
+        record=CHANNEL_RECORD,
+        source=channel,
+        source_id=channel.c.id,
+        order=CHANNELS_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def find_channel_to_send(tx: Transaction, workspace_id: int, scheme: str, preferred_id: int | None) -> Any | None:
+    """The channel a message to a URN of this scheme goes through: the preferred one, else the one seen last."""
+    statement = (
+        select(channel.c.id, channel.c.uuid, channel.c.type, channel.c.schemes)
+        .where(and_(channel.c.workspace_id == workspace_id, channel.c.is_active))
+        .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+    )
+    able = [row for row in tx.execute(statement) if scheme in row.schemes]
+    return next((row for row in able if row.id == preferred_id), able[0] if able else None)

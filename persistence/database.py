@@ -1,0 +1,150 @@
+"""The engine and the unit of work: one transaction per request or job, wake-ups only after its commit."""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import QueuePool
+
+WRITING = "relayboard_writing"
+
+Wake = Callable[[frozenset[str]], None]
+"""Told after a commit which kinds of work (`webhooks`, `sending`, ...) have new rows; losing it only costs seconds."""
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _no_wake(kinds: frozenset[str]) -> None:
+    return None
+
+
+class Transaction:
+    """A unit of work: a connection in one transaction, the moment it began, and the wake-ups due after it."""
+
+    __slots__ = ("_kinds", "connection", "now", "sqlite")
+
+    def __init__(self, connection: Connection, now: datetime) -> None:
+        self.connection = connection
+        self.now = now
+        self.sqlite = connection.dialect.name == "sqlite"
+        self._kinds: set[str] = set()
+
+    def execute(
+        self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    ) -> CursorResult[Any]:
+        return self.connection.execute(statement, parameters)
+
+    def wake(self, kind: str) -> None:
+        """Remember to wake the workers of this kind of work once the transaction is committed."""
+        self._kinds.add(kind)
+
+    @property
+    def woken(self) -> frozenset[str]:
+        return frozenset(self._kinds)
+
+
+class Database:
+    """Access to one database; `reading` and `writing` give units of work.
+
+    A unit of work rolls back unless its block ends without an exception. On SQLite a writing one takes the write lock
+    at its start, so that it never fails half-way because another writer came first.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 5,
+        clock: Callable[[], datetime] = utc_now,
+        wake: Wake = _no_wake,
+        statement_timeout_seconds: int = 30,
+    ) -> None:
+        self.url = url
+        self.clock = clock
+        self.wake = wake
+        self.engine = _create_engine(url, pool_size, statement_timeout_seconds)
+        self.sqlite = self.engine.dialect.name == "sqlite"
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        with self.engine.connect() as connection, connection.begin():
+            yield Transaction(connection, self.clock())
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        with self.engine.connect() as connection:
+            connection = connection.execution_options(**{WRITING: True})
+            with connection.begin():
+                transaction = Transaction(connection, self.clock())
+                yield transaction
+        if transaction.woken:
+            self.wake(transaction.woken)
+
+    def is_reachable(self) -> bool:
+        """Whether a trivial statement runs; raises the driver's error when it does not."""
+        with self.engine.connect() as connection:
+            return connection.execute(text("select 1")).scalar_one() == 1
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> Engine:
+    parsed = make_url(url)
+    if parsed.drivername == "postgres" or parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg2")
+    options: dict[str, Any] = {
+        "json_serializer": lambda value: orjson.dumps(value).decode(),
+        "json_deserializer": _load_json,
+        "pool_pre_ping": True,
+        "pool_size": pool_size,
+        "max_overflow": 5,
+        "pool_timeout": 10,
+    }
+    if parsed.get_backend_name() == "sqlite":
+        if parsed.database and parsed.database != ":memory:":
+            Path(parsed.database).absolute().parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(
+            parsed,
+            poolclass=QueuePool,
+            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 30},
+            **options | {"pool_pre_ping": False},
+        )
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    timeouts = f"-c statement_timeout={statement_timeout_seconds}s -c lock_timeout=20s -c timezone=UTC -c jit=off"
+    return create_engine(parsed, connect_args={"options": timeouts}, **options)
+
+
+def _load_json(value: str) -> Any:
+    return json.loads(value)
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    pragmas: Iterable[str] = (
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "busy_timeout=30000",
+        "foreign_keys=ON",
+        "cache_size=-64000",
+        "temp_store=MEMORY",
+        "mmap_size=268435456",
+    )
+    for pragma in pragmas:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writing = connection.get_execution_options().get(WRITING, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")

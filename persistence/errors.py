@@ -1,0 +1,63 @@
+"""The one family of rule violations that persistence raises; handlers turn them into answers in one place."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class RuleBroken(Exception):
+    """A request that the rules of the service refuse; nothing was changed."""
+
+
+class InvalidInput(RuleBroken):
+    """Values that break a rule, keyed by field: `{"text": ["..."]}`, `{"urns": {"0": ["..."]}}`."""
+
+    def __init__(self, errors: Mapping[str, Any]) -> None:
+        super().__init__(str(errors))
+        self.errors = dict(errors)
+
+    @classmethod
+    def on(cls, field: str, message: str) -> "InvalidInput":
+        return cls({field: [message]})
+
+    @classmethod
+    def at(cls, field: str, index: int | str, message: str) -> "InvalidInput":
+        """A bad element of a list or dictionary field."""
+        return cls({field: {str(index): [message]}})
+
+    @classmethod
+    def across(cls, message: str) -> "InvalidInput":
+        """A rule about several fields."""
+        return cls({"non_field_errors": [message]})
+
+
+class Refused(RuleBroken):
+    """A request that the present state or its parameters do not allow (400 with a detail)."""
+
+
+class RecordMissing(RuleBroken):
+    """The record to change does not exist in this workspace."""
+
+    def __init__(self, message: str = "No such record.") -> None:
+        super().__init__(message)
+
+
+class SystemRecord(RuleBroken):
+    """System objects cannot be changed."""
+
+    def __init__(self, message: str = "System objects cannot be changed.") -> None:
+        super().__init__(message)
+
+
+class NotAllowed(RuleBroken):
+    """The role or the scope of the token does not allow the operation."""
+
+
+class LimitReached(RuleBroken):
+    """The workspace holds as many objects of this kind as it may."""
+
+    def __init__(self, message: str = "The workspace has reached its limit for this kind of object.") -> None:
+        super().__init__(message)
+
+
+class Clash(RuleBroken):
+    """Two requests collide: the same idempotency key with another body."""

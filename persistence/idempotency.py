@@ -1,0 +1,67 @@
+"""Answers kept under the client's Idempotency-Key, stored in the transaction of their effect."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.columns import metadata, time_column
+from persistence.database import Transaction
+from persistence.errors import Clash
+
+KEPT_FOR = timedelta(hours=24)
+KEY_LENGTH = 255
+
+kept_answer = Table(
+    "idempotency_answer",
+    metadata,
+    Column("workspace_id", Integer, ForeignKey("workspace.id"), primary_key=True),
+    Column("operation", String(128), primary_key=True),
+    Column("key", String(KEY_LENGTH), primary_key=True),
+    Column("request_hash", String(64), nullable=False),
+    Column("status", Integer),
+    Column("body", Text),
+    time_column("created_on"),
+    Index("ix_idempotency_answer_created_on", "created_on"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    status: int
+    body: str | None
+
+
+def claim_key(tx: Transaction, workspace_id: int, operation: str, key: str, request: bytes) -> KeptAnswer | None:
+    """The answer first given under this key, or None when the key is new and now ours.
+
+    A simultaneous twin waits here until the first one commits (PostgreSQL: on the unique key, SQLite: on the write
+    lock). Raises Clash when the key was used with another request.
+    """
+    request_hash = hashlib.sha256(request).hexdigest()
+    rows = kept_answer.c
+    mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
+    tx.execute(delete(kept_answer).where(mine, rows.created_on < tx.now - KEPT_FOR))
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    values = {"workspace_id": workspace_id, "operation": operation, "key": key, "request_hash": request_hash}
+    claim = insert(kept_answer).values(created_on=tx.now, **values).on_conflict_do_nothing()
+    if tx.execute(claim).rowcount == 1:
+        return None
+    row = tx.execute(select(rows.request_hash, rows.status, rows.body).where(mine)).one()
+    if row.request_hash != request_hash:
+        raise Clash("This Idempotency-Key was used with another request.")
+    return KeptAnswer(row.status, row.body)
+
+
+def keep_answer(tx: Transaction, workspace_id: int, operation: str, key: str, status: int, body: str | None) -> None:
+    """Store the answer of the request that claimed the key."""
+    rows = kept_answer.c
+    mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
+    tx.execute(update(kept_answer).where(mine).values(status=status, body=body))
+
+
+def forget_old_answers(tx: Transaction) -> int:
+    """Delete the answers older than a day; returns how many."""
+    return tx.execute(delete(kept_answer).where(kept_answer.c.created_on < tx.now - KEPT_FOR)).rowcount

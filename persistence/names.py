@@ -1,0 +1,49 @@
+"""Display names that are unique in a workspace without regard to case."""
+
+import unicodedata
+from typing import Any
+
+from sqlalchemy import Table, func, select
+
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, LimitReached
+
+NAME_LENGTH = 64
+OBJECTS_PER_WORKSPACE = 250
+
+
+def name_key(name: str) -> str:
+    """The form in which names are compared: normalised and case-folded, the same on every database."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def check_name(name: str, field: str = "name", length: int = NAME_LENGTH) -> str:
+    """The trimmed name; raises InvalidInput for an empty, too long or badly spelt one (contract reference 4.1)."""
+    name = name.strip()
+    if not name:
+        raise InvalidInput.on(field, "An empty value is not allowed.")
+    if len(name) > length:
+        raise InvalidInput.on(field, f"At most {length} characters.")
+    if any(character in name for character in '"\\\x00'):
+        raise InvalidInput.on(field, "These characters are not allowed in names.")
+    return name
+
+
+def check_name_is_free(
+    tx: Transaction, workspace_id: int, table: Table, name: str, *, field: str = "name", besides_id: int | None = None
+) -> None:
+    """Raises InvalidInput when another record of the table bears this name; the unique index settles races."""
+    conditions = [table.c.workspace_id == workspace_id, table.c.name_key == name_key(name)]
+    if besides_id is not None:
+        conditions.append(table.c.id != besides_id)
+    if tx.execute(select(table.c.id).where(*conditions)).first() is not None:
+        raise InvalidInput.on(field, "This name is already taken.")
+
+
+def check_room(
+    tx: Transaction, workspace_id: int, table: Table, *extra: Any, limit: int = OBJECTS_PER_WORKSPACE
+) -> None:
+    """Raises LimitReached when the workspace holds `limit` records of this kind."""
+    count = select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id, *extra)
+    if tx.execute(count).scalar_one() >= limit:
+        raise LimitReached

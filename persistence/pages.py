@@ -1,0 +1,167 @@
+"""Keyset paging: pages of JSON records in a documented order, each found by one statement whatever its depth."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Date, FromClause, Select, Subquery, select, tuple_, union_all
+from sqlalchemy.types import Integer, String, TypeEngine
+
+from persistence.columns import TIME_LAYOUT, UtcDateTime, time_text
+from persistence.database import Transaction
+from persistence.shapes import as_text
+
+CURSOR_LENGTH = 1000
+
+
+class InvalidCursor(Exception):
+    """A cursor that this list did not make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The documented order of a list: a column that is never null, then the record's id to break ties."""
+
+    column: ColumnElement[Any]
+    id: ColumnElement[Any]
+    descending: bool = True
+
+    def reversed(self) -> "Order":
+        return Order(self.column, self.id, not self.descending)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place between two records: the sort value and id of the one next to it, and the direction to read in."""
+
+    value: datetime | date | int | str
+    id: int
+    backward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Records as JSON texts, and the positions of the pages around them (None: there is none)."""
+
+    records: list[str]
+    next: Position | None
+    previous: Position | None
+
+
+def encode_cursor(position: Position) -> str:
+    """The opaque text of a position; it holds no secret and gives access to nothing."""
+    value = position.value
+    if isinstance(value, datetime):
+        value = time_text(value)
+    elif isinstance(value, date):
+        value = value.isoformat()
+    packed = orjson.dumps([value, position.id, int(position.backward)])
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def decode_cursor(text: str, order: Order) -> Position:
+    """The position a cursor stands for; raises InvalidCursor for anything `encode_cursor` did not make."""
+    if len(text) > CURSOR_LENGTH:
+        raise InvalidCursor
+    try:
+        value, record_id, backward = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        position = Position(_sort_value(value, order.column.type), record_id, bool(backward))
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise InvalidCursor from error
+    if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1):
+        raise InvalidCursor
+    return position
+
+
+def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | str:
+    if isinstance(kind, UtcDateTime):
+        return datetime.strptime(value, TIME_LAYOUT).replace(tzinfo=UTC)
+    if isinstance(kind, Date):
+        return date.fromisoformat(value)
+    expected = int if isinstance(kind, Integer) else str
+    if type(value) is not expected or (isinstance(kind, String) and "\x00" in value):
+        raise ValueError(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(value)
+    number_or_text: int | str = value
+    return number_or_text
+
+
+def fetch_page(
+    tx: Transaction,
+    *,
+    record: ColumnElement[Any],
+    source: FromClause,
+    source_id: ColumnElement[Any],
+    order: Order,
+    conditions: Sequence[ColumnElement[bool]],
+    position: Position | None,
+    size: int,
+) -> Page:
+    """One page of `record` documents in one statement.
+
+    `conditions` and `order` choose ids (they may speak of another table than `source`, a join table for instance);
+    `source` is the table, or join of tables, that `record` is built from, `source_id` its id column.
+    """
+    backward = position is not None and position.backward
+    reading = order.reversed() if backward else order
+    picked = _pick(reading, conditions, position, size + 1, tx.sqlite)
+    key, tie = picked.c.key, picked.c.id
+    statement = (
+        select(as_text(record).label("document"), key, tie)
+        .select_from(picked.join(source, source_id == tie))
+        .order_by(*_sorting(Order(key, tie, reading.descending)))
+    )
+    rows = tx.execute(statement).all()
+    more = len(rows) > size
+    rows = rows[:size]
+    if backward:
+        rows = rows[::-1]
+    first = Position(rows[0].key, rows[0].id, True) if rows else None
+    last = Position(rows[-1].key, rows[-1].id) if rows else None
+    if backward:
+        return Page([row.document for row in rows], last, first if more else None)
+    return Page([row.document for row in rows], last if more else None, first if position is not None else None)
+
+
+def _pick(
+    order: Order, conditions: Sequence[ColumnElement[bool]], position: Position | None, limit: int, sqlite: bool
+) -> Subquery:
+    base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
+    sorting = _sorting(order)
+    if position is None:
+        return base.order_by(*sorting).limit(limit).subquery("picked")
+    if not sqlite:
+        here = tuple_(order.column, order.id)
+        there = tuple_(_literal(position.value, order.column), position.id)
+        beyond = here < there if order.descending else here > there
+        return base.where(beyond).order_by(*sorting).limit(limit).subquery("picked")
+    return _pick_on_sqlite(base, order, position, limit)
+
+
+def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int) -> Subquery:
+    # SQLite seeks only on the first column of a row value, so a long run of equal sort values would be scanned.
+    sorting = _sorting(order)
+    after_id = order.id < position.id if order.descending else order.id > position.id
+    after_value = order.column < position.value if order.descending else order.column > position.value
+    tied = base.where(order.column == position.value, after_id).order_by(sorting[1]).limit(limit).subquery()
+    later = base.where(after_value).order_by(*sorting).limit(limit).subquery()
+    both = union_all(select(tied.c.id, tied.c.key), select(later.c.id, later.c.key)).subquery()
+    outer = Order(both.c.key, both.c.id, order.descending)
+    return select(both.c.id, both.c.key).order_by(*_sorting(outer)).limit(limit).subquery("picked")
+
+
+def _literal(value: Any, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    from sqlalchemy import bindparam
+
+    return bindparam(None, value, type_=column.type)
+
+
+def _sorting(order: Order) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    if order.descending:
+        return order.column.desc(), order.id.desc()
+    return order.column.asc(), order.id.asc()

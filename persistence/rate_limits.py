@@ -1,0 +1,37 @@
+"""Request allowances per workspace and scope, taken by API processes in small batches."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Column, ForeignKey, Integer, String, Table, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.columns import metadata, time_column
+from persistence.database import Transaction
+
+rate_window = Table(
+    "rate_window",
+    metadata,
+    Column("workspace_id", Integer, ForeignKey("workspace.id"), primary_key=True),
+    Column("scope", String(16), primary_key=True),
+    time_column("began_on"),
+    Column("taken", Integer, nullable=False),
+)
+
+
+def take_allowance(
+    tx: Transaction, workspace_id: int, scope: str, *, limit: int, period: timedelta, wanted: int
+) -> tuple[int, int, datetime]:
+    """Take up to `wanted` requests out of the present window.
+
+    Returns how many were granted (0: none is left), how many are left for others, and when the window ends.
+    """
+    rows = rate_window.c
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    first = insert(rate_window).values(workspace_id=workspace_id, scope=scope, began_on=tx.now, taken=0)
+    tx.execute(first.on_conflict_do_nothing())
+    mine = (rows.workspace_id == workspace_id) & (rows.scope == scope)
+    row = tx.execute(select(rows.began_on, rows.taken).where(mine).with_for_update()).one()
+    began_on, taken = (row.began_on, row.taken) if tx.now < row.began_on + period else (tx.now, 0)
+    granted = max(0, min(wanted, limit - taken))
+    tx.execute(update(rate_window).where(mine).values(began_on=began_on, taken=taken + granted))
+    return granted, limit - taken - granted, began_on + period

@@ -1,0 +1,197 @@
+"""Records as JSON that the database builds: a shape is declared once and compiled for SQLite and PostgreSQL."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, ColumnElement, Select, String, Text, cast, literal_column, null
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.selectable import ScalarSelect
+
+from persistence.columns import UtcDateTime
+
+
+class JsonRecord(FunctionElement[Any]):
+    """A JSON object of alternating key literals and values."""
+
+    type = JSON()
+    name = "json_record"
+    inherit_cache = True
+
+
+class JsonTime(FunctionElement[str]):
+    """A moment in the API's text form."""
+
+    type = String()
+    name = "json_time"
+    inherit_cache = True
+
+
+class JsonBoolean(FunctionElement[Any]):
+    """A boolean column as JSON true, false or null."""
+
+    type = JSON()
+    name = "json_boolean"
+    inherit_cache = True
+
+
+class JsonDocument(FunctionElement[Any]):
+    """A JSON column or expression put inside another document."""
+
+    type = JSON()
+    name = "json_document"
+    inherit_cache = True
+
+
+class JsonList(FunctionElement[Any]):
+    """The rows of a one-column subquery, in its order, as a JSON array; empty when it has no rows."""
+
+    type = JSON()
+    name = "json_list"
+    inherit_cache = True
+
+
+class JsonMap(FunctionElement[Any]):
+    """The rows of a two-column subquery (columns named `key` and `item`) as a JSON object."""
+
+    type = JSON()
+    name = "json_map"
+    inherit_cache = True
+
+
+@compiles(JsonRecord, "sqlite")
+def _record_sqlite(element: JsonRecord, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_object({compiler.process(element.clauses, **options)})"
+
+
+@compiles(JsonRecord, "postgresql")
+def _record_postgresql(element: JsonRecord, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_build_object({compiler.process(element.clauses, **options)})"
+
+
+@compiles(JsonTime, "sqlite")
+def _time_sqlite(element: JsonTime, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses, **options)
+
+
+@compiles(JsonTime, "postgresql")
+def _time_postgresql(element: JsonTime, compiler: SQLCompiler, **options: Any) -> str:
+    moment = compiler.process(element.clauses, **options)
+    return f"to_char({moment} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
+
+
+@compiles(JsonBoolean, "sqlite")
+def _boolean_sqlite(element: JsonBoolean, compiler: SQLCompiler, **options: Any) -> str:
+    value = compiler.process(element.clauses, **options)
+    return f"json(CASE WHEN {value} IS NULL THEN 'null' WHEN {value} THEN 'true' ELSE 'false' END)"
+
+
+@compiles(JsonBoolean, "postgresql")
+def _boolean_postgresql(element: JsonBoolean, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses, **options)
+
+
+@compiles(JsonDocument, "sqlite")
+def _document_sqlite(element: JsonDocument, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json({compiler.process(element.clauses, **options)})"
+
+
+@compiles(JsonDocument, "postgresql")
+def _document_postgresql(element: JsonDocument, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses, **options)
+
+
+@compiles(JsonList, "sqlite")
+def _list_sqlite(element: JsonList, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json((SELECT json_group_array(json(s.item)) FROM {compiler.process(element.clauses, **options)} AS s))"
+
+
+@compiles(JsonList, "postgresql")
+def _list_postgresql(element: JsonList, compiler: SQLCompiler, **options: Any) -> str:
+    return f"(SELECT coalesce(json_agg(s.item), '[]'::json) FROM {compiler.process(element.clauses, **options)} AS s)"
+
+
+@compiles(JsonMap, "sqlite")
+def _map_sqlite(element: JsonMap, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json((SELECT json_group_object(s.key, s.item) FROM {compiler.process(element.clauses, **options)} AS s))"
+
+
+@compiles(JsonMap, "postgresql")
+def _map_postgresql(element: JsonMap, compiler: SQLCompiler, **options: Any) -> str:
+    inner = compiler.process(element.clauses, **options)
+    return f"(SELECT coalesce(json_object_agg(s.key, s.item), '{{}}'::json) FROM {inner} AS s)"
+
+
+def json_value(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A column as it goes into a JSON document: times in the API's form, booleans and documents as themselves."""
+    if isinstance(value, FunctionElement) and isinstance(value.type, JSON):
+        return value
+    if isinstance(value.type, UtcDateTime):
+        return JsonTime(value)
+    if isinstance(value.type, Boolean):
+        return JsonBoolean(value)
+    if isinstance(value.type, (JSON, JSONB)):
+        return JsonDocument(value)
+    return value
+
+
+def json_record(fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[Any]:
+    """A JSON object expression: `json_record({"uuid": label.c.uuid, "name": label.c.name})`, at most 50 keys."""
+    parts: list[ColumnElement[Any]] = []
+    for key, value in fields.items():
+        parts += [literal_column(f"'{key}'"), json_value(value)]
+    return JsonRecord(*parts)
+
+
+def json_record_or_null(present: ColumnElement[Any], fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[Any]:
+    """The object when `present` is not null, else null (for outer joins)."""
+    from sqlalchemy import case
+
+    return JsonDocument(case((present.is_not(None), json_record(fields)), else_=null()))
+
+
+def json_list(inner: Select[Any]) -> ColumnElement[Any]:
+    """An array of the one column of `inner`, labelled `item`, which must be a JSON expression.
+
+    Correlate the select with the outer table: `select(json_record({...}).label("item")).where(...).correlate(message)`.
+    """
+    return JsonList(_subquery(inner))
+
+
+def json_text_list(inner: Select[Any]) -> ColumnElement[Any]:
+    """An array of texts: the one column of `inner`, labelled `item`, is plain text."""
+    return JsonTextList(_subquery(inner))
+
+
+class JsonTextList(FunctionElement[Any]):
+    """The texts of a one-column subquery as a JSON array."""
+
+    type = JSON()
+    name = "json_text_list"
+    inherit_cache = True
+
+
+@compiles(JsonTextList, "sqlite")
+def _text_list_sqlite(element: JsonTextList, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json((SELECT json_group_array(s.item) FROM {compiler.process(element.clauses, **options)} AS s))"
+
+
+@compiles(JsonTextList, "postgresql")
+def _text_list_postgresql(element: JsonTextList, compiler: SQLCompiler, **options: Any) -> str:
+    return _list_postgresql(element, compiler, **options)  # type: ignore[arg-type]  # same text, other element class
+
+
+def json_map(inner: Select[Any]) -> ColumnElement[Any]:
+    """An object made of the columns labelled `key` (text) and `item` of `inner`; see `json_list` on correlation."""
+    return JsonMap(_subquery(inner))
+
+
+def _subquery(inner: Select[Any]) -> ScalarSelect[Any]:
+    return inner.scalar_subquery()
+
+
+def as_text(document: ColumnElement[Any]) -> ColumnElement[str]:
+    """The document as text, so that no driver parses it."""
+    return cast(document, Text)

@@ -1,0 +1,126 @@
+"""API tokens: a recognisable prefix, a public part to look them up by, a secret kept only as a keyed hash."""
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, insert, or_, select, update
+
+from persistence.columns import id_column, metadata, time_column
+from persistence.database import Transaction
+from persistence.users import membership, user
+from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace, workspace_from_row
+
+PREFIX = "rb_"
+PUBLIC_LENGTH = 12
+SCOPES = ("read", "write")
+LAST_USED_STEP = timedelta(minutes=1)
+
+token = Table(
+    "api_token",
+    metadata,
+    id_column(),
+    Column("workspace_id", Integer, ForeignKey("workspace.id"), nullable=False),
+    Column("user_id", Integer, ForeignKey("app_user.id"), nullable=False),
+    Column("public", String(PUBLIC_LENGTH), nullable=False, unique=True),
+    Column("hash", String(64), nullable=False),
+    Column("scope", String(5), nullable=False),
+    time_column("created_on"),
+    time_column("last_used_on", nullable=True),
+    time_column("revoked_on", nullable=True),
+    Index("ix_api_token_workspace_id", "workspace_id"),
+    sqlite_autoincrement=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Who makes a request, in which workspace and role, and whether the token may write."""
+
+    token_id: int
+    workspace: Workspace
+    user_id: int
+    email: str
+    role: str
+    scope: str
+    last_used_step_due: bool = False
+
+
+def keyed_hash(key: str, secret_key: str) -> str:
+    return hmac.new(secret_key.encode(), key.encode(), hashlib.sha256).hexdigest()
+
+
+def create_token(tx: Transaction, workspace_id: int, user_id: int, secret_key: str, scope: str = "write") -> str:
+    """A new token of a user in a workspace; the text is returned once and cannot be read again."""
+    public = secrets.token_hex(PUBLIC_LENGTH // 2)
+    key = f"{PREFIX}{public}_{secrets.token_urlsafe(32)}"
+    values = {"public": public, "hash": keyed_hash(key, secret_key), "scope": scope}
+    tx.execute(insert(token).values(workspace_id=workspace_id, user_id=user_id, created_on=tx.now, **values))
+    return key
+
+
+def public_part(key: str) -> str | None:
+    """The part of a token that may be shown and looked up; None for a text that is no token of ours."""
+    if not key.startswith(PREFIX) or len(key) > 128:
+        return None
+    public, separator, secret = key[len(PREFIX) :].partition("_")
+    return public if separator and secret and len(public) == PUBLIC_LENGTH and public.isalnum() else None
+
+
+def find_credentials(tx: Transaction, key: str, secret_key: str) -> Credentials | None:
+    """Whose token this is; None when it is unknown, revoked, or its user is no longer active in the workspace."""
+    public = public_part(key)
+    if public is None or not public.isascii():
+        return None
+    statement = (
+        select(
+            *WORKSPACE_COLUMNS,
+            token.c.id,
+            token.c.hash,
+            token.c.scope,
+            token.c.last_used_on,
+            user.c.id,
+            user.c.email,
+            membership.c.role,
+        )
+        .select_from(token)
+        .join(workspace, workspace.c.id == token.c.workspace_id)
+        .join(user, user.c.id == token.c.user_id)
+        .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
+        .where(token.c.public == public, token.c.revoked_on.is_(None), user.c.is_active)
+    )
+    row = tx.execute(statement).first()
+    if row is None:
+        return None
+    token_id, hashed, scope, last_used_on, user_id, email, role = row[8:]
+    if not hmac.compare_digest(hashed, keyed_hash(key, secret_key)):
+        return None
+    step_due = last_used_on is None or tx.now - last_used_on >= LAST_USED_STEP
+    return Credentials(token_id, workspace_from_row(row), user_id, email, role, scope, step_due)
+
+
+def note_use(tx: Transaction, token_id: int) -> None:
+    """Write the time of use, at most once a minute."""
+    stale = or_(token.c.last_used_on.is_(None), token.c.last_used_on <= tx.now - LAST_USED_STEP)
+    tx.execute(update(token).where(token.c.id == token_id, stale).values(last_used_on=tx.now))
+
+
+def revoke_token(tx: Transaction, workspace_id: int, public: str) -> bool:
+    """Whether a living token with this public part was revoked."""
+    living = (token.c.workspace_id == workspace_id) & (token.c.public == public) & token.c.revoked_on.is_(None)
+    return tx.execute(update(token).where(living).values(revoked_on=tx.now)).rowcount > 0
+
+
+def list_tokens(tx: Transaction, workspace_id: int) -> list[dict[str, object]]:
+    """The tokens of a workspace without their secrets, newest first."""
+    statement = (
+        select(
+            token.c.public, user.c.email, token.c.scope, token.c.created_on, token.c.last_used_on, token.c.revoked_on
+        )
+        .join(user, user.c.id == token.c.user_id)
+        .where(token.c.workspace_id == workspace_id)
+        .order_by(token.c.id.desc())
+    )
+    return [dict(row._mapping) for row in tx.execute(statement)]

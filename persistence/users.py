@@ -1,0 +1,119 @@
+"""Users and their roles in workspaces."""
+
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, insert, literal_column, null, select
+
+from persistence.columns import (
+    id_column,
+    metadata,
+    new_uuid,
+    time_column,
+    uuid_column,
+)
+from persistence.database import Transaction
+from persistence.pages import Order, Page, Position, fetch_page
+from persistence.shapes import json_record
+
+ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
+
+user = Table(
+    "app_user",
+    metadata,
+    id_column(),
+    uuid_column(),
+    Column("email", String(254), nullable=False),
+    Column("email_key", String(254), nullable=False, unique=True),
+    Column("first_name", String(150), nullable=False, default=""),
+    Column("last_name", String(150), nullable=False, default=""),
+    Column("is_active", Boolean, nullable=False, default=True),
+    time_column("created_on"),
+    sqlite_autoincrement=True,
+)
+
+membership = Table(
+    "membership",
+    metadata,
+    Column("workspace_id", Integer, ForeignKey("workspace.id"), primary_key=True),
+    Column("user_id", Integer, ForeignKey("app_user.id"), primary_key=True),
+    Column("role", String(16), nullable=False),
+    time_column("created_on"),
+    Index("ix_membership_page", "workspace_id", "created_on", "user_id"),
+)
+
+USER_NAME = (user.c.first_name + literal_column("' '") + user.c.last_name).label("name")
+
+
+def find_member(tx: Transaction, workspace_id: int, email: str) -> int | None:
+    """The id of the workspace's user with this e-mail address (any case)."""
+    statement = (
+        select(user.c.id)
+        .join(membership, membership.c.user_id == user.c.id)
+        .where(membership.c.workspace_id == workspace_id, user.c.email_key == email.strip().lower(), user.c.is_active)
+    )
+    return tx.execute(statement).scalar_one_or_none()
+
+
+def add_member(
+    tx: Transaction, workspace_id: int, email: str, role: str, *, first_name: str = "", last_name: str = ""
+) -> str:
+    """Give a user a role in the workspace, creating the user when the address is new; returns the user's uuid."""
+    email = email.strip()
+    row = tx.execute(select(user.c.id, user.c.uuid).where(user.c.email_key == email.lower())).first()
+    if row is None:
+        values = {"uuid": new_uuid(), "email": email, "email_key": email.lower(), "is_active": True}
+        names = {"first_name": first_name, "last_name": last_name}
+        statement = insert(user).values(created_on=tx.now, **values, **names).returning(user.c.id, user.c.uuid)
+        row = tx.execute(statement).one()
+    tx.execute(membership.delete().where(membership.c.workspace_id == workspace_id, membership.c.user_id == row.id))
+    tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=row.id, role=role, created_on=tx.now))
+    uuid: str = row.uuid
+    return uuid
+
+
+def list_users(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    uuids: list[str] | None = None,
+    emails: list[str] | None = None,
+    roles: list[str] | None = None,
+) -> Page:
+    """The workspace's users, those who joined last first."""
+    from sqlalchemy import func
+
+    conditions = [membership.c.workspace_id == workspace_id, membership.c.user_id == user.c.id, user.c.is_active]
+    if uuids:
+        conditions.append(user.c.uuid.in_(uuids))
+    if emails:
+        conditions.append(user.c.email_key.in_([email.lower() for email in emails]))
+    if roles:
+        conditions.append(membership.c.role.in_(roles))
+    record = json_record(
+        {
+            "uuid": user.c.uuid,
+            "email": user.c.email,
+            "name": func.trim(USER_NAME),
+            "first_name": user.c.first_name,
+            "last_name": user.c.last_name,
+            "role": membership.c.role,
+            "team": null(),
+            "avatar": null(),
+            "created_on": user.c.created_on,
+        }
+    )
+    source = user.join(membership, (membership.c.user_id == user.c.id) & (membership.c.workspace_id == workspace_id))
+    return fetch_page(
+        tx,
+        record=record,
+        source=source,
+        source_id=user.c.id,
+        order=users_order(),
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def users_order() -> Order:
+    return Order(membership.c.created_on, membership.c.user_id)

@@ -1,0 +1,130 @@
+"""Workspaces: the owners of everything else."""
+
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Boolean, Column, String, Table, insert, select
+
+from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column
+from persistence.database import Transaction
+from persistence.shapes import as_text, json_record
+
+DATE_STYLES = ("day_first", "month_first", "year_first")
+
+workspace = Table(
+    "workspace",
+    metadata,
+    id_column(),
+    uuid_column(),
+    Column("name", String(128), nullable=False),
+    Column("country", String(2), nullable=False, default=""),
+    Column("timezone", String(64), nullable=False, default="UTC"),
+    Column("languages", Json, nullable=False),
+    Column("date_style", String(12), nullable=False, default="day_first"),
+    Column("is_anonymous", Boolean, nullable=False, default=False),
+    time_column("created_on"),
+    sqlite_autoincrement=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """What every request knows about its workspace."""
+
+    id: int
+    uuid: str
+    name: str
+    country: str
+    timezone: str
+    languages: tuple[str, ...]
+    date_style: str
+    is_anonymous: bool
+
+    @property
+    def default_language(self) -> str:
+        return self.languages[0] if self.languages else "eng"
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+
+WORKSPACE_COLUMNS = (
+    workspace.c.id,
+    workspace.c.uuid,
+    workspace.c.name,
+    workspace.c.country,
+    workspace.c.timezone,
+    workspace.c.languages,
+    workspace.c.date_style,
+    workspace.c.is_anonymous,
+)
+
+
+def workspace_from_row(row: Any) -> Workspace:
+    """A workspace from a row that begins with WORKSPACE_COLUMNS."""
+    workspace_id, uuid, name, country, timezone, languages, date_style, is_anonymous = row[:8]
+    return Workspace(workspace_id, uuid, name, country, timezone, tuple(languages), date_style, is_anonymous)
+
+
+def create_workspace(
+    tx: Transaction,
+    name: str,
+    *,
+    country: str = "",
+    timezone: str = "UTC",
+    languages: tuple[str, ...] = ("eng",),
+    date_style: str = "day_first",
+    is_anonymous: bool = False,
+) -> Workspace:
+    """A new workspace with what every workspace has from its beginning: the Open Tickets group."""
+    from persistence.groups import create_system_groups
+
+    values = {
+        "uuid": new_uuid(),
+        "name": name,
+        "country": country,
+        "timezone": timezone,
+        "languages": list(languages),
+        "date_style": date_style,
+        "is_anonymous": is_anonymous,
+    }
+    result = tx.execute(insert(workspace).values(created_on=tx.now, **values).returning(workspace.c.id))
+    created = find_workspace(tx, result.scalar_one())
+    assert created is not None
+    create_system_groups(tx, created.id)
+    return created
+
+
+def find_workspace(tx: Transaction, workspace_id: int) -> Workspace | None:
+    row = tx.execute(select(*WORKSPACE_COLUMNS).where(workspace.c.id == workspace_id)).first()
+    return None if row is None else workspace_from_row(row)
+
+
+def find_workspace_by_uuid(tx: Transaction, uuid: str) -> Workspace | None:
+    row = tx.execute(select(*WORKSPACE_COLUMNS).where(workspace.c.uuid == uuid)).first()
+    return None if row is None else workspace_from_row(row)
+
+
+def list_workspaces(tx: Transaction) -> list[Workspace]:
+    return [workspace_from_row(row) for row in tx.execute(select(*WORKSPACE_COLUMNS).order_by(workspace.c.id))]
+
+
+def read_workspace(tx: Transaction, workspace_id: int) -> str:
+    """The workspace record of the API as JSON text."""
+    languages = workspace.c.languages
+    record = json_record(
+        {
+            "uuid": workspace.c.uuid,
+            "name": workspace.c.name,
+            "country": workspace.c.country,
+            "languages": languages,
+            "primary_language": languages[0].as_string(),
+            "timezone": workspace.c.timezone,
+            "date_style": workspace.c.date_style,
+            "anon": workspace.c.is_anonymous,
+        }
+    )
+    document: str = tx.execute(select(as_text(record)).where(workspace.c.id == workspace_id)).scalar_one()
+    return document
