@@ -1,0 +1,71 @@
+"""Finds which parts of the context a template looks at (flow format, inspection)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from flows.expressions.parser import ExpressionSyntaxError, parse_expression
+from flows.expressions.scanner import TokenKind, scan_template
+from flows.expressions.syntax import (
+    BracketLookup,
+    Call,
+    ContextReference,
+    DotLookup,
+    Expression,
+    Group,
+    TextLiteral,
+    walk_expression,
+)
+
+Path = tuple[str, ...]
+
+
+def context_paths(template: str, roots: Collection[str] | None = None) -> list[Path]:
+    """Every context path a template mentions, each with all its beginnings, in lower case and in order.
+
+    `@foo.bar` gives `("foo",)` and `("foo", "bar")`; names of parameters of anonymous functions don't count, names of
+    functions that are only called don't either. Expressions that don't parse mention nothing.
+    """
+    paths: list[Path] = []
+    for token in scan_template(template, roots):
+        if token.kind is TokenKind.BODY:
+            continue
+        try:
+            paths += expression_paths(parse_expression(token.text))
+        except ExpressionSyntaxError:
+            continue
+    return paths
+
+
+def expression_paths(expression: Expression) -> list[Path]:
+    """The context paths of one parsed expression, see `context_paths`."""
+    paths: list[Path] = []
+    known: dict[int, Path] = {}
+    called = _called_names(expression)
+    for node, bound in walk_expression(expression):
+        path = _node_path(node, bound, known)
+        if path is None or id(node) in called:
+            continue
+        known[id(node)] = path
+        if not isinstance(node, Group):
+            paths.append(path)
+    return paths
+
+
+def _called_names(expression: Expression) -> frozenset[int]:
+    functions = (node.function for node, _ in walk_expression(expression) if isinstance(node, Call))
+    return frozenset(id(function) for function in functions if isinstance(function, ContextReference))
+
+
+def _node_path(node: Expression, bound: frozenset[str], known: dict[int, Path]) -> Path | None:
+    if isinstance(node, ContextReference):
+        return None if node.name in bound else (node.name,)
+    if isinstance(node, Group):
+        return known.get(id(node.inner))
+    if isinstance(node, DotLookup):
+        container, key = known.get(id(node.container)), node.name
+    elif isinstance(node, BracketLookup) and isinstance(node.key, TextLiteral):
+        container, key = known.get(id(node.container)), node.key.value
+    else:
+        return None
+    return None if container is None else (*container, key.lower())
