@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""What happens after a request: everything that waits, retries or calls the outside."""

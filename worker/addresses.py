@@ -1,0 +1,75 @@
+"""Which IP addresses this service may call: the public ones, and those an operator has named."""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Network = IPv4Network | IPv6Network
+
+_REFUSED_V4 = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",  # unspecified, "this" network
+        "10.0.0.0/8",
+        "100.64.0.0/10",  # carrier-grade NAT, and one provider's metadata service
+        "127.0.0.0/8",
+        "168.63.129.16/32",  # a provider's machine agent, on a public address
+        "169.254.0.0/16",  # link-local, metadata services
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, broadcast
+    )
+)
+
+# Only this block holds public unicast addresses; mapped, NAT64, unique-local, link-local and multicast lie outside it.
+_PUBLIC_V6 = IPv6Network("2000::/3")
+_REFUSED_V6 = tuple(
+    IPv6Network(text)
+    for text in (
+        "2001::/23",  # Teredo and other special uses
+        "2001:db8::/32",
+        "2002::/16",  # 6to4
+        "3fff::/20",
+    )
+)
+
+
+def read_networks(texts: Iterable[str]) -> tuple[Network, ...]:
+    """Networks such as `10.0.0.0/8` or `::1`; raises ValueError with the text that is none."""
+    return tuple(ip_network(text.strip(), strict=False) for text in texts if text.strip())
+
+
+def is_permitted(address: str, allowed_networks: Iterable[Network] = (), *, is_spelled_oddly: bool = False) -> bool:
+    """Whether a resolved address may be called.
+
+    Addresses inside the allowed networks always may, others if they are public. One that was written in an odd form
+    (`spells_address_oddly`) may not be called for being public: such forms are only used to get past checks.
+    """
+    parsed = ip_address(address.partition("%")[0])
+    if any(parsed in network for network in allowed_networks if network.version == parsed.version):
+        return True
+    return not is_spelled_oddly and _is_public(parsed)
+
+
+def spells_address_oddly(host: str) -> bool:
+    """Whether a host is an IPv4 address in another form than four decimal numbers: `127.1`, `0x7f000001`."""
+    last = host.rstrip(".").rpartition(".")[2].lower()
+    if not (last.isdecimal() or (last.startswith("0x") and all(digit in "0123456789abcdef" for digit in last[2:]))):
+        return False
+    try:
+        IPv4Address(host)
+    except ValueError:
+        return True
+    return False
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in _REFUSED_V4)
+    return address in _PUBLIC_V6 and not any(address in network for network in _REFUSED_V6)

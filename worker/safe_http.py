@@ -1,0 +1,191 @@
+"""The one door to the outside: every HTTP call that this service makes for a user goes through it.
+
+The address is checked when the connection opens, not when the URL is saved, and the connection uses the address that
+was checked. No redirects, no cookies, no proxies or credentials from the environment; one exception, `SendFailed`.
+"""
+
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.cookies import RequestsCookieJar
+from urllib3 import HTTPResponse
+from urllib3.exceptions import HTTPError, SSLError
+
+from worker.addresses import Network
+from worker.checked_connections import CheckedAdapter
+from worker.deadlines import Deadline
+from worker.dialing import Resolve, dial, resolve
+from worker.send_failed import SendFailed
+
+CONNECT_TIMEOUT_SECONDS = 5.0
+TOTAL_TIMEOUT_SECONDS = 15.0
+RESPONSE_LIMIT_BYTES = 256 * 1024
+URL_LENGTH = 2048
+USER_AGENT = "Relayboard"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. `is_complete` is false when the body was cut off: too long, too slow, or the connection broke."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_complete: bool
+    duration_seconds: float
+
+
+def check_url(url: str) -> None:
+    """Raises SendFailed when a URL can never be called: not http or https, no host, too long, naming a user."""
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port is None or parts.port > 0
+    except ValueError as error:
+        raise SendFailed("url", "The URL is not valid.") from error
+    if parts.scheme not in ("http", "https"):
+        raise SendFailed("url", "The URL must begin with http:// or https://.")
+    if not parts.hostname or not has_port or any(character.isspace() or character < " " for character in url):
+        raise SendFailed("url", "The URL is not valid.")
+    if "@" in parts.netloc:
+        raise SendFailed("url", "The URL must not contain a user name or password.")
+    if len(url) > URL_LENGTH:
+        raise SendFailed("url", f"The URL is longer than {URL_LENGTH} characters.")
+
+
+class SafeHttp:
+    """Sends requests under one set of limits; may be used by many threads, each with connections of its own."""
+
+    def __init__(
+        self,
+        *,
+        allowed_networks: Sequence[Network] = (),
+        connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
+        total_timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
+        response_limit_bytes: int = RESPONSE_LIMIT_BYTES,
+        certificates: str | None = None,
+        resolve: Resolve = resolve,
+    ) -> None:
+        """`certificates` is a file of certificate authorities to trust instead of the usual ones."""
+        self.allowed_networks = tuple(allowed_networks)
+        self.connect_timeout_seconds = min(connect_timeout_seconds, total_timeout_seconds)
+        self.total_timeout_seconds = total_timeout_seconds
+        self.response_limit_bytes = response_limit_bytes
+        self.certificates = certificates
+        self.resolve = resolve
+        self._thread = _ThreadState()
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """Sends an event. Raises SendFailed when no status came back, ValueError for an Authorization header."""
+        if any(name.lower() == "authorization" for name in headers):
+            raise ValueError("events are sent without an Authorization header")
+        return self.send("POST", url, headers=headers, body=body)
+
+    def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
+        """One request and its answer, whatever its status. Raises SendFailed when no status came back."""
+        check_url(url)
+        started = time.monotonic()
+        with Deadline(self.total_timeout_seconds) as deadline:
+            self._thread.deadline = deadline
+            try:
+                with self._request(method, url, headers, body) as response:
+                    if deadline.has_expired:  # headers that end with the connection pass for complete
+                        raise requests.ReadTimeout
+                    content, is_complete = _read_body(response, self.response_limit_bytes)
+            except SendFailed:
+                raise
+            except (requests.RequestException, HTTPError, http.client.HTTPException, OSError, ValueError) as error:
+                raise self._explain(error, url, deadline) from error
+            finally:
+                self._thread.deadline = None
+        duration_seconds = time.monotonic() - started
+        return Answer(response.status_code, response.headers, content, is_complete, duration_seconds)
+
+    def _connect(self, host: str, port: int) -> socket.socket:
+        limit = min(self.connect_timeout_seconds, max(self._deadline().seconds_left, 0.001))
+        return dial(host, port, allowed_networks=self.allowed_networks, timeout_seconds=limit, resolve=self.resolve)
+
+    def _deadline(self) -> Deadline:
+        deadline = self._thread.deadline
+        assert deadline is not None, "connections are only used inside `send`"
+        return deadline
+
+    def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> requests.Response:
+        return self._session().request(
+            method,
+            url,
+            data=body,
+            headers={"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers},
+            auth=_keep_headers,
+            allow_redirects=False,
+            stream=True,
+            timeout=(self.connect_timeout_seconds, self.total_timeout_seconds),
+            verify=self.certificates or True,
+        )
+
+    def _session(self) -> requests.Session:
+        session = self._thread.session
+        if session is None:
+            session = requests.Session()
+            session.trust_env = False
+            session.headers.clear()
+            session.cookies = _NoCookies()
+            adapter = CheckedAdapter(self._connect, self._deadline)
+            session.mount("http://", adapter)
+            session.mount("https://", adapter)
+            self._thread.session = session
+        return session
+
+    def _explain(self, error: Exception, url: str, deadline: Deadline) -> SendFailed:
+        host = urlsplit(url).hostname
+        if deadline.has_expired or isinstance(error, requests.Timeout):
+            return SendFailed("timeout", f"{host} did not answer within {self.total_timeout_seconds:g} seconds.")
+        if isinstance(error, requests.exceptions.SSLError | SSLError):
+            return SendFailed("tls", f"The secure connection to {host} failed: {_tls_reason(error)}.")
+        if isinstance(error, ValueError) and not isinstance(error, requests.exceptions.JSONDecodeError | OSError):
+            return SendFailed("url", "The URL or a header is not valid.")
+        return SendFailed("broken", f"{host} closed the connection without a valid answer.")
+
+
+class _ThreadState(threading.local):
+    session: requests.Session | None = None
+    deadline: Deadline | None = None
+
+
+class _NoCookies(RequestsCookieJar):
+    """Receivers are strangers to each other and to their own past: no cookie is kept."""
+
+    def set_cookie(self, cookie: Any, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Stands in for authentication, so that requests never makes an Authorization header of its own."""
+    return request
+
+
+def _read_body(response: requests.Response, limit_bytes: int) -> tuple[bytes, bool]:
+    # The status alone says whether an event was accepted, so a body that breaks off is no failure.
+    raw: HTTPResponse = response.raw
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        while size <= limit_bytes and (chunk := raw.read(limit_bytes + 1 - size, decode_content=False)):
+            chunks.append(chunk)
+            size += len(chunk)
+    except (HTTPError, http.client.HTTPException, OSError, ValueError):
+        return b"".join(chunks)[:limit_bytes], False
+    return b"".join(chunks)[:limit_bytes], size <= limit_bytes
+
+
+def _tls_reason(error: Exception) -> str:
+    text = str(error)
+    if "CERTIFICATE_VERIFY_FAILED" in text or "doesn't match" in text:
+        return "its certificate is not valid for this name"
+    return "it does not speak TLS as expected"
