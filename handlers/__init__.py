@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""HTTP in: translation between requests and persistence, nothing else."""

@@ -5,14 +5,19 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
 WRITING = "relayboard_writing"
+ATTEMPTS = 4
+SERIALIZATION_CODES = ("40001", "40P01")
+
+Result = TypeVar("Result")
 
 Wake = Callable[[frozenset[str]], None]
 """Told after a commit which kinds of work (`webhooks`, `sending`, ...) have new rows; losing it only costs seconds."""
@@ -24,6 +29,11 @@ def utc_now() -> datetime:
 
 def _no_wake(kinds: frozenset[str]) -> None:
     return None
+
+
+def lost_a_race(error: DBAPIError) -> bool:
+    """Whether a statement failed only because another transaction came first."""
+    return isinstance(error, IntegrityError) or getattr(error.orig, "pgcode", None) in SERIALIZATION_CODES
 
 
 class Transaction:
@@ -39,7 +49,7 @@ class Transaction:
 
     def execute(
         self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    ) -> CursorResult[Any]:
+    ) -> CursorResult[*tuple[Any, ...]]:
         return self.connection.execute(statement, parameters)
 
     def wake(self, kind: str) -> None:
@@ -88,10 +98,21 @@ class Database:
         if transaction.woken:
             self.wake(transaction.woken)
 
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        """Run `work` in a unit of work; one that lost a race to another transaction is run again on what that left."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self.writing() as tx:
+                    return work(tx)
+            except DBAPIError as error:
+                if attempt == ATTEMPTS or not lost_a_race(error):
+                    raise
+        raise AssertionError("unreachable")
+
     def is_reachable(self) -> bool:
         """Whether a trivial statement runs; raises the driver's error when it does not."""
         with self.engine.connect() as connection:
-            return connection.execute(text("select 1")).scalar_one() == 1
+            return bool(connection.execute(text("select 1")).scalar_one() == 1)
 
     def close(self) -> None:
         self.engine.dispose()

@@ -124,7 +124,7 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
 
 def _find(tx: Transaction, workspace_id: int, uuid: str) -> int:
     statement = select(label.c.id).where(label.c.workspace_id == workspace_id, label.c.uuid == uuid)
-    label_id = tx.execute(statement).scalar_one_or_none()
+    label_id: int | None = tx.execute(statement).scalar_one_or_none()
     if label_id is None:
         raise RecordMissing
     return label_id

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 from sqlalchemy import ColumnElement, Date, FromClause, Select, Subquery, select, tuple_, union_all
-from sqlalchemy.types import Integer, String, TypeEngine
+from sqlalchemy.types import Integer, TypeEngine
 
 from persistence.columns import TIME_LAYOUT, UtcDateTime, time_text
 from persistence.database import Transaction
@@ -83,7 +83,7 @@ def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | st
     if isinstance(kind, Date):
         return date.fromisoformat(value)
     expected = int if isinstance(kind, Integer) else str
-    if type(value) is not expected or (isinstance(kind, String) and "\x00" in value):
+    if type(value) is not expected or (isinstance(value, str) and "\x00" in value):
         raise ValueError(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise ValueError(value)

@@ -195,3 +195,23 @@ def _subquery(inner: Select[Any]) -> ScalarSelect[Any]:
 def as_text(document: ColumnElement[Any]) -> ColumnElement[str]:
     """The document as text, so that no driver parses it."""
     return cast(document, Text)
+
+
+class JsonPart(FunctionElement[str]):
+    """The text at `document[key][part]`, where key and part are columns; null when there is none."""
+
+    type = String()
+    name = "json_part"
+    inherit_cache = True
+
+
+@compiles(JsonPart, "sqlite")
+def _part_sqlite(element: JsonPart, compiler: SQLCompiler, **options: Any) -> str:
+    document, key, part = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"""json_extract({document}, '$."' || {key} || '"."' || {part} || '"')"""
+
+
+@compiles(JsonPart, "postgresql")
+def _part_postgresql(element: JsonPart, compiler: SQLCompiler, **options: Any) -> str:
+    document, key, part = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"({document} -> ({key})::text ->> {part})"

@@ -94,7 +94,7 @@ def find_credentials(tx: Transaction, key: str, secret_key: str) -> Credentials 
     row = tx.execute(statement).first()
     if row is None:
         return None
-    token_id, hashed, scope, last_used_on, user_id, email, role = row[8:]
+    token_id, hashed, scope, last_used_on, user_id, email, role = tuple(row)[8:]
     if not hmac.compare_digest(hashed, keyed_hash(key, secret_key)):
         return None
     step_due = last_used_on is None or tx.now - last_used_on >= LAST_USED_STEP
@@ -114,13 +114,13 @@ def revoke_token(tx: Transaction, workspace_id: int, public: str) -> bool:
 
 
 def list_tokens(tx: Transaction, workspace_id: int) -> list[dict[str, object]]:
-    """The tokens of a workspace without their secrets, newest first."""
+    """The living tokens of a workspace without their secrets, newest first."""
     statement = (
         select(
             token.c.public, user.c.email, token.c.scope, token.c.created_on, token.c.last_used_on, token.c.revoked_on
         )
         .join(user, user.c.id == token.c.user_id)
-        .where(token.c.workspace_id == workspace_id)
+        .where(token.c.workspace_id == workspace_id, token.c.revoked_on.is_(None))
         .order_by(token.c.id.desc())
     )
     return [dict(row._mapping) for row in tx.execute(statement)]

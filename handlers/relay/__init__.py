@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Handlers of the relay generation, one module per resource."""

@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Handlers of the v1 generation, one module per resource."""

@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Handlers of the v2 generation, one module per resource."""

@@ -1,0 +1,63 @@
+"""What handlers return: a status and a body that is already JSON."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+
+from persistence.errors import RecordMissing
+from persistence.pages import InvalidCursor, Order, Page, Position, decode_cursor, encode_cursor
+
+if TYPE_CHECKING:
+    from handlers.calls import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A status code and a JSON body as text or bytes; None for an empty body."""
+
+    status: int
+    body: str | bytes | None = None
+    headers: Mapping[str, str] | None = None
+
+
+def ok(document: str | bytes) -> Answer:
+    return Answer(200, document)
+
+
+def created(document: str | bytes) -> Answer:
+    return Answer(201, document)
+
+
+def no_content() -> Answer:
+    return Answer(204)
+
+
+def as_json(status: int, value: Any) -> Answer:
+    """An answer from Python values."""
+    return Answer(status, orjson.dumps(value))
+
+
+def answer_page(call: "Call", order: Order, fetch: Callable[[Position | None, int], Page]) -> Answer:
+    """The list envelope of v2: `next`, `previous` and `results`, with absolute URLs that keep all other parameters.
+
+    Raises RecordMissing (404) for a cursor this list did not make.
+    """
+    cursor = call.cursor
+    try:
+        position = decode_cursor(cursor, order) if cursor is not None else None
+    except InvalidCursor as error:
+        raise RecordMissing("This cursor is not valid.") from error
+    page = fetch(position, call.settings.page_size)
+    following = orjson.dumps(_page_url(call, page.next)).decode()
+    preceding = orjson.dumps(_page_url(call, page.previous)).decode()
+    return ok(f'{{"next":{following},"previous":{preceding},"results":[{",".join(page.records)}]}}')
+
+
+def _page_url(call: "Call", position: Position | None) -> str | None:
+    if position is None:
+        return None
+    others = [(name, value) for name, value in parse_qsl(call.query_text, keep_blank_values=True) if name != "cursor"]
+    return f"{call.url}?{urlencode([*others, ('cursor', encode_cursor(position))])}"

@@ -1,0 +1,96 @@
+"""The API as one ASGI application."""
+
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from connexion import AsyncApp
+from connexion.exceptions import ProblemException
+from connexion.options import SwaggerUIOptions
+from relayboard.settings import Settings
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+
+from handlers.contract import load_contract
+from handlers.errors import (
+    TooManyRequests,
+    answer_database,
+    answer_http,
+    answer_rule,
+    answer_too_many,
+    answer_unexpected,
+)
+from handlers.explorer import Explorer
+from handlers.guard import Guard
+from handlers.health import Health
+from handlers.rate_limiter import RateLimiter
+from handlers.resolver import HandlerResolver
+from handlers.response_check import ResponseCheck
+from handlers.service import Service
+from handlers.validation import VALIDATORS
+from openapi.bundle import GENERATIONS, bundle
+from persistence.database import Database, Wake
+from persistence.errors import RuleBroken
+
+AsgiApp = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
+
+POSTGRES_THREADS = 4
+SQLITE_THREADS = 1
+
+
+def create_app(
+    settings: Settings, *, database: Database | None = None, wake: Wake | None = None, check_responses: bool = False
+) -> AsgiApp:
+    """The whole service: guard, health and explorer pages, then Connexion for the generations of the API.
+
+    `check_responses` compares every answer with the contract and turns a deviation into an exception (tests).
+    """
+    database = database or Database(
+        settings.database_url, pool_size=POSTGRES_THREADS + 1, **({"wake": wake} if wake else {})
+    )
+    threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
+    limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
+    service = Service(settings, database, threads, limiter)
+    app: AsgiApp = _with_service(_connexion_app(), service)
+    app = Explorer(app, settings)
+    app = Health(app, settings, database)
+    app = Guard(app, settings)
+    return ResponseCheck(app) if check_responses else app
+
+
+def _with_service(app: AsgiApp, service: Service) -> AsgiApp:
+    async def with_service(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            scope["relayboard"]["service"] = service
+        await app(scope, receive, send)
+
+    return with_service
+
+
+def _connexion_app() -> AsgiApp:
+    logging.getLogger("connexion").setLevel(logging.WARNING)
+    app = AsyncApp("relayboard", swagger_ui_options=SwaggerUIOptions(swagger_ui=False, serve_spec=False))
+    for generation in GENERATIONS:
+        load_contract(generation)
+        app.add_api(
+            _document(generation), resolver=HandlerResolver(generation), validator_map=VALIDATORS, name=generation
+        )
+    handlers: dict[type[Exception], Any] = {
+        RuleBroken: answer_rule,
+        TooManyRequests: answer_too_many,
+        ProblemException: answer_http,
+        HTTPException: answer_http,
+        SQLAlchemyError: answer_database,
+        Exception: answer_unexpected,
+    }
+    for kind, handler in handlers.items():
+        app.add_error_handler(kind, handler)
+    application: AsgiApp = app
+    return application
+
+
+def _document(generation: str) -> dict[str, Any]:
+    document = bundle(generation)
+    for scheme in document["components"].get("securitySchemes", {}).values():
+        scheme["x-apikeyInfoFunc"] = "handlers.auth.token_info"
+    return document

@@ -1,0 +1,71 @@
+"""Who may call what: the token, its workspace, role, scope and rate limit (called by Connexion before validation)."""
+
+from typing import Any
+
+import anyio.to_thread
+from connexion.exceptions import OAuthProblem
+from connexion.lifecycle import ConnexionRequest
+
+from handlers.contract import OperationRules, load_contract
+from handlers.errors import TooManyRequests
+from handlers.service import Service, service_of, state_of
+from persistence.errors import NotAllowed
+from persistence.tokens import Credentials
+
+ROUTING = "connexion_routing"
+
+
+def rules_of(scope: Any) -> OperationRules:
+    """The rules of the operation a request was routed to."""
+    operation_id: str = scope["extensions"][ROUTING]["operation_id"]
+    return load_contract(operation_id.split(".")[1])[operation_id]
+
+
+def token_in(header: str) -> str | None:
+    """The token of an Authorization header `Token <key>`; None when there is no usable one."""
+    scheme, separator, key = header.strip().partition(" ")
+    key = key.strip()
+    if scheme.lower() != "token" or not separator or not key or any(character.isspace() for character in key):
+        return None
+    return key
+
+
+async def token_info(header: str, request: ConnexionRequest) -> dict[str, Any]:
+    """Connexion's security function: raises OAuthProblem (401), NotAllowed (403) or TooManyRequests (429)."""
+    key = token_in(header)
+    if key is None:
+        raise OAuthProblem
+    service = service_of(request.scope)
+    credentials = service.known_credentials(key)
+    if credentials is None:
+        credentials = await anyio.to_thread.run_sync(service.look_up_credentials, key, limiter=service.limiter)
+    if credentials is None:
+        raise NotAllowed("This API token is not valid.")
+    rules = rules_of(request.scope)
+    await _spend(service, credentials, rules.rate_scope, state_of(request.scope))
+    check_permission(credentials, rules)
+    state_of(request.scope)["credentials"] = credentials
+    return {"sub": credentials.email}
+
+
+def check_permission(credentials: Credentials, rules: OperationRules) -> None:
+    """Raises NotAllowed when the role or the token's scope does not cover the operation."""
+    if credentials.role not in rules.roles:
+        raise NotAllowed("Your role does not allow this operation.")
+    if rules.is_writing and credentials.scope != "write":
+        raise NotAllowed("This API token may only read.")
+
+
+async def _spend(service: Service, credentials: Credentials, scope: str, state: dict[str, Any]) -> None:
+    workspace_id = credentials.workspace.id
+    allowance = service.rate_limiter.spend_known(workspace_id, scope)
+    if allowance is None:
+        spend = service.rate_limiter.spend
+        allowance = await anyio.to_thread.run_sync(spend, workspace_id, scope, limiter=service.limiter)
+    state["headers"] = {
+        "RateLimit-Limit": str(allowance.limit),
+        "RateLimit-Remaining": str(max(0, allowance.remaining)),
+        "RateLimit-Reset": str(allowance.reset_seconds),
+    }
+    if not allowance.is_granted:
+        raise TooManyRequests(allowance.reset_seconds)

@@ -1,0 +1,54 @@
+"""A call: everything a handler may use of one request."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from relayboard.settings import Settings
+
+from persistence.database import Database, Transaction
+from persistence.tokens import Credentials
+from persistence.workspaces import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One file of a multipart request."""
+
+    filename: str
+    content_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request with valid credentials and arguments, inside its unit of work."""
+
+    tx: Transaction
+    credentials: Credentials
+    settings: Settings
+    url: str
+    query_text: str
+    cursor: str | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+    media: Upload | None = None
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.credentials.workspace
+
+    @property
+    def now(self) -> datetime:
+        return self.tx.now
+
+
+@dataclass(frozen=True, slots=True)
+class RelayCall:
+    """A request of a phone: the exact bytes it sent, and no token; the phone's id decides the workspace."""
+
+    database: Database
+    settings: Settings
+    raw_body: bytes
+    query: dict[str, str]
+    path_parameters: dict[str, str]
+    client_address: str

@@ -1,0 +1,132 @@
+"""Query parameters as the contract describes them: read, split, converted and checked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl
+
+from handlers.schemas import Schema
+from persistence.errors import Refused
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
+TRUE_WORDS = {"true", "y", "yes", "1"}
+TIME_PARAMETERS = ("before", "after")
+LONGEST_LIST = 100
+
+
+class Unset:
+    """Stands for a parameter that was not sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One query parameter of an operation, compiled."""
+
+    name: str
+    schema: Schema
+    kind: str
+    is_list: bool
+    is_split: bool
+    is_lookup: bool
+
+    @classmethod
+    def compile(cls, definition: Mapping[str, Any], components: Mapping[str, Any]) -> "Parameter":
+        schema = resolve(definition["schema"], components)
+        is_list = schema.get("type") == "array"
+        item = resolve(schema["items"], components) if is_list else schema
+        kind = "boolean" if item.get("x-boolean") else str(item.get("format") or item.get("type"))
+        if definition["name"] in TIME_PARAMETERS:
+            kind = "time"
+        return cls(
+            name=definition["name"],
+            schema=Schema(schema, {}) if not is_list else Schema({**schema, "items": item}, {}),
+            kind="integer" if kind in ("int32", "int64") else kind,
+            is_list=is_list,
+            is_split=not definition.get("x-no-split", False),
+            is_lookup=bool(definition.get("x-lookup", False)),
+        )
+
+    def read(self, texts: list[str]) -> Any:
+        """The value of all occurrences; Unset when they are empty. Raises Refused naming the parameter."""
+        if self.is_list:
+            return self._read_list(texts)
+        text = texts[-1]
+        if text == "" and not self.is_lookup:
+            return Unset
+        value = self._convert(text)
+        if not self.schema.accepts(value):
+            raise Refused(self._complaint())
+        return self._finish(value)
+
+    def _read_list(self, texts: list[str]) -> Any:
+        pieces = [piece for text in texts for piece in (text.split(",") if self.is_split else [text])]
+        wanted = list(dict.fromkeys(piece for piece in pieces if piece))
+        if len(wanted) > LONGEST_LIST:
+            raise Refused(f"Parameter {self.name} takes at most {LONGEST_LIST} values.")
+        values = [self._convert(piece) for piece in wanted]
+        if not values:
+            return Unset
+        if not self.schema.accepts(values):
+            raise Refused(self._complaint())
+        return [self._finish(value) for value in values]
+
+    def _convert(self, text: str) -> Any:
+        if self.kind == "integer" and WHOLE_NUMBER.match(text):
+            return int(text)
+        return text
+
+    def _finish(self, value: Any) -> Any:
+        if self.kind == "boolean":
+            return str(value).lower() in TRUE_WORDS
+        if self.kind == "time":
+            return read_time(self.name, value)
+        return value.lower() if self.kind == "uuid" else value
+
+    def _complaint(self) -> str:
+        wanted = {
+            "integer": "must be a whole number",
+            "uuid": "must be a UUID",
+            "boolean": "must be true or false",
+            "time": "must be a date or a date and time",
+        }
+        return f"Parameter {self.name} {wanted.get(self.kind, 'is not valid')}."
+
+
+def read_time(name: str, text: str) -> datetime:
+    """A date or date and time as an aware moment; without a zone it is UTC. Raises Refused naming the parameter."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise Refused(f"Parameter {name} must be a date or a date and time.") from error
+
+
+def resolve(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema or parameter with its own reference into the components followed."""
+    reference = schema.get("$ref")
+    if reference is None:
+        return dict(schema)
+    _, _, section, name = str(reference).split("/")
+    return resolve(components[section][name], components)
+
+
+def read_query(query_string: bytes, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """The declared parameters that were sent, converted; unknown ones are ignored."""
+    sent: dict[str, list[str]] = {}
+    for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
+        if name in parameters:
+            sent.setdefault(name, []).append(text)
+    values = {name: parameters[name].read(texts) for name, texts in sent.items()}
+    return {name: value for name, value in values.items() if value is not Unset}
+
+
+def check_lookups(values: Mapping[str, Any], parameters: Mapping[str, Parameter], *, needed: bool) -> None:
+    """Raises Refused when several lookup parameters are given, or none though one is `needed`."""
+    lookups = sorted(name for name, parameter in parameters.items() if parameter.is_lookup)
+    given = [name for name in lookups if name in values]
+    if len(given) > 1:
+        raise Refused(f"Use only one of these parameters: {', '.join(given)}.")
+    if needed and lookups and not given:
+        raise Refused(f"One of these parameters is needed: {', '.join(lookups)}.")

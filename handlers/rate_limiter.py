@@ -1,0 +1,73 @@
+"""Rate limits: each API process takes small batches of requests from the workspace's allowance and spends them."""
+
+import math
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from persistence.database import Database
+from persistence.rate_limits import take_allowance
+
+BATCHES_PER_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The state of a limit after a request."""
+
+    limit: int
+    remaining: int
+    reset_seconds: int
+    is_granted: bool
+
+
+@dataclass(slots=True)
+class _Purse:
+    own: int
+    shared: int
+    ends_on: datetime
+
+
+class RateLimiter:
+    """Grants requests per workspace and scope, at most `limit` per `period` over all processes together.
+
+    A process that holds unspent requests may refuse another process's request up to a hundredth of the limit early;
+    the limit is never exceeded.
+    """
+
+    def __init__(self, database: Database, limit: int, period: timedelta) -> None:
+        self.database = database
+        self.limit = limit
+        self.period = period
+        self.batch = max(1, limit // BATCHES_PER_LIMIT)
+        self._purses: dict[tuple[int, str], _Purse] = {}
+        self._lock = threading.Lock()
+
+    def spend_known(self, workspace_id: int, scope: str) -> Allowance | None:
+        """Spend a request this process already holds; None when it must take more from the database."""
+        now = self.database.clock()
+        with self._lock:
+            purse = self._purses.get((workspace_id, scope))
+            if purse is None or now >= purse.ends_on or purse.own < 1:
+                return None
+            purse.own -= 1
+            return self._allowance(purse, now, granted=True)
+
+    def spend(self, workspace_id: int, scope: str) -> Allowance:
+        """Spend a request, taking a batch from the database when none is held; runs in a database thread."""
+        known = self.spend_known(workspace_id, scope)
+        if known is not None:
+            return known
+        with self.database.writing() as tx:
+            granted, left, ends_on = take_allowance(
+                tx, workspace_id, scope, limit=self.limit, period=self.period, wanted=self.batch
+            )
+            now = tx.now
+        purse = _Purse(max(0, granted - 1), left, ends_on)
+        with self._lock:
+            self._purses[workspace_id, scope] = purse
+        return self._allowance(purse, now, granted=granted > 0)
+
+    def _allowance(self, purse: _Purse, now: datetime, *, granted: bool) -> Allowance:
+        seconds = max(1, math.ceil((purse.ends_on - now).total_seconds()))
+        return Allowance(self.limit, purse.own + purse.shared, seconds, granted)

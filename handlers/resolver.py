@@ -1,0 +1,122 @@
+"""From an operation of the contract to its handler, inside one unit of work."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio.to_thread
+from connexion.context import receive as connexion_receive
+from connexion.context import scope as connexion_scope
+from connexion.resolver import Resolver
+from starlette.requests import Request
+from starlette.responses import Response
+
+from handlers.answers import Answer
+from handlers.calls import Call, RelayCall
+from handlers.contract import OperationRules, load_contract
+from handlers.service import Service, service_of, state_of
+from handlers.uploads import read_upload
+from persistence.database import Transaction
+from persistence.errors import Refused
+from persistence.idempotency import KEY_LENGTH, claim_key, keep_answer
+
+
+class HandlerResolver(Resolver):
+    """Finds `handlers.<generation>.<first tag>.<operationId>` and wraps it as an endpoint."""
+
+    def __init__(self, generation: str) -> None:
+        super().__init__(self._endpoint)
+        self.generation = generation
+
+    def resolve_operation_id(self, operation: Any) -> str:
+        tag = operation._operation["tags"][0]
+        return f"handlers.{self.generation}.{tag}.{operation.operation_id.rpartition('.')[2]}"
+
+    def _endpoint(self, operation_id: str) -> Callable[[], Awaitable[Response]]:
+        rules = load_contract(self.generation)[operation_id]
+        return make_endpoint(rules)
+
+
+def make_endpoint(rules: OperationRules) -> Callable[[], Awaitable[Response]]:
+    """The endpoint that Connexion calls: runs the handler in a database thread and renders its answer."""
+
+    async def endpoint() -> Response:
+        request = Request(connexion_scope, connexion_receive)
+        service = service_of(request.scope)
+        state = state_of(request.scope)
+        if rules.is_upload:
+            state["media"] = await read_upload(request)
+        run = _run_relay if rules.generation == "relay" else _run
+        answer = await anyio.to_thread.run_sync(run, service, rules, request, state, limiter=service.limiter)
+        return render(answer, state)
+
+    return endpoint
+
+
+def render(answer: Answer, state: dict[str, Any]) -> Response:
+    media_type = None if answer.body is None else "application/json"
+    headers = {**state.get("headers", {}), **(answer.headers or {})}
+    return Response(answer.body, answer.status, headers, media_type=media_type)
+
+
+def _run(service: Service, rules: OperationRules, request: Request, state: dict[str, Any]) -> Answer:
+    """Run the handler; a write that lost a race is run again on what the winner left."""
+    if not rules.is_writing:
+        with service.database.reading() as tx:
+            return _call(tx, service, rules, request, state)
+    return service.database.write(lambda tx: _answer_once(tx, service, rules, request, state))
+
+
+def _answer_once(
+    tx: Transaction, service: Service, rules: OperationRules, request: Request, state: dict[str, Any]
+) -> Answer:
+    key = request.headers.get("Idempotency-Key")
+    if key is None or rules.method != "post":
+        return _call(tx, service, rules, request, state)
+    if not 1 <= len(key) <= KEY_LENGTH:
+        raise Refused(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
+    workspace_id = state["credentials"].workspace.id
+    asked = request.scope["query_string"] + b"\n" + state.get("raw_body", b"")
+    kept = claim_key(tx, workspace_id, rules.id, key, asked)
+    if kept is not None:
+        return Answer(kept.status, kept.body, {"Idempotency-Replayed": "true"})
+    answer = _call(tx, service, rules, request, state)
+    body = answer.body.decode() if isinstance(answer.body, bytes) else answer.body
+    keep_answer(tx, workspace_id, rules.id, key, answer.status, body)
+    return answer
+
+
+def _call(tx: Transaction, service: Service, rules: OperationRules, request: Request, state: dict[str, Any]) -> Answer:
+    query = dict(state["query"])
+    cursor = query.pop("cursor", None)
+    call = Call(
+        tx=tx,
+        credentials=state["credentials"],
+        settings=service.settings,
+        url=base_url(service, request) + rules.path,
+        query_text=request.scope["query_string"].decode("latin-1"),
+        cursor=cursor,
+        body=state.get("body") or {},
+        media=state.get("media"),
+    )
+    arguments = {name: value for name, value in query.items() if name in rules.arguments}
+    answer: Answer = rules.function(call, **arguments)
+    return answer
+
+
+def base_url(service: Service, request: Request) -> str:
+    """The address clients reach us at: the setting, else the one they used."""
+    configured: str = service.settings.base_url
+    return configured.rstrip("/") if configured else f"{request.url.scheme}://{request.url.netloc}"
+
+
+def _run_relay(service: Service, rules: OperationRules, request: Request, state: dict[str, Any]) -> Answer:
+    call = RelayCall(
+        database=service.database,
+        settings=service.settings,
+        raw_body=state.get("raw_body", b""),
+        query=dict(request.query_params),
+        path_parameters={name: str(value) for name, value in request.path_params.items()},
+        client_address=request.client.host if request.client else "",
+    )
+    answer: Answer = rules.function(call)
+    return answer

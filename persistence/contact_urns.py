@@ -1,0 +1,137 @@
+"""Contacts by URN: who owns an address, and new contacts for addresses nobody owns."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, insert, select, tuple_, update
+
+from flows.urns import Urn
+from persistence.columns import new_uuid
+from persistence.contacts import ACTIVE, contact, contact_urn
+from persistence.database import Transaction
+
+FIRST_PRIORITY = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UrnOwner:
+    """The contact that owns a URN, as far as receiving from it or sending to it is concerned."""
+
+    urn: str
+    urn_id: int
+    contact_id: int
+    uuid: str
+    name: str | None
+    status: str
+
+
+def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict[str, UrnOwner]:
+    """The owners of those URNs that have one, by URN identity; one statement."""
+    if not urns:
+        return {}
+    rows = contact_urn.c
+    statement = (
+        select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
+        .join(contact, contact.c.id == rows.contact_id)
+        .where(
+            rows.workspace_id == workspace_id,
+            tuple_(rows.scheme, rows.path).in_([(urn.scheme, urn.path) for urn in urns]),
+        )
+    )
+    owners = {}
+    for urn_id, scheme, path, contact_id, uuid, name, status in tx.execute(statement):
+        identity = Urn(scheme, path).identity
+        owners[identity] = UrnOwner(identity, urn_id, contact_id, uuid, name, status)
+    return owners
+
+
+def ensure_owners(
+    tx: Transaction, workspace_id: int, urns: Iterable[Urn], *, channel_id: int | None = None
+) -> dict[str, UrnOwner]:
+    """The owner of every URN, creating an active contact for each that nobody owns; a constant number of statements.
+
+    A rival that creates the same contact first makes this raise IntegrityError: run it by `Database.write`.
+    """
+    wanted = list({urn.identity: urn for urn in urns}.values())
+    owners = find_owners(tx, workspace_id, wanted)
+    missing = [urn for urn in wanted if urn.identity not in owners]
+    if missing:
+        _create_contacts(tx, workspace_id, missing, channel_id)
+        owners |= find_owners(tx, workspace_id, missing)
+    return owners
+
+
+def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], channel_id: int | None) -> None:
+    values = [
+        {
+            "uuid": new_uuid(),
+            "workspace_id": workspace_id,
+            "status": ACTIVE,
+            "is_deleted": False,
+            "fields": {},
+            "open_ticket_count": 0,
+            "created_on": tx.now,
+            "modified_on": tx.now,
+        }
+        for _ in urns
+    ]
+    made = tx.execute(insert(contact).returning(contact.c.id, sort_by_parameter_order=True), values).scalars().all()
+    _adopt_free(tx, workspace_id, dict(zip((urn.identity for urn in urns), made, strict=True)), urns, channel_id)
+
+
+def _adopt_free(
+    tx: Transaction, workspace_id: int, contact_ids: dict[str, int], urns: Sequence[Urn], channel_id: int | None
+) -> None:
+    """Tie URNs to their new contacts; a URN that exists without a contact is taken over."""
+    rows = contact_urn.c
+    free = tx.execute(
+        select(rows.id, rows.scheme, rows.path).where(
+            rows.workspace_id == workspace_id,
+            rows.contact_id.is_(None),
+            tuple_(rows.scheme, rows.path).in_([(urn.scheme, urn.path) for urn in urns]),
+        )
+    ).all()
+    taken = set()
+    for urn_id, scheme, path in free:
+        identity = Urn(scheme, path).identity
+        taken.add(identity)
+        values = {"contact_id": contact_ids[identity], "priority": FIRST_PRIORITY, "channel_id": channel_id}
+        tx.execute(update(contact_urn).where(rows.id == urn_id, rows.workspace_id == workspace_id).values(**values))
+    new = [
+        {
+            "workspace_id": workspace_id,
+            "contact_id": contact_ids[urn.identity],
+            "scheme": urn.scheme,
+            "path": urn.path,
+            "display": urn.display or None,
+            "priority": FIRST_PRIORITY,
+            "channel_id": channel_id,
+        }
+        for urn in urns
+        if urn.identity not in taken
+    ]
+    if new:
+        tx.execute(insert(contact_urn), new)
+
+
+def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> None:
+    """Answer these URNs through this channel from now on."""
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & rows.id.in_(urn_ids)
+    changed = rows.channel_id.is_distinct_from(channel_id)
+    tx.execute(update(contact_urn).where(mine, changed).values(channel_id=channel_id))
+
+
+def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Something was received from these contacts just now: last seen moves, and a stopped one is active again."""
+    from sqlalchemy import case
+
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status)
+    tx.execute(update(contact).where(mine).values(last_seen_on=tx.now, modified_on=tx.now, status=revived))
+
+
+def count_contacts(tx: Transaction, workspace_id: int) -> int:
+    """How many contacts the workspace has; for tests and the operator, never for a request."""
+    mine = (contact.c.workspace_id == workspace_id) & ~contact.c.is_deleted
+    return int(tx.execute(select(func.count()).select_from(contact).where(mine)).scalar_one())

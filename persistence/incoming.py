@@ -1,0 +1,88 @@
+"""Messages that came in through a channel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.columns import new_uuid
+from persistence.contact_urns import UrnOwner
+from persistence.database import Transaction
+from persistence.messages import INCOMING, QUEUED, VISIBLE, message
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What a channel reports: who sent what and when; `external_id` tells repeats from new messages."""
+
+    owner: UrnOwner
+    text: str
+    received_on: datetime
+    external_id: str
+    attachments: tuple[dict[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The message a report stands for, and whether the report was the first of it."""
+
+    message_id: int
+    is_new: bool
+
+
+def store_received(
+    tx: Transaction, workspace_id: int, channel_id: int, reports: Sequence[Received]
+) -> dict[str, Stored]:
+    """Store incoming messages as `queued` for handling, by external id; repeats give the message that exists.
+
+    Two statements whatever the number. Wakes the workers that handle incoming messages when there are new ones.
+    """
+    wanted = {report.external_id: report for report in reports}
+    if not wanted:
+        return {}
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    columns = message.c
+    rows = [_row(tx, workspace_id, channel_id, report) for report in wanted.values()]
+    statement = (
+        insert(message)
+        .values(rows)
+        .on_conflict_do_nothing(index_elements=[columns.channel_id, columns.direction, columns.external_id])
+        .returning(columns.id, columns.external_id)
+    )
+    stored = {external_id: Stored(message_id, True) for message_id, external_id in tx.execute(statement)}
+    if stored:
+        tx.wake("incoming")
+    repeated = [external_id for external_id in wanted if external_id not in stored]
+    if repeated:
+        known = select(columns.id, columns.external_id).where(
+            columns.workspace_id == workspace_id,
+            columns.channel_id == channel_id,
+            columns.direction == INCOMING,
+            columns.external_id.in_(repeated),
+        )
+        stored |= {external_id: Stored(message_id, False) for message_id, external_id in tx.execute(known)}
+    return stored
+
+
+def _row(tx: Transaction, workspace_id: int, channel_id: int, report: Received) -> dict[str, Any]:
+    return {
+        "uuid": new_uuid(),
+        "workspace_id": workspace_id,
+        "channel_id": channel_id,
+        "contact_id": report.owner.contact_id,
+        "urn": report.owner.urn,
+        "direction": INCOMING,
+        "type": "text",
+        "status": QUEUED,
+        "visibility": VISIBLE,
+        "text": report.text,
+        "attachments": list(report.attachments),
+        "quick_replies": [],
+        "external_id": report.external_id,
+        "error_count": 0,
+        "created_on": report.received_on,
+        "modified_on": tx.now,
+    }

@@ -1,0 +1,122 @@
+"""Messages on their way to contacts: creation with a route, and the moves of their status."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from flows.urns import Urn
+from persistence.channels import channel
+from persistence.columns import new_uuid
+from persistence.contacts import ACTIVE, contact, contact_urn
+from persistence.database import Transaction
+from persistence.messages import FAILED, OUTGOING, QUEUED, VISIBLE, message
+
+NO_ROUTE = "no_route"
+CONTACT_INACTIVE = "contact_inactive"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message to make: to whom, and what it says."""
+
+    contact_id: int
+    text: str = ""
+    attachments: tuple[Mapping[str, str], ...] = ()
+    quick_replies: tuple[Mapping[str, str], ...] = ()
+    broadcast_id: int | None = None
+    flow_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The URN and channel a contact is reached by; without them `failed_reason` says why it is not."""
+
+    urn: str | None = None
+    channel_id: int | None = None
+    failed_reason: str | None = None
+
+
+@dataclass(slots=True)
+class _Candidates:
+    status: str
+    urns: list[Any] = field(default_factory=list)
+
+
+def find_routes(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, channel_id: int | None = None
+) -> dict[int, Route]:
+    """The best route to each contact: its first URN whose scheme an active channel serves; two statements.
+
+    A URN's own channel comes first, then the channel seen last; `channel_id` allows that channel only.
+    """
+    senders = tx.execute(
+        select(channel.c.id, channel.c.schemes)
+        .where(channel.c.workspace_id == workspace_id, channel.c.is_active)
+        .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+    ).all()
+    if channel_id is not None:
+        senders = [sender for sender in senders if sender.id == channel_id]
+    rows = contact_urn.c
+    statement = (
+        select(contact.c.id, contact.c.status, rows.scheme, rows.path, rows.channel_id)
+        .outerjoin(contact_urn, rows.contact_id == contact.c.id)
+        .where(contact.c.workspace_id == workspace_id, contact.c.id.in_(contact_ids), ~contact.c.is_deleted)
+        .order_by(contact.c.id, rows.priority, rows.id)
+    )
+    candidates: dict[int, _Candidates] = {}
+    for row in tx.execute(statement):
+        candidates.setdefault(row.id, _Candidates(row.status)).urns.append(row)
+    return {contact_id: _choose(found, senders) for contact_id, found in candidates.items()}
+
+
+def _choose(found: _Candidates, senders: Sequence[Any]) -> Route:
+    if found.status != ACTIVE:
+        return Route(failed_reason=CONTACT_INACTIVE)
+    for urn in found.urns:
+        able = [sender.id for sender in senders if urn.scheme in sender.schemes]
+        if able:
+            chosen = urn.channel_id if urn.channel_id in able else able[0]
+            return Route(Urn(urn.scheme, urn.path).identity, chosen)
+    return Route(failed_reason=NO_ROUTE)
+
+
+def create_outgoing(
+    tx: Transaction, workspace_id: int, drafts: Sequence[Draft], *, channel_id: int | None = None
+) -> list[int]:
+    """Create outgoing messages as `queued`, or as `failed` with a reason where a contact cannot be reached.
+
+    Returns their ids in the order of the drafts; three statements whatever their number.
+    """
+    if not drafts:
+        return []
+    routes = find_routes(tx, workspace_id, sorted({draft.contact_id for draft in drafts}), channel_id=channel_id)
+    rows = [_row(tx, workspace_id, draft, routes[draft.contact_id]) for draft in drafts]
+    statement = insert(message).returning(message.c.id, sort_by_parameter_order=True)
+    made = [int(message_id) for message_id in tx.execute(statement, rows).scalars()]
+    tx.wake("sending")
+    return made
+
+
+def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route) -> dict[str, Any]:
+    return {
+        "uuid": new_uuid(),
+        "workspace_id": workspace_id,
+        "contact_id": draft.contact_id,
+        "urn": route.urn,
+        "channel_id": route.channel_id,
+        "broadcast_id": draft.broadcast_id,
+        "flow_id": draft.flow_id,
+        "direction": OUTGOING,
+        "type": "text",
+        "status": QUEUED if route.failed_reason is None else FAILED,
+        "visibility": VISIBLE,
+        "text": draft.text,
+        "attachments": [dict(attachment) for attachment in draft.attachments],
+        "quick_replies": [dict(reply) for reply in draft.quick_replies],
+        "failed_reason": route.failed_reason,
+        "error_count": 0,
+        "created_on": tx.now,
+        "modified_on": tx.now,
+    }

@@ -1,0 +1,38 @@
+"""All tables, imported so that `metadata` is complete; for migrations and tests."""
+
+from persistence import (
+    channel_events,
+    channels,
+    contacts,
+    fields,
+    groups,
+    idempotency,
+    labels,
+    media,
+    message_records,
+    messages,
+    rate_limits,
+    tokens,
+    users,
+    workspaces,
+)
+from persistence.columns import metadata
+
+MODULES = (
+    channel_events,
+    channels,
+    contacts,
+    fields,
+    groups,
+    idempotency,
+    labels,
+    media,
+    message_records,
+    messages,
+    rate_limits,
+    tokens,
+    users,
+    workspaces,
+)
+
+__all__ = ["MODULES", "metadata"]

@@ -1,0 +1,78 @@
+"""A small client that speaks real HTTP messages to the ASGI application, in process."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+from starlette.testclient import TestClient
+
+from persistence.database import Database
+from persistence.tokens import create_token
+from persistence.users import add_member, find_member
+from persistence.workspaces import Workspace
+
+SECRET_KEY = "test-secret-key-for-tests-only"
+
+
+def make_token(database: Database, workspace: Workspace, role: str, scope: str = "write") -> str:
+    """A token of a new or known user of this role in the workspace."""
+    email = f"{role}@{workspace.uuid[:8]}.example.org"
+    with database.writing() as tx:
+        add_member(tx, workspace.id, email, role, first_name=role.title(), last_name="Tester")
+        user_id = find_member(tx, workspace.id, email)
+        assert user_id is not None
+        return create_token(tx, workspace.id, user_id, SECRET_KEY, scope)
+
+
+class Api:
+    """Requests with one token: `api.get("/api/v2/labels.json", name="x")`, `api.post(path, body, uuid=...)`."""
+
+    def __init__(self, client: TestClient, database: Database, workspace: Workspace, token: str) -> None:
+        self.client = client
+        self.database = database
+        self.workspace = workspace
+        self.token = token
+
+    def _headers(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        return {"Authorization": f"Token {self.token}", **(extra or {})}
+
+    def get(self, path: str, **query: Any) -> httpx.Response:
+        return self.client.get(path, params=query, headers=self._headers())
+
+    def post(
+        self, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: Any
+    ) -> httpx.Response:
+        return self.client.post(path, json=body, params=query, headers=self._headers(headers))
+
+    def delete(self, path: str, **query: Any) -> httpx.Response:
+        return self.client.delete(path, params=query, headers=self._headers())
+
+    def upload(self, path: str, filename: str, content: bytes, content_type: str) -> httpx.Response:
+        files = {"file": (filename, content, content_type)}
+        return self.client.post(path, files=files, headers=self._headers())
+
+    def results(self, path: str, **query: Any) -> list[dict[str, Any]]:
+        """The records of the first page of a list."""
+        response = self.get(path, **query)
+        assert response.status_code == 200, response.text
+        records: list[dict[str, Any]] = response.json()["results"]
+        return records
+
+    def all_results(self, path: str, **query: Any) -> list[dict[str, Any]]:
+        """The records of all pages of a list, following `next`."""
+        response = self.get(path, **query)
+        records: list[dict[str, Any]] = []
+        while True:
+            assert response.status_code == 200, response.text
+            page = response.json()
+            records += page["results"]
+            if page["next"] is None:
+                return records
+            response = self.client.get(page["next"], headers=self._headers())
+
+    def as_role(self, role: str, scope: str = "write") -> "Api":
+        """The same workspace through a token of another role."""
+        return Api(self.client, self.database, self.workspace, make_token(self.database, self.workspace, role, scope))
+
+    def with_token(self, token: str) -> "Api":
+        return Api(self.client, self.database, self.workspace, token)

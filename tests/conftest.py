@@ -1,0 +1,169 @@
+"""Fixtures: every test that uses `database` runs on SQLite and on PostgreSQL."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from relayboard.settings import Settings, load_settings
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import make_url
+from starlette.testclient import TestClient
+
+from handlers.app import create_app
+from persistence.database import Database
+from persistence.migrations import upgrade
+from persistence.workspaces import Workspace, create_workspace
+from tests.api import SECRET_KEY, Api, make_token
+from tests.servers import postgres_database, postgres_server
+
+
+class Clock:
+    """A clock that tests move; each look at it is a millisecond later, so that no two moments are equal."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.moment += timedelta(milliseconds=1)
+        return self.moment
+
+    def advance(self, **duration: float) -> None:
+        self.moment += timedelta(**duration)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_url: str) -> Iterator[str]:
+    """The name of a migrated database that tests copy."""
+    with postgres_database(postgres_url) as url:
+        engine = create_engine(url)
+        upgrade(engine)
+        engine.dispose()
+        name = make_url(url).database
+        assert name is not None
+        yield name
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated database file that tests copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    database = Database(f"sqlite:///{path}")
+    upgrade(database.engine)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+    database.close()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty, migrated database."""
+    if request.param == "sqlite":
+        path = tmp_path / "relayboard.db"
+        path.write_bytes(request.getfixturevalue("sqlite_template").read_bytes())
+        yield f"sqlite:///{path}"
+        return
+    template = request.getfixturevalue("postgres_template")
+    with postgres_database(request.getfixturevalue("postgres_url"), template) as url:
+        yield url
+
+
+@pytest.fixture
+def woken() -> list[str]:
+    """The kinds of work that were woken, in order."""
+    return []
+
+
+@pytest.fixture
+def database(database_url: str, clock: Clock, woken: list[str]) -> Iterator[Database]:
+    made = Database(database_url, clock=clock, wake=lambda kinds: woken.extend(sorted(kinds)))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    environment = {
+        "RELAYBOARD_DATABASE_URL": database_url,
+        "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
+        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
+        "RELAYBOARD_MEDIA_URL": f"file://{tmp_path / 'media'}",
+        "RELAYBOARD_RATE_LIMIT": "1000000/hour",
+        "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.01,0.01,0.01",
+    }
+    return load_settings(environment)
+
+
+@pytest.fixture
+def workspace(database: Database) -> Workspace:
+    with database.writing() as tx:
+        return create_workspace(
+            tx, "Riverside Health", country="RW", timezone="Africa/Kigali", languages=("eng", "kin")
+        )
+
+
+@pytest.fixture
+def other_workspace(database: Database) -> Workspace:
+    with database.writing() as tx:
+        return create_workspace(tx, "Hilltop Schools", country="KE", timezone="Africa/Nairobi", languages=("swa",))
+
+
+@pytest.fixture
+def make_client(database: Database, settings: Settings) -> Callable[..., Any]:
+    """A test client of an application with changed settings: `make_client(page_size=3)`."""
+
+    @contextmanager
+    def make(**changes: Any) -> Iterator[TestClient]:
+        app: Any = create_app(replace(settings, **changes), database=database, check_responses=True)
+        with TestClient(app, base_url="http://testserver") as client:
+            yield client
+
+    return make
+
+
+@pytest.fixture
+def http(make_client: Callable[..., Any]) -> Iterator[TestClient]:
+    """Requests without a token."""
+    with make_client() as client:
+        yield client
+
+
+@pytest.fixture
+def api(http: TestClient, database: Database, workspace: Workspace) -> Api:
+    """Requests of an administrator of `workspace`."""
+    return Api(http, database, workspace, make_token(database, workspace, "administrator"))
+
+
+@pytest.fixture
+def other_api(http: TestClient, database: Database, other_workspace: Workspace) -> Api:
+    """Requests of an administrator of another workspace."""
+    return Api(http, database, other_workspace, make_token(database, other_workspace, "administrator"))
+
+
+@pytest.fixture
+def statements(database: Database) -> Iterator[list[str]]:
+    """The SQL statements that ran since the fixture was made or the list was cleared."""
+    seen: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        seen.append(statement)
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(database.engine, "before_cursor_execute", note)

