@@ -7,7 +7,6 @@ from typing import Any
 from connexion import AsyncApp
 from connexion.exceptions import ProblemException
 from connexion.options import SwaggerUIOptions
-from relayboard.settings import Settings
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
@@ -31,6 +30,7 @@ from handlers.validation import VALIDATORS
 from openapi.bundle import GENERATIONS, bundle
 from persistence.database import Database, Wake
 from persistence.errors import RuleBroken
+from relayboard.settings import Settings
 
 AsgiApp = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 
@@ -45,9 +45,9 @@ def create_app(
 
     `check_responses` compares every answer with the contract and turns a deviation into an exception (tests).
     """
-    database = database or Database(
-        settings.database_url, pool_size=POSTGRES_THREADS + 1, **({"wake": wake} if wake else {})
-    )
+    database = database or Database(settings.database_url, pool_size=POSTGRES_THREADS + 1)
+    if wake is not None:
+        database.wake = wake
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
     limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
     service = Service(settings, database, threads, limiter)

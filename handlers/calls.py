@@ -4,11 +4,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from relayboard.settings import Settings
-
 from persistence.database import Database, Transaction
 from persistence.tokens import Credentials
 from persistence.workspaces import Workspace
+from relayboard.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,15 @@ class Call:
     @property
     def workspace(self) -> Workspace:
         return self.credentials.workspace
+
+    @property
+    def root(self) -> str:
+        """The address of the service, without a final slash."""
+        return self.url.partition("/api/")[0]
+
+    @property
+    def is_agent(self) -> bool:
+        return self.credentials.role == "agent"
 
     @property
     def now(self) -> datetime:

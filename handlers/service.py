@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-from relayboard.settings import Settings
 
 from handlers.rate_limiter import RateLimiter
 from persistence.database import Database
 from persistence.tokens import Credentials, find_credentials, note_use
+from relayboard.settings import Settings
 
 CREDENTIALS_KEPT_SECONDS = 1.0
 CREDENTIALS_KEPT = 1000

@@ -1,8 +1,18 @@
 """Channel events: calls and other things that happened on a channel beside messages."""
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, UniqueConstraint
+from datetime import datetime
 
-from persistence.columns import Json, id_column, metadata, time_column, uuid_column, workspace_column
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, UniqueConstraint, select
+
+from persistence.channels import channel
+from persistence.columns import Json, id_column, is_uuid, metadata, time_column, uuid_column, workspace_column
+from persistence.contacts import contact
+from persistence.database import Transaction
+from persistence.pages import Order, Page, Position, fetch_page
+from persistence.shapes import json_record
+
+CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
+"""The words of phones, webhooks and v1 for calls, and the words of v2, which are stored."""
 
 channel_event = Table(
     "channel_event",
@@ -11,7 +21,7 @@ channel_event = Table(
     uuid_column(),
     workspace_column(),
     Column("channel_id", Integer, ForeignKey("channel.id"), nullable=False),
-    Column("contact_id", Integer, ForeignKey("contact.id")),
+    Column("contact_id", Integer, ForeignKey("contact.id"), nullable=False),
     Column("type", String(16), nullable=False),
     Column("urn", String(255)),
     Column("extra", Json),
@@ -26,4 +36,56 @@ channel_event = Table(
 )
 """`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event."""
 
-CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
+CHANNEL_EVENT_RECORD = json_record(
+    {
+        "id": channel_event.c.id,
+        "uuid": channel_event.c.uuid,
+        "type": channel_event.c.type,
+        "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
+        "channel": json_record({"uuid": channel.c.uuid, "name": channel.c.name}),
+        "extra": channel_event.c.extra,
+        "occurred_on": channel_event.c.occurred_on,
+        "created_on": channel_event.c.created_on,
+    }
+)
+
+CHANNEL_EVENTS_ORDER = Order(channel_event.c.created_on, channel_event.c.id)
+NEVER = channel_event.c.id < 0
+
+
+def list_channel_events(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    event_id: int | None = None,
+    contact_uuid: str | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+) -> Page:
+    """The events of a workspace's channels, newest first by the time the service recorded them."""
+    conditions = [channel_event.c.workspace_id == workspace_id]
+    if event_id is not None:
+        conditions.append(channel_event.c.id == event_id)
+    if contact_uuid is not None:
+        owner = select(contact.c.id).where(contact.c.workspace_id == workspace_id, contact.c.uuid == contact_uuid)
+        is_theirs = channel_event.c.contact_id == owner.scalar_subquery()
+        conditions.append(is_theirs if is_uuid(contact_uuid) else NEVER)
+    if before is not None:
+        conditions.append(channel_event.c.created_on <= before)
+    if after is not None:
+        conditions.append(channel_event.c.created_on >= after)
+    source = channel_event.join(contact, contact.c.id == channel_event.c.contact_id).join(
+        channel, channel.c.id == channel_event.c.channel_id
+    )
+    return fetch_page(
+        tx,
+        record=CHANNEL_EVENT_RECORD,
+        source=source,
+        source_id=channel_event.c.id,
+        order=CHANNEL_EVENTS_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )

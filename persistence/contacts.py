@@ -11,9 +11,11 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    select,
 )
 
 from persistence.columns import JsonIndexed, id_column, metadata, time_column, uuid_column, workspace_column
+from persistence.database import Transaction
 
 ACTIVE, BLOCKED, STOPPED, ARCHIVED = "active", "blocked", "stopped", "archived"
 
@@ -58,3 +60,10 @@ contact_urn = Table(
 """Lower `priority` comes first. A URN without contact is free for the next one who claims it."""
 
 CONTACT_REF: dict[str, Any] = {"uuid": contact.c.uuid, "name": contact.c.name}
+
+
+def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
+    """The id of a contact that is not deleted."""
+    mine = (contact.c.workspace_id == workspace_id) & (contact.c.uuid == uuid) & ~contact.c.is_deleted
+    contact_id: int | None = tx.execute(select(contact.c.id).where(mine)).scalar_one_or_none()
+    return contact_id

@@ -1,8 +1,30 @@
 """Contact fields of a workspace."""
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table
+import re
+from collections.abc import Sequence
 
-from persistence.columns import id_column, metadata, name_columns, time_column, uuid_column, workspace_column
+from sqlalchemy import Boolean, Column, Index, Integer, String, Table, case, delete, insert, literal, select, update
+
+from persistence.columns import (
+    id_column,
+    metadata,
+    name_columns,
+    new_uuid,
+    time_column,
+    uuid_column,
+    workspace_column,
+)
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, RecordMissing
+from persistence.names import check_name_is_free, check_room, name_key
+from persistence.pages import Order, Page, Position, fetch_page
+from persistence.shapes import as_text, json_record
+
+TYPES = ("text", "number", "datetime", "state", "district", "ward")
+NAME_LENGTH = KEY_LENGTH = 36
+RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}
+NAME = re.compile(r"[^\W_]+(?:[ \-]*[^\W_]+)*\Z")
+KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 field = Table(
     "contact_field",
@@ -10,8 +32,8 @@ field = Table(
     id_column(),
     uuid_column(),
     workspace_column(),
-    Column("key", String(36), nullable=False),
-    *name_columns(36),
+    Column("key", String(KEY_LENGTH), nullable=False),
+    *name_columns(NAME_LENGTH),
     Column("type", String(8), nullable=False),
     Column("is_featured", Boolean, nullable=False, default=False),
     Column("priority", Integer, nullable=False, default=0),
@@ -22,3 +44,121 @@ field = Table(
     Index("ix_contact_field_page", "workspace_id", "created_on", "id"),
     sqlite_autoincrement=True,
 )
+"""`agent_access`: `none` hides the field from agents, `view` lets them read it, `edit` also write it."""
+
+LEGACY_TYPE = case((field.c.type == "number", literal("numeric", literal_execute=True)), else_=field.c.type)
+
+FIELD_RECORD = json_record(
+    {
+        "key": field.c.key,
+        "name": field.c.name,
+        "type": field.c.type,
+        "label": field.c.name,
+        "value_type": LEGACY_TYPE,
+        "featured": field.c.is_featured,
+        "priority": field.c.priority,
+        "agent_access": field.c.agent_access,
+    }
+)
+
+FIELDS_ORDER = Order(field.c.created_on, field.c.id)
+
+
+def make_key(name: str) -> str:
+    """The key of a field with this name: `Date of Birth` gives `date_of_birth`."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def list_fields(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    key: str | None = None,
+    for_agent: bool = False,
+) -> Page:
+    """The fields of a workspace, newest first; agents do not see those hidden from them."""
+    conditions = [field.c.workspace_id == workspace_id]
+    if key is not None:
+        conditions.append(field.c.key == key)
+    if for_agent:
+        conditions.append(field.c.agent_access != "none")
+    return fetch_page(
+        tx,
+        record=FIELD_RECORD,
+        source=field,
+        source_id=field.c.id,
+        order=FIELDS_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def read_field(tx: Transaction, workspace_id: int, field_id: int) -> str:
+    """One field record as JSON text."""
+    mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
+    document: str = tx.execute(select(as_text(FIELD_RECORD)).where(mine)).scalar_one()
+    return document
+
+
+def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict[str, tuple[str, str, str]]:
+    """Fields by key: (uuid, type, agent access) of those that exist."""
+    statement = select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access)
+    rows = tx.execute(statement.where(field.c.workspace_id == workspace_id, field.c.key.in_(keys)))
+    return {key: (uuid, kind, access) for key, uuid, kind, access in rows}
+
+
+def create_field(tx: Transaction, workspace_id: int, name: str, kind: str) -> int:
+    """A new field whose key is made from its name; returns its id.
+
+    Raises InvalidInput for a bad, reserved or taken name, LimitReached when the workspace is full.
+    """
+    name = _check_name(name)
+    key = make_key(name)
+    if not KEY.match(key) or len(key) > KEY_LENGTH:
+        raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
+    if key in RESERVED_KEYS:
+        raise InvalidInput.on("name", "The key made from this name is reserved.")
+    check_name_is_free(tx, workspace_id, field, name)
+    if find_fields(tx, workspace_id, [key]):
+        raise InvalidInput.on("name", "Another field has the key made from this name.")
+    check_room(tx, workspace_id, field)
+    values = {"uuid": new_uuid(), "key": key, "name": name, "name_key": name_key(name), "type": kind}
+    statement = insert(field).values(workspace_id=workspace_id, created_on=tx.now, **values).returning(field.c.id)
+    field_id: int = tx.execute(statement).scalar_one()
+    return field_id
+
+
+def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
+    """Rename a field or change its type; the key stays. Raises RecordMissing or InvalidInput."""
+    field_id = _find(tx, workspace_id, key)
+    name = _check_name(name)
+    check_name_is_free(tx, workspace_id, field, name, besides_id=field_id)
+    change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id)
+    tx.execute(change.values(name=name, name_key=name_key(name), type=kind))
+    return field_id
+
+
+def delete_field(tx: Transaction, workspace_id: int, key: str) -> None:
+    """Delete a field; contacts' values of it are no longer shown and never come back. Raises RecordMissing."""
+    field_id = _find(tx, workspace_id, key)
+    tx.execute(delete(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id))
+
+
+def _find(tx: Transaction, workspace_id: int, key: str) -> int:
+    statement = select(field.c.id).where(field.c.workspace_id == workspace_id, field.c.key == key)
+    field_id: int | None = tx.execute(statement).scalar_one_or_none()
+    if field_id is None:
+        raise RecordMissing
+    return field_id
+
+
+def _check_name(name: str) -> str:
+    name = name.strip()
+    if not 1 <= len(name) <= NAME_LENGTH:
+        raise InvalidInput.on("name", f"1 to {NAME_LENGTH} characters.")
+    if not NAME.match(name):
+        raise InvalidInput.on("name", "Only letters, digits, spaces and hyphens are allowed in field names.")
+    return name

@@ -94,6 +94,13 @@ def find_label(tx: Transaction, workspace_id: int, reference: str) -> int | None
     return tx.execute(statement).scalars().first()
 
 
+def find_label_by_name(tx: Transaction, workspace_id: int, name: str) -> int | None:
+    """The id of the label with this name (any case)."""
+    mine = (label.c.workspace_id == workspace_id) & (label.c.name_key == name_key(name.strip()))
+    label_id: int | None = tx.execute(select(label.c.id).where(mine)).scalar_one_or_none()
+    return label_id
+
+
 def create_label(tx: Transaction, workspace_id: int, name: str) -> int:
     """A new label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
     name = check_name(name)

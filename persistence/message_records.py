@@ -1,6 +1,7 @@
 """Messages as v2 shows them: the record, and the list with its filters."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, case, null, select
 
@@ -23,37 +24,39 @@ LABELS_OF_MESSAGE = json_list(
 
 FIRST_ATTACHMENT = message.c.attachments[0]
 
-MESSAGE_RECORD = json_record(
-    {
-        "uuid": message.c.uuid,
-        "id": message.c.id,
-        "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
-        "urn": message.c.urn,
-        "channel": json_record_or_null(channel.c.id, {"uuid": channel.c.uuid, "name": channel.c.name}),
-        "direction": message.c.direction,
-        "type": message.c.type,
-        "status": message.c.status,
-        "visibility": message.c.visibility,
-        "archived": (message.c.visibility == ARCHIVED),
-        "text": message.c.text,
-        "attachments": message.c.attachments,
-        "media": case(
-            (
-                FIRST_ATTACHMENT["url"].as_string().is_not(None),
-                FIRST_ATTACHMENT["content_type"].as_string() + ":" + FIRST_ATTACHMENT["url"].as_string(),
-            ),
-            else_=null(),
+MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
+    "uuid": message.c.uuid,
+    "id": message.c.id,
+    "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
+    "urn": message.c.urn,
+    "channel": json_record_or_null(channel.c.id, {"uuid": channel.c.uuid, "name": channel.c.name}),
+    "direction": message.c.direction,
+    "type": message.c.type,
+    "status": message.c.status,
+    "visibility": message.c.visibility,
+    "archived": (message.c.visibility == ARCHIVED),
+    "text": message.c.text,
+    "attachments": message.c.attachments,
+    "media": case(
+        (
+            FIRST_ATTACHMENT["url"].as_string().is_not(None),
+            FIRST_ATTACHMENT["content_type"].as_string() + ":" + FIRST_ATTACHMENT["url"].as_string(),
         ),
-        "quick_replies": message.c.quick_replies,
-        "labels": LABELS_OF_MESSAGE,
-        "flow": null(),
-        "broadcast": message.c.broadcast_id,
-        "created_on": message.c.created_on,
-        "sent_on": message.c.sent_on,
-        "modified_on": message.c.modified_on,
-    }
-)
+        else_=null(),
+    ),
+    "quick_replies": message.c.quick_replies,
+    "labels": LABELS_OF_MESSAGE,
+    "flow": null(),
+    "broadcast": message.c.broadcast_id,
+    "created_on": message.c.created_on,
+    "sent_on": message.c.sent_on,
+    "modified_on": message.c.modified_on,
+}
 """`archived`, `media`, `broadcast` and `id` are the legacy extras that published clients and bulk actions use."""
+
+MESSAGE_RECORD = json_record(MESSAGE_FIELDS)
+MASKED_MESSAGE_RECORD = json_record({**MESSAGE_FIELDS, "urn": null()})
+"""The record in an anonymous workspace, which shows no address."""
 
 SOURCE = message.join(contact, contact.c.id == message.c.contact_id).outerjoin(
     channel, channel.c.id == message.c.channel_id
@@ -89,6 +92,7 @@ def list_messages(
     label_reference: str | None = None,
     before: datetime | None = None,
     after: datetime | None = None,
+    masked: bool = False,
 ) -> Page:
     """Messages of a workspace; filters combine by AND, unknown references give an empty page.
 
@@ -116,7 +120,7 @@ def list_messages(
         conditions.append(message.c.created_on >= after)
     return fetch_page(
         tx,
-        record=MESSAGE_RECORD,
+        record=MASKED_MESSAGE_RECORD if masked else MESSAGE_RECORD,
         source=SOURCE,
         source_id=message.c.id,
         order=order,
@@ -154,8 +158,9 @@ def _with_label(tx: Transaction, workspace_id: int, reference: str) -> list[Colu
     return [message_label.c.label_id == label_id, message_label.c.message_id == message.c.id]
 
 
-def read_message(tx: Transaction, workspace_id: int, message_id: int) -> str:
+def read_message(tx: Transaction, workspace_id: int, message_id: int, *, masked: bool = False) -> str:
     """One message record as JSON text."""
     mine = (message.c.workspace_id == workspace_id) & (message.c.id == message_id)
-    document: str = tx.execute(select(as_text(MESSAGE_RECORD)).select_from(SOURCE).where(mine)).scalar_one()
+    record = MASKED_MESSAGE_RECORD if masked else MESSAGE_RECORD
+    document: str = tx.execute(select(as_text(record)).select_from(SOURCE).where(mine)).scalar_one()
     return document

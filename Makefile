@@ -1,0 +1,33 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: serve test bench clean
+
+serve: $(VENV)/.installed
+	@$(BIN)/relayboard demo
+
+test: $(VENV)/.tox-installed
+	@$(BIN)/tox -q run
+
+bench: $(VENV)/.bench-installed
+	@$(BIN)/python -m bench
+
+$(VENV)/bin/python:
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo "Installing Relayboard into $(VENV) (about half a minute, once)..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.bench-installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,dev,redis,postgres-queue]'
+	@touch $@
+
+$(VENV)/.tox-installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'tox>=4.30'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .tox var build dist *.egg-info

@@ -1,0 +1,34 @@
+"""`/api/v2/contact_actions.json`."""
+
+from handlers.answers import Answer, no_content
+from handlers.calls import Call
+from persistence import contact_actions
+from persistence.contact_writes import delete_contacts
+from persistence.errors import InvalidInput
+from persistence.group_members import find_manual_groups
+
+WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
+WITHOUT_GROUP = {
+    "block": contact_actions.block_contacts,
+    "unblock": contact_actions.unblock_contacts,
+    "interrupt": contact_actions.interrupt_contacts,
+    "archive_messages": contact_actions.archive_messages_of,
+    "archive": contact_actions.archive_messages_of,
+    "delete": delete_contacts,
+}
+
+
+def act_on_contacts(call: Call) -> Answer:
+    workspace = call.workspace
+    action, group = call.body["action"], call.body.get("group")
+    contact_ids = contact_actions.find_contacts(call.tx, workspace, call.body["contacts"])
+    if action in WITH_GROUP:
+        if not group:
+            raise InvalidInput.across(f'The action "{action}" needs a group.')
+        group_id = find_manual_groups(call.tx, workspace.id, [group], field="group")[0]
+        WITH_GROUP[action](call.tx, workspace.id, contact_ids, group_id)
+        return no_content()
+    if group:
+        raise InvalidInput.across(f'The action "{action}" takes no group.')
+    WITHOUT_GROUP[action](call.tx, workspace.id, contact_ids)
+    return no_content()

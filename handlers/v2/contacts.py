@@ -1,0 +1,109 @@
+"""`/api/v2/contacts.json`."""
+
+from datetime import datetime
+
+from flows.urns import Urn, UrnError, read_urn
+from handlers.answers import Answer, answer_page, created, no_content, ok
+from handlers.calls import Call
+from persistence import contact_records, contact_writes
+from persistence.contact_urns import find_owners
+from persistence.contact_writes import ContactChange
+from persistence.contacts import find_contact
+from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.group_members import find_manual_groups
+from persistence.pages import Page, Position
+
+
+def list_contacts(
+    call: Call,
+    *,
+    uuid: str | None = None,
+    urn: str | None = None,
+    group: str | None = None,
+    deleted: bool = False,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    reverse: bool = False,
+) -> Answer:
+    workspace = call.workspace
+    address = None if urn is None else _read_lookup(call, urn)
+
+    def fetch(position: Position | None, size: int) -> Page:
+        return contact_records.list_contacts(
+            call.tx,
+            workspace.id,
+            position,
+            size,
+            uuid=uuid,
+            urn=address,
+            group_reference=group,
+            deleted=deleted,
+            before=before,
+            after=after,
+            reverse=reverse,
+            masked=workspace.is_anonymous,
+            for_agent=call.is_agent,
+        )
+
+    return answer_page(call, contact_records.contacts_order(reverse=reverse), fetch)
+
+
+def write_contact(call: Call, *, uuid: str | None = None, urn: str | None = None) -> Answer:
+    workspace = call.workspace
+    if urn is not None and "urns" in call.body:
+        raise InvalidInput.on("urns", "Not together with the parameter urn.")
+    address = None if urn is None else _read_lookup(call, urn)
+    contact_id = None if uuid is None and address is None else _find(call, uuid, address)
+    if workspace.is_anonymous and contact_id is not None and "urns" in call.body:
+        raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
+    change = _read_change(call, address if contact_id is None else None)
+    if contact_id is None and uuid is not None:
+        raise RecordMissing
+    if contact_id is None:
+        return created(_read(call, contact_writes.create_contact(call.tx, workspace, change, by_agent=call.is_agent)))
+    contact_writes.change_contact(call.tx, workspace, contact_id, change, by_agent=call.is_agent)
+    return ok(_read(call, contact_id))
+
+
+def delete_contact(call: Call, *, uuid: str | None = None, urn: str | None = None) -> Answer:
+    workspace = call.workspace
+    contact_id = _find(call, uuid, None if urn is None else _read_lookup(call, urn))
+    if contact_id is None:
+        raise RecordMissing
+    contact_writes.delete_contacts(call.tx, workspace.id, [contact_id])
+    return no_content()
+
+
+def _read(call: Call, contact_id: int) -> str:
+    masked = call.workspace.is_anonymous
+    return contact_records.read_contact(call.tx, call.workspace.id, contact_id, masked=masked, for_agent=call.is_agent)
+
+
+def _read_lookup(call: Call, urn: str) -> Urn:
+    if call.workspace.is_anonymous:
+        raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
+    try:
+        return read_urn(urn, call.workspace.country)
+    except UrnError as error:
+        raise Refused("Parameter urn must be a URN; phone numbers need a country code.") from error
+
+
+def _find(call: Call, uuid: str | None, urn: Urn | None) -> int | None:
+    if uuid is not None:
+        return find_contact(call.tx, call.workspace.id, uuid)
+    owners = find_owners(call.tx, call.workspace.id, [urn] if urn is not None else [])
+    return next((owner.contact_id for owner in owners.values()), None)
+
+
+def _read_change(call: Call, first_urn: Urn | None) -> ContactChange:
+    body = call.body
+    urns = contact_writes.read_urns(call.workspace, body["urns"]) if "urns" in body else None
+    groups = body.get("groups")
+    return ContactChange(
+        name=body.get("name"),
+        language=body.get("language"),
+        urns=[first_urn] if first_urn is not None else urns,
+        group_ids=None if groups is None else find_manual_groups(call.tx, call.workspace.id, groups, field="groups"),
+        fields=body.get("fields"),
+        clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
+    )

@@ -1,0 +1,102 @@
+"""What v2 and v1 bulk actions do to contacts."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select, tuple_, update
+
+from flows.urns import Urn, UrnError, read_urn
+from persistence.columns import is_uuid
+from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.group_members import add_members, leave_all_groups, remove_members
+from persistence.label_counts import recount_after
+from persistence.messages import ARCHIVED, INCOMING, VISIBLE, message
+from persistence.workspaces import Workspace
+
+
+def find_contacts(
+    tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
+) -> list[int]:
+    """The ids of contacts named by uuid or URN, without repeats; one statement for each kind.
+
+    Raises InvalidInput naming the first one that is not found; deleted contacts are not found.
+    """
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    urns = {reference: _read(workspace, reference) for reference in references if not is_uuid(reference)}
+    found: dict[str, int] = {}
+    living = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
+    if uuids:
+        rows = tx.execute(select(contact.c.uuid, contact.c.id).where(living, contact.c.uuid.in_(uuids)))
+        found = {uuid: contact_id for uuid, contact_id in rows}
+    wanted = [urn for urn in urns.values() if urn is not None]
+    if wanted:
+        columns = contact_urn.c
+        pairs = [(urn.scheme, urn.path) for urn in wanted]
+        statement = (
+            select(columns.scheme, columns.path, contact.c.id)
+            .join(contact, contact.c.id == columns.contact_id)
+            .where(living, tuple_(columns.scheme, columns.path).in_(pairs))
+        )
+        found |= {Urn(scheme, path).identity: contact_id for scheme, path, contact_id in tx.execute(statement)}
+    ids = []
+    for reference in references:
+        urn = urns.get(reference)
+        contact_id = found.get(urn.identity if urn is not None else reference.lower())
+        if contact_id is None:
+            raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+        ids.append(contact_id)
+    return list(dict.fromkeys(ids))
+
+
+def _read(workspace: Workspace, reference: str) -> Urn | None:
+    try:
+        return read_urn(reference, workspace.country)
+    except UrnError:
+        return None
+
+
+def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+    """Put contacts into a manual group. Raises InvalidInput when one of them is not active; then nobody joins."""
+    statement = select(contact.c.id).where(
+        contact.c.workspace_id == workspace_id, contact.c.id.in_(contact_ids), contact.c.status != ACTIVE
+    )
+    if tx.execute(statement).first() is not None:
+        raise InvalidInput.across("Only active contacts can be in groups.")
+    add_members(tx, workspace_id, group_id, contact_ids)
+
+
+def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+    remove_members(tx, workspace_id, group_id, contact_ids)
+
+
+def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Block contacts: they leave all groups, nothing can be sent to them, what they send is dropped."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status != BLOCKED)
+    tx.execute(update(contact).where(mine).values(status=BLOCKED, modified_on=tx.now))
+    leave_all_groups(tx, workspace_id, contact_ids)
+
+
+def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Make blocked contacts active again; manual groups do not come back."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status == BLOCKED)
+    tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=tx.now))
+
+
+def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Archive every visible incoming message of these contacts; labels no longer count them."""
+    theirs = (
+        (message.c.workspace_id == workspace_id)
+        & message.c.contact_id.in_(contact_ids)
+        & (message.c.direction == INCOMING)
+        & (message.c.visibility == VISIBLE)
+    )
+    recount_after(tx, workspace_id, theirs, -1)
+    tx.execute(update(message).where(theirs).values(visibility=ARCHIVED, modified_on=tx.now))
+
+
+def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Take contacts out of the flow they wait in."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    waiting = contact.c.current_flow_id.is_not(None)
+    tx.execute(update(contact).where(mine, waiting).values(current_flow_id=None, modified_on=tx.now))

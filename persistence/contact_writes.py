@@ -1,0 +1,185 @@
+"""Creating, changing and deleting contacts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows.languages import is_language
+from sqlalchemy import delete, insert, select, update
+
+from flows.urns import Urn, UrnError, read_urn
+from persistence.columns import new_uuid
+from persistence.contact_urns import find_owners
+from persistence.contact_values import read_value
+from persistence.contacts import ACTIVE, contact, contact_urn
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.fields import find_fields
+from persistence.group_members import leave_all_groups, set_manual_groups
+from persistence.label_counts import recount_after
+from persistence.labels import message_label
+from persistence.messages import DELETED, VISIBLE, message
+from persistence.workspaces import Workspace
+
+BAD_URN = "Not a valid URN; phone numbers need a country code."
+TAKEN_URN = "This URN belongs to another contact."
+
+
+@dataclass(frozen=True, slots=True)
+class ContactChange:
+    """What a request says about a contact; None means not given (`clears` names what is given as null)."""
+
+    name: str | None = None
+    language: str | None = None
+    urns: Sequence[Urn] | None = None
+    group_ids: Sequence[int] | None = None
+    fields: Mapping[str, str | None] | None = None
+    clears: frozenset[str] = frozenset()
+
+
+def read_urns(workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
+    """Normalised URNs without repeats. Raises InvalidInput at the first bad one."""
+    urns: dict[str, Urn] = {}
+    for index, text in enumerate(texts):
+        try:
+            urn = read_urn(text, workspace.country)
+        except UrnError as error:
+            raise InvalidInput.at(field, index, BAD_URN) from error
+        urns.setdefault(urn.identity, urn)
+    return list(urns.values())
+
+
+def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:
+    """A new active contact; returns its id. Raises InvalidInput."""
+    _check_language(change)
+    fields = _read_fields(tx, workspace, change, by_agent=by_agent)
+    urns = change.urns or ()
+    _check_free(tx, workspace.id, urns, contact_id=None)
+    values: dict[str, Any] = {
+        "uuid": new_uuid(),
+        "name": change.name or None,
+        "language": change.language or None,
+        "status": ACTIVE,
+        "is_deleted": False,
+        "fields": {key: value for key, value in fields.items() if value is not None},
+        "open_ticket_count": 0,
+    }
+    times = {"created_on": tx.now, "modified_on": tx.now}
+    statement = insert(contact).values(workspace_id=workspace.id, **values, **times).returning(contact.c.id)
+    contact_id: int = tx.execute(statement).scalar_one()
+    _set_urns(tx, workspace.id, contact_id, urns)
+    set_manual_groups(tx, workspace.id, contact_id, change.group_ids or ())
+    return contact_id
+
+
+def change_contact(
+    tx: Transaction, workspace: Workspace, contact_id: int, change: ContactChange, *, by_agent: bool = False
+) -> None:
+    """Change what is given and leave the rest; modified_on moves only when something changed. Raises InvalidInput."""
+    _check_language(change)
+    mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
+    row = tx.execute(select(contact).where(mine).with_for_update()).one()
+    if row.is_deleted:
+        raise InvalidInput.across("This contact is deleted.")
+    if change.group_ids and row.status != ACTIVE:
+        raise InvalidInput.on("groups", "Only active contacts can be in groups.")
+    fields = _merge_fields(dict(row.fields), _read_fields(tx, workspace, change, by_agent=by_agent))
+    wanted: dict[str, Any] = {"fields": fields}
+    for name in ("name", "language"):
+        given = getattr(change, name)
+        if given is not None or name in change.clears:
+            wanted[name] = given or None
+    changed = any(getattr(row, name) != value for name, value in wanted.items())
+    if change.urns is not None:
+        _check_free(tx, workspace.id, change.urns, contact_id=contact_id)
+        changed |= _set_urns(tx, workspace.id, contact_id, change.urns)
+    if change.group_ids is not None:
+        changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
+    if changed:
+        tx.execute(update(contact).where(mine).values(modified_on=tx.now, **wanted))
+
+
+def _check_language(change: ContactChange) -> None:
+    if change.language and not is_language(change.language):
+        raise InvalidInput.on("language", "Not an ISO 639-3 code.")
+
+
+def _read_fields(
+    tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool
+) -> dict[str, dict[str, Any] | None]:
+    """Stored values by the uuid of their field. Raises InvalidInput for unknown keys and fields agents may not edit."""
+    if not change.fields:
+        return {}
+    known = find_fields(tx, workspace.id, list(change.fields))
+    values = {}
+    for key, text in change.fields.items():
+        if key not in known:
+            raise InvalidInput.on("fields", f'No contact field "{key[:36]}".')
+        uuid, _kind, access = known[key]
+        if by_agent and access != "edit":
+            raise InvalidInput.on("fields", f'Agents cannot edit the field "{key}".')
+        values[uuid] = read_value(workspace, text, tx.now)
+    return values
+
+
+def _merge_fields(stored: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**stored, **values}
+    return {uuid: value for uuid, value in merged.items() if value is not None}
+
+
+def _check_free(tx: Transaction, workspace_id: int, urns: Sequence[Urn], contact_id: int | None) -> None:
+    owners = find_owners(tx, workspace_id, urns)
+    for index, urn in enumerate(urns):
+        owner = owners.get(urn.identity)
+        if owner is not None and owner.contact_id != contact_id:
+            raise InvalidInput.at("urns", index, TAKEN_URN)
+
+
+def _set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
+    """Make these the contact's URNs in this order; dropped ones become free. Says whether anything changed."""
+    rows = contact_urn.c
+    statement = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)
+    present = [(row.scheme, row.path) for row in tx.execute(statement.order_by(rows.priority, rows.id))]
+    wanted = [(urn.scheme, urn.path) for urn in urns]
+    if present == wanted:
+        return False
+    release_urns(tx, workspace_id, [contact_id])
+    for priority, urn in enumerate(urns):
+        mine = (rows.workspace_id == workspace_id) & (rows.scheme == urn.scheme) & (rows.path == urn.path)
+        values = {"contact_id": contact_id, "priority": priority, "display": urn.display or None}
+        if tx.execute(update(contact_urn).where(mine).values(**values)).rowcount == 0:
+            address = {"workspace_id": workspace_id, "scheme": urn.scheme, "path": urn.path}
+            tx.execute(insert(contact_urn).values(**address, **values))
+    return True
+
+
+def release_urns(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Free the URNs of these contacts for others."""
+    rows = contact_urn.c
+    theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
+    tx.execute(update(contact_urn).where(theirs).values(contact_id=None, channel_id=None))
+
+
+def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Mark contacts deleted: what describes them is cleared, their URNs are free, their messages lose their content."""
+    leave_all_groups(tx, workspace_id, contact_ids)
+    release_urns(tx, workspace_id, contact_ids)
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
+    cleared: dict[str, Any] = {
+        "name": None,
+        "language": None,
+        "fields": {},
+        "current_flow_id": None,
+        "open_ticket_count": 0,
+    }
+    tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=tx.now, **cleared))
+    _delete_messages_of(tx, workspace_id, contact_ids)
+
+
+def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
+    tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
+    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None}
+    living = message.c.visibility != DELETED
+    tx.execute(update(message).where(theirs, living).values(visibility=DELETED, modified_on=tx.now, **emptied))

@@ -1,0 +1,26 @@
+"""`relayboard label create`."""
+
+import argparse
+from typing import Any
+
+import orjson
+
+from persistence.labels import create_label, read_label
+from relayboard.commands.output import opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("label", help="create labels")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new label")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--name", required=True)
+    create.set_defaults(run=run_create)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        label_id = create_label(tx, workspace.id, options.name)
+        record = read_label(tx, workspace.id, label_id)
+    print_json(orjson.loads(record))

@@ -1,0 +1,51 @@
+"""What commands share: JSON on stdout, the migrated database, and the workspace they speak of."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from persistence.columns import is_uuid, time_text
+from persistence.database import Database, Transaction
+from persistence.migrations import upgrade
+from persistence.workspaces import Workspace, find_workspace_by_uuid
+from relayboard.settings import Settings, load_settings
+
+
+class CommandFailed(Exception):
+    """A command that cannot do what it was asked to; the message says why."""
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on a line of its own."""
+    sys.stdout.write(orjson.dumps(value, default=_plain).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return time_text(value)
+    raise TypeError
+
+
+@contextmanager
+def opened_database(settings: Settings | None = None) -> Iterator[Database]:
+    """The configured database, brought up to the newest schema."""
+    settings = settings or load_settings()
+    database = Database(settings.database_url)
+    try:
+        upgrade(database.engine)
+        yield database
+    finally:
+        database.close()
+
+
+def workspace_named(tx: Transaction, uuid: str) -> Workspace:
+    """The workspace with this uuid; raises CommandFailed when there is none."""
+    workspace = find_workspace_by_uuid(tx, uuid) if is_uuid(uuid) else None
+    if workspace is None:
+        raise CommandFailed(f"there is no workspace {uuid}")
+    return workspace

@@ -1,0 +1,67 @@
+"""`relayboard workspace create|list`."""
+
+import argparse
+from typing import Any
+from zoneinfo import available_timezones
+
+import phonenumbers
+
+from flows.languages import is_language
+from persistence.workspaces import DATE_STYLES, Workspace, create_workspace, list_workspaces
+from relayboard.commands.output import CommandFailed, opened_database, print_json
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("workspace", help="create and list workspaces")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new workspace")
+    create.add_argument("--name", required=True)
+    create.add_argument("--country", default="", help="two letters, for example RW")
+    create.add_argument("--timezone", default="UTC", help="IANA name, for example Africa/Kigali")
+    create.add_argument("--language", action="append", default=[], help="ISO 639-3 code; repeat, the default first")
+    create.add_argument("--date-style", choices=DATE_STYLES, default="day_first")
+    create.add_argument("--anon", action="store_true", help="hide addresses from API clients")
+    create.set_defaults(run=run_create)
+    actions.add_parser("list", help="all workspaces").set_defaults(run=run_list)
+
+
+def show(workspace: Workspace) -> dict[str, Any]:
+    return {
+        "uuid": workspace.uuid,
+        "id": workspace.id,
+        "name": workspace.name,
+        "country": workspace.country,
+        "timezone": workspace.timezone,
+        "languages": list(workspace.languages),
+        "date_style": workspace.date_style,
+        "anon": workspace.is_anonymous,
+    }
+
+
+def run_create(options: argparse.Namespace) -> None:
+    country = options.country.upper()
+    if country and country not in phonenumbers.SUPPORTED_REGIONS:
+        raise CommandFailed(f"{options.country} is no country code")
+    if options.timezone not in available_timezones():
+        raise CommandFailed(f"{options.timezone} is no time zone")
+    wrong = [code for code in options.language if not is_language(code)]
+    if wrong:
+        raise CommandFailed(f"{wrong[0]} is no ISO 639-3 language code")
+    with opened_database() as database, database.writing() as tx:
+        workspace = create_workspace(
+            tx,
+            options.name,
+            country=country,
+            timezone=options.timezone,
+            languages=tuple(options.language) or ("eng",),
+            date_style=options.date_style,
+            is_anonymous=options.anon,
+        )
+    print_json(show(workspace))
+
+
+def run_list(_options: argparse.Namespace) -> None:
+    with opened_database() as database, database.reading() as tx:
+        print_json([show(workspace) for workspace in list_workspaces(tx)])
+
+
