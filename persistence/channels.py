@@ -47,6 +47,8 @@ channel = Table(
     Column("webhook_url", Text),
     Column("webhook_events", Json),
     Column("webhook_secret", String(128)),
+    Column("webhook_previous_secret", String(128)),
+    time_column("webhook_rotated_on", nullable=True),
     Index("ix_channel_page", "workspace_id", "created_on", "id"),
     Index("ix_channel_seen", "workspace_id", "last_seen", "id"),
     Index("ix_channel_address", "workspace_id", "address"),

@@ -1,9 +1,11 @@
 """All tables, imported so that `metadata` is complete; for migrations and tests."""
 
 from persistence import (
+    channel_alarms,
     channel_events,
     channels,
     contacts,
+    deliveries,
     fields,
     groups,
     idempotency,
@@ -19,9 +21,11 @@ from persistence import (
 from persistence.columns import metadata
 
 MODULES = (
+    channel_alarms,
     channel_events,
     channels,
     contacts,
+    deliveries,
     fields,
     groups,
     idempotency,

@@ -1,7 +1,7 @@
 """Which IP addresses this service may call: the public ones, and those an operator has named."""
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Network = IPv4Network | IPv6Network
 
@@ -38,11 +38,6 @@ _REFUSED_V6 = tuple(
         "3fff::/20",
     )
 )
-
-
-def read_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Networks such as `10.0.0.0/8` or `::1`; raises ValueError with the text that is none."""
-    return tuple(ip_network(text.strip(), strict=False) for text in texts if text.strip())
 
 
 def is_permitted(address: str, allowed_networks: Iterable[Network] = (), *, is_spelled_oddly: bool = False) -> bool:

@@ -1,6 +1,8 @@
+from ipaddress import ip_network
+
 import pytest
 
-from worker.addresses import is_permitted, read_networks, spells_address_oddly
+from worker.addresses import is_permitted, spells_address_oddly
 
 REFUSED = [
     *(
@@ -32,17 +34,12 @@ def test_a_public_address_is_permitted(address):
 
 
 def test_an_allowed_network_permits_what_lies_in_it_and_nothing_else():
-    allowed = read_networks(["10.0.0.0/8", " ::1 ", ""])
+    allowed = (ip_network("10.0.0.0/8"), ip_network("::1"))
 
     assert is_permitted("10.9.8.7", allowed)
     assert is_permitted("::1", allowed)
     assert not is_permitted("127.0.0.1", allowed)
     assert not is_permitted("::ffff:10.9.8.7", allowed)
-
-
-def test_a_network_that_is_none_is_reported():
-    with pytest.raises(ValueError, match=r"10\.0\.0\.0/99"):
-        read_networks(["10.0.0.0/99"])
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 import threading
+from ipaddress import ip_network
 
 import pytest
 
 from tests.worker.receivers import Reply, answering_with, receiving
-from worker.addresses import read_networks
 from worker.safe_http import SafeHttp, check_url
 from worker.send_failed import SendFailed
 
-LOOPBACK = read_networks(["127.0.0.0/8"])
+LOOPBACK = (ip_network("127.0.0.0/8"),)
 
 
 @pytest.fixture

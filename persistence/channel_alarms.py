@@ -1,0 +1,171 @@
+"""Alarms of phones: lost contact, low battery, unsent backlog. One event when one opens, none while it lasts."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    and_,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.channel_event_form import ALARM, EventChannel, PhoneState, alarm_fields
+from persistence.channels import ANDROID, channel
+from persistence.columns import id_column, metadata, time_column, workspace_column
+from persistence.database import Transaction
+from persistence.deliveries import record_channel_event
+from persistence.messages import ERRORED, OUTGOING, QUEUED, WIRED, message
+
+BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
+
+BATTERY_LEVEL = 25
+DRAINING_STATUSES = ("DIS", "UNK", "NOT")
+CHARGED_STATUSES = ("CHA", "FUL")
+LOST_AFTER = timedelta(minutes=30)
+UNSENT_AFTER, UNSENT_UNTIL = timedelta(minutes=30), timedelta(hours=24)
+QUIET_FOR = timedelta(hours=6)
+"""A backlog counts when nothing was sent and no alarm of any kind was opened for so long."""
+
+channel_alarm = Table(
+    "channel_alarm",
+    metadata,
+    id_column(),
+    workspace_column(),
+    Column("channel_id", Integer, ForeignKey("channel.id"), nullable=False),
+    Column("kind", String(12), nullable=False),
+    time_column("opened_on"),
+    time_column("closed_on", nullable=True),
+    Index(
+        "uq_channel_alarm_open",
+        "channel_id",
+        "kind",
+        unique=True,
+        postgresql_where=text("closed_on IS NULL"),
+        sqlite_where=text("closed_on IS NULL"),
+    ),
+    Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
+    sqlite_autoincrement=True,
+)
+"""At most one alarm of a kind is open per channel; the unique index settles races between workers."""
+
+
+def note_power_report(tx: Transaction, workspace_id: int, channel_id: int) -> None:
+    """What a phone's status report means for its battery alarm; call it after the channel row holds the report."""
+    is_this = and_(channel.c.workspace_id == workspace_id, channel.c.id == channel_id)
+    _close(tx, BATTERY, and_(is_this, channel.c.power_status.in_(CHARGED_STATUSES)))
+    _open(tx, BATTERY, and_(is_this, _is_draining()))
+
+
+def check_alarms(tx: Transaction) -> int:
+    """Closes and opens the alarms of all phones by their conditions; the number opened. Safe to run twice."""
+    is_unsent = _has_unsent(tx.now)
+    _close(tx, BATTERY, channel.c.power_status.in_(CHARGED_STATUSES))
+    _close(tx, LOST_CONTACT, channel.c.last_seen > channel_alarm.c.opened_on)
+    _close(tx, BACKLOG, not_(is_unsent))
+    opened = _open(tx, BATTERY, _is_draining())
+    opened += _open(tx, LOST_CONTACT, func.coalesce(channel.c.last_seen, channel.c.created_on) < tx.now - LOST_AFTER)
+    return opened + _open(tx, BACKLOG, and_(is_unsent, _is_quiet(tx.now)))
+
+
+def _is_draining() -> ColumnElement[bool]:
+    level = channel.c.power_level
+    return and_(channel.c.power_status.in_(DRAINING_STATUSES), level >= 0, level < BATTERY_LEVEL)
+
+
+def _has_unsent(now: datetime) -> ColumnElement[bool]:
+    return exists(
+        select(literal(1)).where(
+            message.c.channel_id == channel.c.id,
+            message.c.direction == OUTGOING,
+            message.c.status.in_((QUEUED, WIRED, ERRORED)),
+            message.c.created_on > now - UNSENT_UNTIL,
+            message.c.created_on < now - UNSENT_AFTER,
+        )
+    )
+
+
+def _is_quiet(now: datetime) -> ColumnElement[bool]:
+    sent = exists(
+        select(literal(1)).where(
+            message.c.workspace_id == channel.c.workspace_id,
+            message.c.folder == "sent",
+            message.c.sent_on > now - QUIET_FOR,
+            message.c.channel_id == channel.c.id,
+        )
+    )
+    alarmed = exists(
+        select(literal(1)).where(
+            channel_alarm.c.channel_id == channel.c.id, channel_alarm.c.opened_on > now - QUIET_FOR
+        )
+    )
+    return not_(or_(sent, alarmed))
+
+
+def _close(tx: Transaction, kind: str, is_over: ColumnElement[bool]) -> None:
+    ended = exists(
+        select(literal(1)).where(channel.c.id == channel_alarm.c.channel_id, or_(is_over, not_(channel.c.is_active)))
+    )
+    tx.execute(
+        update(channel_alarm)
+        .where(channel_alarm.c.kind == kind, channel_alarm.c.closed_on.is_(None), ended)
+        .values(closed_on=tx.now)
+    )
+
+
+def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
+    """Opens alarms for the phones of this condition and queues their events; the number opened."""
+    is_open = exists(
+        select(literal(1)).where(
+            channel_alarm.c.channel_id == channel.c.id,
+            channel_alarm.c.kind == kind,
+            channel_alarm.c.closed_on.is_(None),
+        )
+    )
+    is_phone = and_(channel.c.type == ANDROID, channel.c.is_active, channel.c.workspace_id.is_not(None))
+    phones = select(
+        channel.c.workspace_id, channel.c.id, literal(kind), literal(tx.now, channel_alarm.c.opened_on.type)
+    ).where(is_phone, condition, not_(is_open))
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    statement = (
+        insert(channel_alarm)
+        .from_select(["workspace_id", "channel_id", "kind", "opened_on"], phones)
+        .on_conflict_do_nothing()
+        .returning(channel_alarm.c.channel_id)
+    )
+    opened = list(tx.execute(statement).scalars())
+    _queue_events(tx, opened)
+    return len(opened)
+
+
+def _queue_events(tx: Transaction, channel_ids: list[int]) -> None:
+    if not channel_ids:
+        return
+    for row in tx.execute(select(channel).where(channel.c.id.in_(channel_ids))).all():
+        fields = alarm_fields(EventChannel(row.id, row.uuid, row.address), _phone_state(row))
+        record_channel_event(tx, row.workspace_id, row.id, ALARM, fields)
+
+
+def _phone_state(row: Any) -> PhoneState:
+    return PhoneState(
+        row.power_level,
+        row.power_status,
+        row.power_source,
+        row.network_type,
+        row.pending_count,
+        row.retry_count,
+        row.last_seen,
+    )

@@ -1,0 +1,86 @@
+"""The delivery URL of a channel: where its events go, which of them, and the secret they are signed with."""
+
+import base64
+import secrets
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
+
+from sqlalchemy import case, update
+
+from persistence.channel_event_form import CHANNEL_EVENTS
+from persistence.channels import channel
+from persistence.columns import is_uuid
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, RecordMissing
+
+SECRET_BYTES = 32
+URL_LENGTH = 2048
+
+
+def new_webhook_secret() -> str:
+    """A signing secret in the form of Standard Webhooks: `whsec_` and base64."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def check_webhook_url(url: str, field: str = "url") -> str:
+    """The URL without spaces around it; raises InvalidInput for one that can never be called."""
+    url = url.strip()
+    try:
+        parts = urlsplit(url)
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        is_valid = False
+    if not is_valid or any(character.isspace() or character < " " for character in url):
+        raise InvalidInput.on(field, "Enter a URL that begins with http:// or https://.")
+    if "@" in parts.netloc:
+        raise InvalidInput.on(field, "The URL must not contain a user name or password.")
+    if len(url) > URL_LENGTH:
+        raise InvalidInput.on(field, f"At most {URL_LENGTH} characters.")
+    return url
+
+
+def set_channel_webhook(
+    tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None, events: Sequence[str] | None = None
+) -> str | None:
+    """Sends a channel's events (None: all) to a URL from now on, or nowhere; the secret they are signed with.
+
+    The secret stays the same when only the URL or the events change. Raises RecordMissing, InvalidInput.
+    """
+    unknown = sorted(set(events or ()) - set(CHANNEL_EVENTS))
+    if unknown:
+        raise InvalidInput.on("event", f"Unknown event: {unknown[0]}.")
+    if url is None:
+        _change(tx, workspace_id, channel_uuid, {"webhook_url": None, "webhook_events": None})
+        return None
+    values = {
+        "webhook_url": check_webhook_url(url),
+        "webhook_events": None if events is None else list(dict.fromkeys(events)),
+        "webhook_secret": case(
+            (channel.c.webhook_secret.is_(None), new_webhook_secret()), else_=channel.c.webhook_secret
+        ),
+    }
+    return _change(tx, workspace_id, channel_uuid, values)
+
+
+def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
+    """Gives a channel a new secret, which is returned; for a day events are signed with the old one too."""
+    values = {
+        "webhook_secret": new_webhook_secret(),
+        "webhook_previous_secret": channel.c.webhook_secret,
+        "webhook_rotated_on": tx.now,
+    }
+    return _change(tx, workspace_id, channel_uuid, values)
+
+
+def _change(tx: Transaction, workspace_id: int, channel_uuid: str, values: Mapping[str, object]) -> str:
+    if is_uuid(channel_uuid):
+        statement = (
+            update(channel)
+            .where(channel.c.workspace_id == workspace_id, channel.c.uuid == channel_uuid, channel.c.is_active)
+            .values(values)
+            .returning(channel.c.webhook_secret)
+        )
+        row = tx.execute(statement).first()
+        if row is not None:
+            return str(row.webhook_secret)
+    raise RecordMissing("No such channel.")

@@ -1,0 +1,176 @@
+"""Deliveries of events to webhooks: the tables, and making a delivery in the transaction that changes the state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, String, Table, Text, insert, select, text
+
+from persistence.channel_event_form import CONTENT_TYPE, Fields, encode_form
+from persistence.channels import channel
+from persistence.columns import id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
+from persistence.database import Transaction
+from persistence.workspaces import workspace
+
+PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
+WAKE = "webhooks"
+
+delivery = Table(
+    "delivery",
+    metadata,
+    id_column(),
+    uuid_column(),
+    workspace_column(),
+    Column("event", String(16), nullable=False),
+    Column("channel_id", Integer, ForeignKey("channel.id")),
+    Column("subscriber_id", Integer),
+    Column("contact_id", Integer, ForeignKey("contact.id")),
+    Column("receiver", String(300), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("content_type", String(64), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("status", String(9), nullable=False, default=PENDING),
+    Column("attempts", Integer, nullable=False, default=0),
+    time_column("created_on"),
+    time_column("scheduled_on"),
+    time_column("due_on"),
+    time_column("finished_on", nullable=True),
+    Column("last_status", Integer),
+    Column("last_error", Text),
+    CheckConstraint("status IN ('pending', 'delivered', 'failed')", name="status"),
+    Index(
+        "ix_delivery_due",
+        "receiver",
+        "due_on",
+        "id",
+        postgresql_where=text("status = 'pending'"),
+        sqlite_where=text("status = 'pending'"),
+    ),
+    Index("ix_delivery_page", "workspace_id", "created_on", "id"),
+    Index("ix_delivery_status", "workspace_id", "status", "created_on", "id"),
+    Index("ix_delivery_finished", "finished_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`uuid` is the event's id, the same over all attempts. `receiver` is scheme, host and port of the URL. A pending
+delivery is due at `due_on`; a worker leases it by moving that into the future, `scheduled_on` stays as planned."""
+
+delivery_attempt = Table(
+    "delivery_attempt",
+    metadata,
+    id_column(),
+    uuid_column(),
+    workspace_column(),
+    Column("delivery_id", Integer, ForeignKey("delivery.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
+    time_column("scheduled_on"),
+    time_column("finished_on"),
+    Column("duration_ms", Integer, nullable=False),
+    Column("status", Integer),
+    Column("error", Text),
+    Column("answer", Text),
+    Index("ix_delivery_attempt_delivery", "delivery_id", "id"),
+    sqlite_autoincrement=True,
+)
+"""What happened each time: `status` of the answer or `error` (a sentence), and the first bytes of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelEvent:
+    """One event of a channel with its parameters; `contact_id` is whom a reply without recipients goes to."""
+
+    event: str
+    fields: Fields
+    contact_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A body to send to a URL; it belongs to a channel or to a resthook's subscriber."""
+
+    event: str
+    url: str
+    content_type: str
+    body: bytes
+    channel_id: int | None = None
+    subscriber_id: int | None = None
+    contact_id: int | None = None
+
+
+def record_channel_event(
+    tx: Transaction, workspace_id: int, channel_id: int, event: str, fields: Fields, contact_id: int | None = None
+) -> str | None:
+    """Queues one event of a channel, see `record_channel_events`; its id, None when the channel does not want it."""
+    recorded = record_channel_events(tx, workspace_id, channel_id, [ChannelEvent(event, fields, contact_id)])
+    return recorded[0] if recorded else None
+
+
+def record_channel_events(
+    tx: Transaction, workspace_id: int, channel_id: int, events: Sequence[ChannelEvent]
+) -> list[str]:
+    """Queues events of a channel for its delivery URL in the caller's transaction; the ids of those queued.
+
+    Nothing is queued for a channel that is released or has no delivery URL, nor for events that are switched off.
+    In anonymous workspaces events name no phone and no URN.
+    """
+    wanted = _find_subscription(tx, workspace_id, channel_id) if events else None
+    if wanted is None:
+        return []
+    url, names, is_anonymous = wanted
+    hidden = ("phone", "urn") if is_anonymous else ()
+    deliveries = []
+    for each in events:
+        if names is None or each.event in names:
+            shown = {name: value for name, value in each.fields.items() if name not in hidden}
+            body = encode_form(shown)
+            deliveries.append(
+                NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id=channel_id, contact_id=each.contact_id)
+            )
+    return record_deliveries(tx, workspace_id, deliveries)
+
+
+def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[NewDelivery]) -> list[str]:
+    """Queues deliveries and remembers to wake their workers; the event ids, in order."""
+    if not deliveries:
+        return []
+    rows = [
+        {
+            "uuid": new_uuid(),
+            "workspace_id": workspace_id,
+            "event": each.event,
+            "channel_id": each.channel_id,
+            "subscriber_id": each.subscriber_id,
+            "contact_id": each.contact_id,
+            "receiver": name_receiver(each.url),
+            "url": each.url,
+            "content_type": each.content_type,
+            "body": each.body.decode(),
+            "created_on": tx.now,
+            "scheduled_on": tx.now,
+            "due_on": tx.now,
+        }
+        for each in deliveries
+    ]
+    tx.execute(insert(delivery), rows)
+    tx.wake(WAKE)
+    return [str(row["uuid"]) for row in rows]
+
+
+def name_receiver(url: str) -> str:
+    """What deliveries share that go to one server: scheme, host and port."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()[:300]
+
+
+def _find_subscription(
+    tx: Transaction, workspace_id: int, channel_id: int
+) -> tuple[str, list[str] | None, bool] | None:
+    """The delivery URL of an active channel, the events switched on (None: all), whether addresses are hidden."""
+    statement = select(channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous).where(
+        channel.c.workspace_id == workspace_id,
+        channel.c.id == channel_id,
+        channel.c.is_active,
+        channel.c.webhook_url.is_not(None),
+        workspace.c.id == channel.c.workspace_id,
+    )
+    row = tx.execute(statement).first()
+    return None if row is None else (row.webhook_url, row.webhook_events, row.is_anonymous)

@@ -1,0 +1,166 @@
+"""Taking due deliveries and recording what became of them: what workers do, for all workspaces at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, exists, func, insert, literal, select, union_all, update
+
+from persistence.channels import channel
+from persistence.database import Transaction
+from persistence.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
+
+ANSWER_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DueDelivery:
+    """A leased delivery. `attempt` counts from 1; `due_on` is the end of the lease and proves that it is still ours."""
+
+    id: int
+    uuid: str
+    workspace_id: int
+    event: str
+    channel_id: int | None
+    subscriber_id: int | None
+    contact_id: int | None
+    receiver: str
+    url: str
+    content_type: str
+    body: bytes
+    attempt: int
+    scheduled_on: datetime
+    due_on: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """The secrets of a channel's delivery URL, and since when the present one is used."""
+
+    secret: str | None
+    previous_secret: str | None
+    rotated_on: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptOutcome:
+    """What one attempt gave: a status or an error, and what follows: DELIVERED, FAILED, or PENDING until `retry_at`."""
+
+    state: str
+    retry_at: datetime | None
+    status: int | None
+    error: str | None
+    answer: bytes
+    duration_seconds: float
+
+
+def list_due_receivers(tx: Transaction) -> list[str]:
+    """The receivers with at least one delivery due, found by one jump in the index per receiver."""
+    is_pending = delivery.c.status == PENDING
+    receivers = (
+        select(func.min(delivery.c.receiver).label("receiver")).where(is_pending).cte("receivers", recursive=True)
+    )
+    following = select(func.min(delivery.c.receiver)).where(is_pending, delivery.c.receiver > receivers.c.receiver)
+    receivers = receivers.union_all(select(following.scalar_subquery()).where(receivers.c.receiver.is_not(None)))
+    has_due = exists(select(literal(1)).where(_is_due(tx.now), delivery.c.receiver == receivers.c.receiver))
+    return list(tx.execute(select(receivers.c.receiver).where(has_due)).scalars())
+
+
+def lease_deliveries(tx: Transaction, rooms: Mapping[str, int], lease: timedelta) -> list[DueDelivery]:
+    """Takes due deliveries, oldest first and so many per receiver at most; nobody else does while the lease lasts."""
+    picks = [_pick(receiver, room, tx.now) for receiver, room in rooms.items() if room > 0]
+    if not picks:
+        return []
+    mine = (
+        select(delivery.c.id)
+        .where(delivery.c.id.in_(union_all(*picks)), _is_due(tx.now))
+        .with_for_update(skip_locked=True)
+    )
+    columns = [delivery.c[name] for name in DueDelivery.__slots__ if name != "attempt"]
+    taken = tx.execute(
+        update(delivery)
+        .where(delivery.c.id.in_(mine.scalar_subquery()))
+        .values(due_on=tx.now + lease)
+        .returning(*columns, delivery.c.attempts)
+    )
+    leased = [_from_row(row) for row in taken.mappings()]
+    return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
+
+
+def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> bool:
+    """Writes down an attempt and moves its delivery on; False when somebody else has meanwhile.
+
+    What was delivered is delivered, even after the lease ran out; any other outcome counts only within the lease.
+    """
+    tx.execute(insert(delivery_attempt).values(_attempt_row(tx, leased, outcome)))
+    is_mine = and_(delivery.c.id == leased.id, delivery.c.status == PENDING)
+    if outcome.state != DELIVERED:
+        is_mine = and_(is_mine, delivery.c.due_on == leased.due_on)
+    values: dict[str, Any] = {
+        "status": outcome.state,
+        "attempts": delivery.c.attempts + 1,
+        "last_status": outcome.status,
+        "last_error": outcome.error,
+    }
+    if outcome.retry_at is None:
+        values["finished_on"] = tx.now
+    else:
+        values |= {"scheduled_on": outcome.retry_at, "due_on": outcome.retry_at}
+    return bool(tx.execute(update(delivery).where(is_mine).values(values)).rowcount)
+
+
+def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
+    """Ends leases whose work did not begin, so that others can take it at once."""
+    for_each = {each.id: each.due_on for each in leased}
+    if for_each:
+        tx.execute(
+            update(delivery)
+            .where(delivery.c.id.in_(for_each), delivery.c.status == PENDING, delivery.c.due_on.in_(for_each.values()))
+            .values(due_on=delivery.c.scheduled_on)
+        )
+
+
+def find_signer(tx: Transaction, workspace_id: int, channel_id: int) -> Signer:
+    """The secrets that a channel's events are signed with now."""
+    statement = select(channel.c.webhook_secret, channel.c.webhook_previous_secret, channel.c.webhook_rotated_on).where(
+        channel.c.workspace_id == workspace_id, channel.c.id == channel_id
+    )
+    return Signer(*tx.execute(statement).one())
+
+
+def _is_due(now: datetime) -> ColumnElement[bool]:
+    return and_(delivery.c.status == PENDING, delivery.c.due_on <= now)
+
+
+def _pick(receiver: str, room: int, now: datetime) -> Any:
+    one = delivery.alias()
+    due = (
+        select(one.c.id)
+        .where(one.c.receiver == receiver, one.c.status == PENDING, one.c.due_on <= now)
+        .order_by(one.c.due_on, one.c.id)
+        .limit(room)
+        .subquery()
+    )
+    return select(due.c.id)
+
+
+def _from_row(row: Mapping[Any, Any]) -> DueDelivery:
+    values = {**row, "body": row["body"].encode(), "attempt": row["attempts"] + 1}
+    del values["attempts"]
+    return DueDelivery(**values)
+
+
+def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
+    answer = outcome.answer[:ANSWER_LENGTH].decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return {
+        "workspace_id": leased.workspace_id,
+        "delivery_id": leased.id,
+        "number": leased.attempt,
+        "scheduled_on": leased.scheduled_on,
+        "finished_on": tx.now,
+        "duration_ms": round(outcome.duration_seconds * 1000),
+        "status": outcome.status,
+        "error": outcome.error,
+        "answer": answer or None,
+    }

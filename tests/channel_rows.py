@@ -1,0 +1,74 @@
+"""Rows that tests of channels, deliveries and alarms begin with."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import insert, update
+
+from persistence.channels import ANDROID, channel
+from persistence.contacts import contact, contact_urn
+from persistence.database import Database
+from persistence.messages import OUTGOING, QUEUED, message
+from persistence.workspaces import Workspace
+
+
+def add_channel(database: Database, workspace: Workspace, **values: Any) -> int:
+    """A phone of the workspace, seen now; its id."""
+    with database.writing() as tx:
+        row = {
+            "workspace_id": workspace.id,
+            "type": ANDROID,
+            "name": "Front desk",
+            "address": "+254733555010",
+            "country": "KE",
+            "schemes": ["tel"],
+            "created_on": tx.now,
+            "last_seen": tx.now,
+        }
+        return tx.execute(insert(channel).values(row | values).returning(channel.c.id)).scalar_one()
+
+
+def change_channel(database: Database, channel_id: int, **values: Any) -> None:
+    with database.writing() as tx:
+        tx.execute(update(channel).where(channel.c.id == channel_id).values(values))
+
+
+def add_contact(database: Database, workspace: Workspace, phone: str = "+254722000111", name: str = "Amina") -> int:
+    """A contact with a phone number; its id."""
+    with database.writing() as tx:
+        row = {
+            "workspace_id": workspace.id,
+            "name": name,
+            "fields": {},
+            "created_on": tx.now,
+            "modified_on": tx.now,
+        }
+        contact_id = tx.execute(insert(contact).values(row).returning(contact.c.id)).scalar_one()
+        urn = {"workspace_id": workspace.id, "contact_id": contact_id, "scheme": "tel", "path": phone}
+        tx.execute(insert(contact_urn).values(urn))
+        return contact_id
+
+
+def add_outgoing(
+    database: Database,
+    workspace: Workspace,
+    channel_id: int,
+    contact_id: int,
+    created_on: datetime,
+    status: str = QUEUED,
+    **values: Any,
+) -> int:
+    """An outgoing message; its id."""
+    with database.writing() as tx:
+        row = {
+            "workspace_id": workspace.id,
+            "contact_id": contact_id,
+            "channel_id": channel_id,
+            "direction": OUTGOING,
+            "status": status,
+            "attachments": [],
+            "quick_replies": [],
+            "created_on": created_on,
+            "modified_on": created_on,
+        }
+        return tx.execute(insert(message).values(row | values).returning(message.c.id)).scalar_one()
