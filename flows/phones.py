@@ -13,6 +13,7 @@ from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, V
 
 INTERNATIONAL_DIGITS_MIN = 11
 SENDER_NAME_LENGTH_MAX = 64
+REREADINGS_MAX = 3
 
 _SPREADSHEET_EXPONENT = re.compile(r"e\+1[12]\Z")
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]")
@@ -108,10 +109,14 @@ def _read_candidate(candidate: str, country: str) -> str:
 def _read_possible(dialled: str, country: str) -> str:
     """The E.164 form of a possible number, or empty text."""
     number = _format_if_possible(dialled, country)
-    # Formatting may drop digits (zeros after the country code), which can change how the number reads the next time.
-    while number and (again := _format_if_possible(number, country)) != number:
+    # Formatting may drop a zero after the country code, which changes how the number reads the next time. One with
+    # more of them is not written by anybody who means a number.
+    for _ in range(REREADINGS_MAX):
+        again = _format_if_possible(number, country) if number else ""
+        if again == number:
+            return number
         number = again
-    return number
+    return ""
 
 
 def _format_if_possible(dialled: str, country: str) -> str:

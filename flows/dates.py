@@ -1,0 +1,131 @@
+"""Dates and times read from people's text (flow format, reading dates and times).
+
+Layouts belong to `flows.layouts`, whose functions can be had from here too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, time
+
+from flows.clock import Clock
+from flows.environment import Environment
+from flows.layouts import LayoutError, format_with_layout, parse_with_layout, settle_in_zone
+
+__all__ = ["LayoutError", "format_with_layout", "parse_date", "parse_datetime", "parse_time", "parse_with_layout"]
+
+MIDNIGHT = time()
+
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ISO_DATETIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(\.[0-9]+)?(Z|[+-][0-9]{2}:?[0-9]{2})"
+)
+_YEAR, _MONTH, _DAY = r"(?P<year>\d{4}|\d{2})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
+_SEPARATOR = r"[-./\\_ ]"
+_ORDERS = {
+    "YYYY-MM-DD": (_YEAR, _MONTH, _DAY),
+    "MM-DD-YYYY": (_MONTH, _DAY, _YEAR),
+    "DD-MM-YYYY": (_DAY, _MONTH, _YEAR),
+}
+_DATE_PATTERNS = {name: re.compile(rf"\b{_SEPARATOR.join(order)}\b", re.ASCII) for name, order in _ORDERS.items()}
+_TIME = re.compile(
+    r"\b(\d{1,2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?\W*([aApP][mM])?\b",
+    re.ASCII,
+)
+# The letter between the date and the time of ISO texts hides the word boundary that a time has to begin at.
+_ISO_TIME_MARK = re.compile(r"T(?=[0-9])")
+
+
+def parse_date(environment: Environment, clock: Clock, text: str) -> date | None:
+    """The first date in a text, in the order of the environment's date format; ISO dates always count."""
+    found = _find_date(environment, clock, text.strip())
+    return found[0] if found else None
+
+
+def parse_datetime(environment: Environment, clock: Clock, text: str, fill_time: bool = False) -> datetime | None:
+    """The first date in a text with the time that follows it, aware.
+
+    A full ISO text keeps its offset; everything else is in the environment's timezone. Without a time it is midnight,
+    or with `fill_time` the present time of day.
+    """
+    trimmed = text.strip()
+    moment = _read_iso(trimmed)
+    if moment is not None:
+        return moment
+    found = _find_date(environment, clock, trimmed)
+    if found is None:
+        return None
+    day, rest = found
+    time_of_day = parse_time(_ISO_TIME_MARK.sub(" ", rest, count=1) if rest.startswith("T") else rest)
+    zone = environment.zone
+    if time_of_day is None:
+        time_of_day = clock.now().astimezone(zone).time() if fill_time else MIDNIGHT
+    return settle_in_zone(datetime.combine(day, time_of_day, zone), zone)
+
+
+def parse_time(text: str) -> time | None:
+    """The first time of day in a text; fractions of a second are cut to microseconds."""
+    for match in _TIME.finditer(text):
+        time_of_day = _make_time(match[1], *match.groups()[1:])
+        if time_of_day is not None:
+            return time_of_day
+    return None
+
+
+def _read_iso(text: str) -> datetime | None:
+    match = _ISO_DATETIME.fullmatch(text)
+    if match is None:
+        return None
+    seconds = match[1] if match[1].count(":") == 2 else f"{match[1]}:00"
+    try:
+        return datetime.fromisoformat(f"{seconds}{(match[2] or '')[:7]}{match[3]}")
+    except ValueError:
+        return None
+
+
+def _find_date(environment: Environment, clock: Clock, text: str) -> tuple[date, str] | None:
+    """The first date of a trimmed text, with the text that follows it."""
+    day = _read_iso_date(text[:10])
+    if day is not None:
+        return day, text[10:]
+    return next(_find_local_dates(environment, clock, text), None)
+
+
+def _read_iso_date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if _ISO_DATE.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def _find_local_dates(environment: Environment, clock: Clock, text: str) -> Iterator[tuple[date, str]]:
+    for match in _DATE_PATTERNS[environment.date_format].finditer(text):
+        year = _widen_year(match["year"], clock.now().astimezone(environment.zone).year)
+        try:
+            yield date(year, int(match["month"]), int(match["day"])), text[match.end() :]
+        except ValueError:
+            continue
+
+
+def _widen_year(digits: str, current_year: int) -> int:
+    year = int(digits)
+    if len(digits) == 4:
+        return year
+    return year + (1900 if year > current_year % 100 else 2000)
+
+
+def _make_time(hours: str, *rest: str | None) -> time | None:
+    minutes, seconds, fraction, half = rest
+    hour, minute, second = _shift_hour(int(hours), (half or "").lower()), int(minutes or 0), int(seconds or 0)
+    if (hour, minute, second) == (24, 0, 0):
+        return MIDNIGHT
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    return time(hour, minute, second, int((fraction or "")[:6].ljust(6, "0")))
+
+
+def _shift_hour(hour: int, half: str) -> int:
+    if half == "am" and hour == 12:
+        return 0
+    return hour + 12 if half == "pm" and hour < 12 else hour

@@ -1,0 +1,44 @@
+"""Languages by their three-letter codes of ISO 639-3, as contacts and translations have them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pycountry
+from babel import Locale, UnknownLocaleError
+
+FALLBACK_LOCALE = "en"
+
+
+def is_language(code: str) -> bool:
+    """Whether a three-letter lower-case code names a language."""
+    return len(code) == 3 and code.islower() and _find(code) is not None
+
+
+def name_language(code: str) -> str:
+    """The English name of a language; empty text for codes that name none."""
+    language = _find(code)
+    return language.name if language else ""
+
+
+def make_locale_tag(language: str, country: str = "") -> str:
+    """The short tag by which the web names a language and a country: `eng` and `US` give `en-US`."""
+    found = _find(language)
+    short = (getattr(found, "alpha_2", "") or language) if found else language
+    return f"{short}-{country}" if short and country else short
+
+
+@lru_cache(maxsize=256)
+def find_locale(language: str, country: str = "") -> Locale:
+    """The conventions of a language in a country, else of the language, else of English."""
+    for tag in (make_locale_tag(language, country), make_locale_tag(language)):
+        try:
+            return Locale.parse(tag, sep="-")
+        except (UnknownLocaleError, ValueError):
+            continue
+    return Locale.parse(FALLBACK_LOCALE)
+
+
+@lru_cache(maxsize=1024)
+def _find(code: str) -> pycountry.db.Data | None:
+    return pycountry.languages.get(alpha_3=code)

@@ -1,0 +1,94 @@
+"""Numbers in people's text and in the formats of a workspace (flow format, numbers and number-like parts)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+
+from flows.environment import Environment, NumberFormat
+
+SIGNIFICANT_DIGITS_MAX = 36
+MAGNITUDE_MAX = Decimal("1E100")
+MAGNITUDE_MIN = Decimal("1E-100")
+
+_PLAIN = re.compile(r"-?([0-9]+(\.[0-9]+)?|\.[0-9]+)")
+_WIDE = Context(prec=250, rounding=ROUND_HALF_UP)
+
+
+class NumberError(ValueError):
+    """A text is not a number, or the number is out of range."""
+
+
+def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decimal:
+    """Reads a text that is a number as a whole: an optional minus, digits, and optionally a dot and digits.
+
+    With a number format its symbols are understood, and digits of any script. Raises NumberError, also for numbers of
+    more than 36 significant digits or of a magnitude outside 1E-100 to 1E100.
+    """
+    plain = text.strip() if number_format is None else _make_plain(text, number_format)
+    if not _PLAIN.fullmatch(plain):
+        raise NumberError(f"{text!r} is not a number")
+    number = Decimal(plain)
+    if not _is_in_range(number):
+        raise NumberError("number value out of range")
+    return number
+
+
+def find_numbers(environment: Environment, text: str) -> Iterator[Decimal]:
+    """The numbers in a text, in their order; parts that look like numbers but cannot be read are passed over."""
+    number_format = environment.number_format
+    for match in _candidate_pattern(number_format).finditer(text):
+        try:
+            yield parse_decimal(match.group(), number_format)
+        except NumberError:
+            continue
+
+
+def render_decimal(number: Decimal) -> str:
+    """A number in plain digits, without exponent and without zeros at the end of its fraction."""
+    if number == 0:
+        return "0"
+    plain = format(number, "f")
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain
+
+
+def format_number(
+    number: Decimal, number_format: NumberFormat, places: int | None = None, is_grouped: bool = True
+) -> str:
+    """A number as people of a workspace write it.
+
+    With `places` its fraction is rounded (half away from zero) and padded to that many digits.
+    """
+    plain = render_decimal(number) if places is None else _round(number, places)
+    sign = "-" if plain.startswith("-") else ""
+    whole, _, fraction = plain.removeprefix("-").partition(".")
+    if is_grouped:
+        whole = f"{int(whole):,}".replace(",", number_format.digit_grouping_symbol)
+    return f"{sign}{whole}{number_format.decimal_symbol}{fraction}" if fraction else f"{sign}{whole}"
+
+
+def _round(number: Decimal, places: int) -> str:
+    rounded = number.quantize(Decimal(1).scaleb(-places), context=_WIDE)
+    return format(rounded.copy_abs() if rounded == 0 else rounded, "f")
+
+
+@lru_cache(maxsize=64)
+def _candidate_pattern(number_format: NumberFormat) -> re.Pattern[str]:
+    grouping = re.escape(number_format.digit_grouping_symbol)
+    decimal = re.escape(number_format.decimal_symbol)
+    return re.compile(rf"-?[\d{grouping}]+(?:{decimal}\d+)?|(?<!\w){decimal}\d+")
+
+
+def _make_plain(text: str, number_format: NumberFormat) -> str:
+    ungrouped = text.strip().replace(number_format.digit_grouping_symbol, "")
+    dotted = ungrouped.replace(number_format.decimal_symbol, ".")
+    return "".join(str(unicodedata.decimal(character, character)) for character in dotted)
+
+
+def _is_in_range(number: Decimal) -> bool:
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    has_magnitude = not number or MAGNITUDE_MIN <= abs(number) <= MAGNITUDE_MAX
+    return len(digits) <= SIGNIFICANT_DIGITS_MAX and has_magnitude
