@@ -1,0 +1,45 @@
+"""What one evaluation may cost (flow format, cost budget).
+
+Two things are counted, both without looking at a clock so that an evaluation ends the same way everywhere: the size
+of what is produced, which bounds memory, and the work done, which bounds time. Work is counted apart because cheap
+values can take long to make: a search through a long text, say, that only says whether something was found.
+"""
+
+from __future__ import annotations
+
+from flows.expressions.errors import ExpressionTooComplexError
+
+COST_LIMIT = 10_000_000
+# One unit is about a microsecond, so this is well below a second.
+WORK_LIMIT = 300_000
+CHARACTERS_PER_UNIT = 16
+
+
+class Budget:
+    """What is left to one evaluation; every method raises ExpressionTooComplexError when it is not enough."""
+
+    __slots__ = ("cost", "work")
+
+    def __init__(self, cost: int = COST_LIMIT, work: int = WORK_LIMIT) -> None:
+        self.cost = cost
+        self.work = work
+
+    def charge(self, value: object) -> None:
+        """Pays for a value just produced: a text costs its bytes, anything else (and an empty text) 1."""
+        self.reserve(max(1, len(value.encode("utf-8", "replace"))) if isinstance(value, str) else 1)
+
+    def reserve(self, cost: int) -> None:
+        """Pays for values about to be produced, given their number or bytes."""
+        self.cost -= cost
+        if self.cost < 0:
+            raise ExpressionTooComplexError
+
+    def spend(self, units: int = 1) -> None:
+        """Pays for work that takes about this many microseconds."""
+        self.work -= units
+        if self.work < 0:
+            raise ExpressionTooComplexError
+
+    def read(self, text: str) -> None:
+        """Pays for a pass over a text."""
+        self.spend(1 + len(text) // CHARACTERS_PER_UNIT)

@@ -1,0 +1,57 @@
+"""Equality and order of values (flow format, types and conversions)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from datetime import date, datetime, time
+from decimal import Decimal
+
+from flows.expressions.budget import Budget
+from flows.expressions.rendering import check_depth
+from flows.expressions.values import Value, XArray, XError, XFunction, XObject
+
+Comparable = str | Decimal | bool | date | datetime | time
+_TYPES: tuple[type, ...] = (bool, str, Decimal, datetime, date, time)
+
+
+def equality_key(value: Value, budget: Budget | None = None, depth: int = 0) -> Hashable:
+    """Something hashable that two values share exactly when they have one type and are equal.
+
+    Objects are equal with the same properties and default, functions with the same name, datetimes as instants.
+    """
+    check_depth(depth)
+    budget = budget or Budget()
+    budget.spend()
+    if isinstance(value, XArray):
+        return ("array", tuple(equality_key(item, budget, depth + 1) for item in value))
+    if isinstance(value, XObject):
+        properties = tuple((name, equality_key(item, budget, depth + 1)) for name, item in value.items())
+        default = equality_key(value.default, budget, depth + 1) if value.has_default else "no default"
+        return ("object", properties, default)
+    if isinstance(value, XFunction):
+        return ("function", value.name)
+    if isinstance(value, XError):
+        return ("error", value.message)
+    return (comparable_type(value), value)
+
+
+def are_equal(first: Value, second: Value) -> bool:
+    """Whether two values have one type and are equal."""
+    return equality_key(first) == equality_key(second)
+
+
+def comparable_type(value: Value) -> type | None:
+    """The type whose values can be put in order that this one belongs to, None for the others (null too)."""
+    return next((kind for kind in _TYPES if isinstance(value, kind)), None)
+
+
+def compare(first: Value, second: Value) -> int:
+    """-1, 0 or 1 for values of one comparable type, texts by code points; null comes first.
+
+    Raises TypeError for values that have no order.
+    """
+    if first is None or second is None:
+        return (first is not None) - (second is not None)
+    if comparable_type(first) is None or comparable_type(first) is not comparable_type(second):
+        raise TypeError("values of different types have no order")
+    return (first > second) - (first < second)  # type: ignore[operator]  # one type, as just checked

@@ -1,0 +1,171 @@
+"""Conversions between the types of values (flow format, conversions).
+
+Each takes the evaluation and a value and raises ExpressionError when the value has no such form; an error value is
+raised as the error it is. An object stands for its default, if it has one.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import Decimal
+
+from flows.dates import parse_date, parse_datetime, parse_time
+from flows.expressions import decimals
+from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import Evaluation
+from flows.expressions.rendering import check_depth, render
+from flows.expressions.values import Value, XArray, XError, XFunction, XObject, describe
+
+HOURS_PER_DAY = 24
+
+
+def raise_error(value: Value) -> None:
+    """Raises an error value as an exception; does nothing for other values."""
+    if isinstance(value, XError):
+        raise ExpressionError(value.message)
+
+
+def stand_in(value: Value) -> Value:
+    """The value itself, or the default of an object that has one; raises the error that it is."""
+    depth = 0
+    while isinstance(value, XObject) and value.has_default:
+        value = value.default
+        depth += 1
+        check_depth(depth)
+    raise_error(value)
+    return value
+
+
+def to_any(evaluation: Evaluation, value: Value) -> Value:
+    """Any value but an error."""
+    raise_error(value)
+    return value
+
+
+def to_text(evaluation: Evaluation, value: Value) -> str:
+    """The text of a value."""
+    if isinstance(value, str):
+        evaluation.budget.read(value)
+        return value
+    raise_error(value)
+    return render(value, evaluation.budget)
+
+
+def to_number(evaluation: Evaluation, value: Value) -> Decimal:
+    """A number, or a text that plainly is one."""
+    plain = stand_in(value)
+    if isinstance(plain, Decimal):
+        return plain
+    number = decimals.read_plain(plain) if isinstance(plain, str) else None
+    if number is None:
+        raise ExpressionError(f"unable to convert {describe(plain)} to a number")
+    return number
+
+
+def to_integer(evaluation: Evaluation, value: Value) -> int:
+    """A number without its fraction, of at most 32 bits."""
+    return decimals.truncate(to_number(evaluation, value))
+
+
+def is_truthy(value: Value) -> bool:
+    """The truth of a value; an error's is false."""
+    if isinstance(value, XObject):
+        return is_truthy(value.default) if value.has_default else len(value) > 0
+    if isinstance(value, str):
+        return value != "" and value.lower() != "false"
+    if isinstance(value, (bool, Decimal)):
+        return bool(value)
+    if isinstance(value, date):
+        return value.year != 1
+    if isinstance(value, time):
+        return value.replace(tzinfo=None) != time()
+    return isinstance(value, XFunction) or (isinstance(value, XArray) and len(value) > 0)
+
+
+def to_boolean(evaluation: Evaluation, value: Value) -> bool:
+    """The truth of a value."""
+    return is_truthy(stand_in(value))
+
+
+def to_date(evaluation: Evaluation, value: Value) -> date:
+    """A date, the day of a datetime in the environment's timezone, or the first date in a text."""
+    plain = stand_in(value)
+    if isinstance(plain, datetime):
+        return in_zone(evaluation, plain).date()
+    if isinstance(plain, date):
+        return plain
+    found = parse_date(evaluation.environment, evaluation.clock, plain) if isinstance(plain, str) else None
+    if found is None:
+        raise ExpressionError(f"unable to convert {describe(plain)} to a date")
+    return found
+
+
+def to_datetime(evaluation: Evaluation, value: Value) -> datetime:
+    """A datetime, the beginning of a date in the environment's timezone, or the first date (and time) in a text."""
+    plain = stand_in(value)
+    if isinstance(plain, datetime):
+        return plain
+    if isinstance(plain, date):
+        return datetime(plain.year, plain.month, plain.day, tzinfo=evaluation.environment.zone)
+    found = None
+    if isinstance(plain, str):
+        found = parse_datetime(evaluation.environment, evaluation.clock, plain, False)
+    if found is None:
+        raise ExpressionError(f"unable to convert {describe(plain)} to a datetime")
+    return found
+
+
+def to_time(evaluation: Evaluation, value: Value) -> time:
+    """A time, the time of a datetime in its own timezone, the hour 0 to 24, or the first time of day in a text."""
+    plain = stand_in(value)
+    if isinstance(plain, datetime):
+        return plain.time()
+    if isinstance(plain, time):
+        return plain
+    found = None
+    if isinstance(plain, Decimal) and 0 <= int(plain) <= HOURS_PER_DAY:
+        found = time(int(plain) % HOURS_PER_DAY)
+    elif isinstance(plain, str):
+        found = parse_time(plain)
+    if found is None:
+        raise ExpressionError(f"unable to convert {describe(plain)} to a time")
+    return found
+
+
+def to_array(evaluation: Evaluation, value: Value) -> XArray:
+    """An array; null is an empty one."""
+    plain = stand_in(value)
+    if plain is None:
+        return XArray()
+    if not isinstance(plain, XArray):
+        raise ExpressionError(f"unable to convert {describe(plain)} to an array")
+    return plain
+
+
+def to_object(evaluation: Evaluation, value: Value) -> XObject:
+    """An object; null is an empty one."""
+    raise_error(value)
+    if value is None:
+        return XObject({})
+    if not isinstance(value, XObject):
+        raise ExpressionError(f"unable to convert {describe(value)} to an object")
+    return value
+
+
+def to_function(evaluation: Evaluation, value: Value) -> XFunction:
+    """A function."""
+    raise_error(value)
+    if not isinstance(value, XFunction):
+        raise ExpressionError(f"unable to convert {describe(value)} to a function")
+    return value
+
+
+def in_zone(evaluation: Evaluation, moment: datetime) -> datetime:
+    """The same instant as the clocks of the environment's timezone show it.
+
+    Raises ExpressionError at the ends of the calendar, where there is no such date.
+    """
+    try:
+        return moment.astimezone(evaluation.environment.zone)
+    except OverflowError:
+        raise ExpressionError("datetime is out of range") from None

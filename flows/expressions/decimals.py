@@ -1,0 +1,113 @@
+"""Arithmetic on the numbers of expressions (flow format, numbers)."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+
+from flows.expressions.errors import OUT_OF_RANGE, ExpressionError
+from flows.numbers import MAGNITUDE_MAX, MAGNITUDE_MIN, SIGNIFICANT_DIGITS_MAX, render_decimal
+
+DIVISION_PLACES = 16
+LARGEST_EXPONENT = 100
+INTEGER_RANGE = range(-(2**31), 2**31)
+
+# Sums of the largest and smallest numbers take two hundred digits; with more the range check sees exact results.
+_EXACT = Context(prec=250, rounding=ROUND_HALF_UP, traps=[InvalidOperation, DivisionByZero, Overflow])
+_POWER = Context(prec=150, rounding=ROUND_HALF_UP, traps=[InvalidOperation, DivisionByZero, Overflow])
+_SHORT = Context(prec=SIGNIFICANT_DIGITS_MAX, rounding=ROUND_HALF_UP)
+_PLAIN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
+_SNAP = Decimal("1E-16")
+
+
+def check_range(number: Decimal) -> Decimal:
+    """The number itself; raises ExpressionError for one that numbers of expressions cannot be."""
+    if not number.is_finite():
+        raise ExpressionError(OUT_OF_RANGE)
+    if number and not MAGNITUDE_MIN <= abs(number) <= MAGNITUDE_MAX:
+        raise ExpressionError(OUT_OF_RANGE)
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    if len(digits) > SIGNIFICANT_DIGITS_MAX:
+        raise ExpressionError(OUT_OF_RANGE)
+    return number
+
+
+def read_plain(text: str) -> Decimal | None:
+    """The number that a trimmed text plainly is, None if it isn't one; raises ExpressionError out of range."""
+    trimmed = text.strip()
+    return check_range(Decimal(trimmed)) if _PLAIN.fullmatch(trimmed) else None
+
+
+def truncate(number: Decimal) -> int:
+    """The whole part; raises ExpressionError when it does not fit 32 bits."""
+    whole = int(number)
+    if whole not in INTEGER_RANGE:
+        raise ExpressionError(f"number value {render_decimal(number)} is out of range for an integer")
+    return whole
+
+
+def add(first: Decimal, second: Decimal) -> Decimal:
+    """Exact sum."""
+    return check_range(_EXACT.add(first, second))
+
+
+def subtract(first: Decimal, second: Decimal) -> Decimal:
+    """Exact difference."""
+    return check_range(_EXACT.subtract(first, second))
+
+
+def multiply(first: Decimal, second: Decimal) -> Decimal:
+    """Exact product."""
+    return check_range(_EXACT.multiply(first, second))
+
+
+def divide(first: Decimal, second: Decimal) -> Decimal:
+    """Quotient to sixteen places, half away from zero."""
+    if not second:
+        raise ExpressionError("division by zero")
+    return check_range(_EXACT.quantize(_EXACT.divide(first, second), _SNAP).normalize(_EXACT))
+
+
+def remainder(first: Decimal, second: Decimal) -> Decimal:
+    """Remainder with the sign of the dividend."""
+    if not second:
+        raise ExpressionError("division by zero")
+    return check_range(_EXACT.remainder(first, second))
+
+
+def raise_to_power(base: Decimal, exponent: Decimal) -> Decimal:
+    """Power with any exponent up to a hundred either way; results next to a whole number are that number."""
+    if abs(exponent) > LARGEST_EXPONENT:
+        raise ExpressionError(f"exponent {render_decimal(exponent)} is out of range")
+    if not base and exponent < 0:
+        raise ExpressionError("division by zero")
+    if not exponent:
+        return Decimal(1)
+    try:
+        result = _POWER.power(base, exponent)
+    except InvalidOperation:
+        raise ExpressionError("no real number is that power") from None
+    except Overflow:
+        raise ExpressionError(OUT_OF_RANGE) from None
+    return check_range(_settle(result))
+
+
+def _settle(result: Decimal) -> Decimal:
+    whole = result.to_integral_value(ROUND_HALF_UP)
+    if abs(result - whole) < _SNAP and (whole or not result):
+        return whole
+    digits = len(result.normalize(_POWER).as_tuple().digits)
+    if digits <= SIGNIFICANT_DIGITS_MAX:
+        return result
+    return _EXACT.quantize(result, _SNAP).normalize(_EXACT) or _SHORT.plus(result)
+
+
+def round_to(number: Decimal, places: int, rounding: str = ROUND_HALF_UP) -> Decimal:
+    """Rounds to decimal places, or left of the point for negative ones."""
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int) or places >= -exponent:
+        return number
+    # Left of any digit a number can have the outcome no longer changes, but the arithmetic would overflow.
+    step = Decimal(1).scaleb(min(-places, LARGEST_EXPONENT + 1), _EXACT)
+    scaled = _EXACT.divide(number, step).to_integral_value(rounding, _EXACT)
+    return check_range(_EXACT.multiply(scaled, step).normalize(_EXACT)) if scaled else Decimal(0)

@@ -1,0 +1,16 @@
+"""How evaluation goes wrong inside the engine; outside, errors are values and messages (flow format, evaluation)."""
+
+from __future__ import annotations
+
+OUT_OF_RANGE = "number value out of range"
+
+
+class ExpressionError(Exception):
+    """An operation or function cannot give a value; the message becomes an error value."""
+
+
+class ExpressionTooComplexError(Exception):
+    """An evaluation used up its budget and ends as a whole."""
+
+    def __init__(self) -> None:
+        super().__init__("expression is too complex to evaluate")

@@ -1,0 +1,50 @@
+"""What one evaluation carries along: settings, sources, budget and the warnings so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from flows.clock import Clock, SystemClock
+from flows.environment import Environment
+from flows.expressions.budget import Budget
+from flows.expressions.errors import ExpressionTooComplexError
+
+if TYPE_CHECKING:
+    from flows.places import Place
+
+CALL_DEPTH_LIMIT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a host offers to functions: its tree of places, and prompts by name with `{{ .arg1 }}` and so on in them."""
+
+    places: Place | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_RESOURCES = Resources()
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """One evaluation of a template; functions get it as their first argument."""
+
+    environment: Environment = field(default_factory=Environment)
+    clock: Clock = field(default_factory=SystemClock)
+    resources: Resources = NO_RESOURCES
+    budget: Budget = field(default_factory=Budget)
+    warnings: list[str] = field(default_factory=list)
+    depth: int = 0
+
+    def enter(self) -> None:
+        """Begins the call of an anonymous function; raises ExpressionTooComplexError when calls nest without end."""
+        self.depth += 1
+        if self.depth > CALL_DEPTH_LIMIT:
+            raise ExpressionTooComplexError
+
+    def leave(self) -> None:
+        """Ends the call that was begun last."""
+        self.depth -= 1

@@ -1,0 +1,99 @@
+"""Functions on addresses, attachments and JSON, and those that format for people (flow format, functions)."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from flows import urns
+from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import Evaluation
+from flows.expressions.formatting import format_value
+from flows.expressions.functions.registry import ANY, BOOLEAN, INTEGER, NUMBER, TEXT, function
+from flows.expressions.json_reading import read_json
+from flows.expressions.rendering import render, render_json
+from flows.expressions.values import Value, XObject
+from flows.numbers import format_number
+from flows.urn_schemes import SCHEMES
+
+MOST_PLACES = 9
+_PROMPT_ARGUMENT = re.compile(r"\{\{\s*\.arg([0-9]{1,4})\s*\}\}")
+
+
+@function("urn_parts", takes=[TEXT])
+def split_urn(evaluation: Evaluation, text: str) -> XObject:
+    """Scheme, path and display of an address."""
+    urn = _read_urn(text)
+    return XObject({"scheme": urn.scheme, "path": urn.path, "display": urn.display})
+
+
+@function("format_urn", takes=[TEXT], work=30)
+def format_urn(evaluation: Evaluation, text: str) -> str:
+    """An address for people: its display, the national form of a phone number, or its path."""
+    return _read_urn(text).show()
+
+
+def _read_urn(text: str) -> urns.Urn:
+    try:
+        urn = urns.parse(text)
+    except urns.UrnError as error:
+        raise ExpressionError(f"{text} is not a valid URN: {error}") from None
+    if urn.scheme not in SCHEMES:
+        raise ExpressionError(f"{text} is not a valid URN: unknown scheme")
+    return urn
+
+
+@function("attachment_parts", takes=[TEXT])
+def split_attachment(evaluation: Evaluation, text: str) -> XObject:
+    """Content type and URL of an attachment; without a type all of it is the URL."""
+    content_type, colon, url = text.partition(":")
+    return XObject({"content_type": content_type if colon else "", "url": url if colon else text})
+
+
+@function("json", takes=[ANY])
+def write_json(evaluation: Evaluation, value: Value) -> str:
+    """A value as JSON."""
+    return render_json(value, evaluation.budget)
+
+
+@function("parse_json", takes=[TEXT])
+def parse_json(evaluation: Evaluation, text: str) -> Value:
+    """The value of a JSON text."""
+    return read_json(text, evaluation.budget)
+
+
+@function("format", takes=[ANY])
+def format_for_people(evaluation: Evaluation, value: Value) -> str:
+    """A value as people of the workspace write it."""
+    return format_value(evaluation, value)
+
+
+@function("format_number", takes=[NUMBER], optional=[INTEGER, BOOLEAN])
+def format_with_places(
+    evaluation: Evaluation, number: Decimal, places: int | None = None, is_grouped: bool = True
+) -> str:
+    """A number with so many decimal places, or as many as it has, and with its digits in groups or not."""
+    if places is not None and not 0 <= places <= MOST_PLACES:
+        raise ExpressionError(f"requires 0 to {MOST_PLACES} decimal places, got {places}")
+    return format_number(number, evaluation.environment.number_format, places, is_grouped)
+
+
+@function("format_location", takes=[TEXT])
+def format_location(evaluation: Evaluation, path: str) -> str:
+    """The last name of a place's path."""
+    return path.rpartition(">")[2].strip()
+
+
+@function("prompt", takes=[TEXT], rest=ANY)
+def fill_prompt(evaluation: Evaluation, name: str, *values: Value) -> str:
+    """A prompt of the host with the arguments in its places."""
+    template = evaluation.resources.prompts.get(name)
+    if template is None:
+        raise ExpressionError(f"no such prompt {name!r}")
+    texts = [render(value, evaluation.budget) for value in values]
+
+    def argument(found: re.Match[str]) -> str:
+        index = int(found[1])
+        return texts[index - 1] if 1 <= index <= len(texts) else "<no value>"
+
+    return _PROMPT_ARGUMENT.sub(argument, template)

@@ -1,0 +1,170 @@
+"""Functions on texts as characters (flow format, functions)."""
+
+from __future__ import annotations
+
+import html
+from decimal import Decimal
+from urllib.parse import quote
+
+import regex
+
+from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import Evaluation
+from flows.expressions.functions.registry import INTEGER, TEXT, function
+from flows.expressions.patterns import find_groups
+
+REPEAT_LIMIT = 10_000
+_NOT_PRINTABLE = regex.compile(r"[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+")
+_WORD_START = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{L}")
+_LAST_CODE_POINT = 0x10FFFF
+_SURROGATES = range(0xD800, 0xE000)
+_FINAL_SIGMA = "ς"
+
+
+@function("char", takes=[INTEGER])
+def make_character(evaluation: Evaluation, code: int) -> str:
+    """The character of a code point."""
+    if not 0 <= code <= _LAST_CODE_POINT or code in _SURROGATES:
+        raise ExpressionError(f"{code} isn't the code of a character")
+    return chr(code)
+
+
+@function("code", takes=[TEXT])
+def read_code(evaluation: Evaluation, text: str) -> Decimal:
+    """The code point of the first character."""
+    if not text:
+        raise ExpressionError("requires a text of at least one character")
+    return Decimal(ord(text[0]))
+
+
+@function("trim", takes=[TEXT], optional=[TEXT])
+def trim(evaluation: Evaluation, text: str, characters: str = "") -> str:
+    """Without whitespace, or the given characters, at both ends."""
+    return text.strip(characters or None)
+
+
+@function("trim_left", takes=[TEXT], optional=[TEXT])
+def trim_left(evaluation: Evaluation, text: str, characters: str = "") -> str:
+    """Without whitespace, or the given characters, at the beginning."""
+    return text.lstrip(characters or None)
+
+
+@function("trim_right", takes=[TEXT], optional=[TEXT])
+def trim_right(evaluation: Evaluation, text: str, characters: str = "") -> str:
+    """Without whitespace, or the given characters, at the end."""
+    return text.rstrip(characters or None)
+
+
+@function("lower", takes=[TEXT])
+def lower(evaluation: Evaluation, text: str) -> str:
+    """In lower case, character by character."""
+    evaluation.budget.read(text)
+    changed = text.lower()
+    if len(changed) == len(text) and _FINAL_SIGMA not in changed:
+        return changed
+    evaluation.budget.spend(len(text) // 4)
+    return "".join(_keep_single(character, character.lower()) for character in text)
+
+
+@function("upper", takes=[TEXT])
+def upper(evaluation: Evaluation, text: str) -> str:
+    """In upper case, character by character."""
+    evaluation.budget.read(text)
+    changed = text.upper()
+    if len(changed) == len(text):
+        return changed
+    evaluation.budget.spend(len(text) // 4)
+    return "".join(_keep_single(character, character.upper()) for character in text)
+
+
+def _keep_single(character: str, changed: str) -> str:
+    return changed if len(changed) == 1 else character
+
+
+@function("title", takes=[TEXT])
+def title(evaluation: Evaluation, text: str) -> str:
+    """In lower case but for the first letter of every word."""
+    evaluation.budget.spend(len(text) // 2)
+    return str(_WORD_START.sub(lambda found: _keep_single(found[0], found[0].upper()), lower(evaluation, text)))
+
+
+@function("clean", takes=[TEXT])
+def clean(evaluation: Evaluation, text: str) -> str:
+    """Without characters that don't print."""
+    evaluation.budget.spend(len(text) // 4)
+    return str(_NOT_PRINTABLE.sub("", text))
+
+
+@function("text_slice", takes=[TEXT, INTEGER], optional=[INTEGER])
+def slice_text(evaluation: Evaluation, text: str, start: int, end: int | None = None) -> str:
+    """The characters from `start` up to `end`; negative ones count from the end."""
+    return text[start:end]
+
+
+@function("text_length", takes=[TEXT])
+def measure_text(evaluation: Evaluation, text: str) -> Decimal:
+    """The number of code points."""
+    return Decimal(len(text))
+
+
+@function("text_compare", takes=[TEXT, TEXT])
+def compare_texts(evaluation: Evaluation, first: str, second: str) -> Decimal:
+    """-1, 0 or 1 by code points."""
+    return Decimal((first > second) - (first < second))
+
+
+@function("repeat", takes=[TEXT, INTEGER])
+def repeat(evaluation: Evaluation, text: str, count: int) -> str:
+    """The text so many times."""
+    if count < 0:
+        raise ExpressionError("requires a count that is not negative")
+    if len(text) * count > REPEAT_LIMIT:
+        raise ExpressionError(f"text would be longer than {REPEAT_LIMIT} characters")
+    return text * count
+
+
+@function("replace", takes=[TEXT, TEXT, TEXT], optional=[INTEGER])
+def replace(evaluation: Evaluation, text: str, needle: str, replacement: str, count: int = -1) -> str:
+    """With the first `count` (negative: all) occurrences of the needle replaced."""
+    occurrences = text.count(needle)
+    evaluation.budget.spend(len(text) // 16 + occurrences // 16)
+    replaced = occurrences if count < 0 else min(count, occurrences)
+    length = len(text) + replaced * (len(replacement) - len(needle))
+    if length > evaluation.budget.cost:
+        evaluation.budget.reserve(length)
+    return text.replace(needle, replacement, replaced)
+
+
+@function("regex_match", takes=[TEXT, TEXT], optional=[INTEGER])
+def match_pattern(evaluation: Evaluation, text: str, pattern: str, group: int = 0) -> str:
+    """The first match of a regular expression, or a group of it."""
+    groups = find_groups(evaluation, pattern, text)
+    if groups is None:
+        raise ExpressionError("no match for the regular expression")
+    if not 0 <= group < len(groups):
+        raise ExpressionError(f"invalid regular expression group {group}")
+    return groups[group]
+
+
+@function("url_encode", takes=[TEXT])
+def encode_for_url(evaluation: Evaluation, text: str) -> str:
+    """Percent-encoded but for letters, digits and `-_.~`."""
+    evaluation.budget.spend(len(text) // 4)
+    return quote(text, safe="", errors="replace")
+
+
+@function("html_decode", takes=[TEXT])
+def decode_html(evaluation: Evaluation, text: str) -> str:
+    """With entities as the characters they stand for."""
+    evaluation.budget.spend(len(text) // 4)
+    return html.unescape(text).replace("\u00a0", " ")
+
+
+@function("read_chars", takes=[TEXT])
+def spell(evaluation: Evaluation, text: str) -> str:
+    """The way a number is read out: in groups of three or four characters, or one by one."""
+    evaluation.budget.spend(len(text) // 4)
+    digits = text.removeprefix("+")
+    size = next((size for size in (3, 4) if len(digits) % size == 0), 1)
+    groups = [digits[start : start + size] for start in range(0, len(digits), size)]
+    return " , ".join(" ".join(group) for group in groups)

@@ -1,0 +1,200 @@
+"""The values that expressions work on (flow format, expression types).
+
+Null, text, number, boolean, date, time and datetime are None, str, Decimal, bool, date, time and datetime; the
+classes here are the other types. Values never change once made, though properties may be computed on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from flows.numbers import render_decimal
+
+if TYPE_CHECKING:
+    from flows.expressions.evaluation import Evaluation
+
+DESCRIBED_CHARACTERS = 100
+_DEFAULT_PROPERTY = "__default__"
+
+
+@dataclass(frozen=True, slots=True)
+class XError:
+    """An error as a value: most operations on it give it back."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class XFunction:
+    """A function as a value; anonymous ones are called `<anon>`."""
+
+    name: str
+    apply: Callable[[Evaluation, Sequence[Value]], Value]
+
+    def call(self, evaluation: Evaluation, arguments: Sequence[Value]) -> Value:
+        """Calls it; an error it gives is prefixed by its name."""
+        result = self.apply(evaluation, arguments)
+        if isinstance(result, XError):
+            return XError(f"error calling {self.name}(...): {result.message}")
+        return result
+
+
+class XArray(Sequence["Value"]):
+    """A list of values."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Sequence[Value] = ()) -> None:
+        self._items = tuple(items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._items)
+
+    def __repr__(self) -> str:
+        return f"XArray({list(self._items)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Deprecated:
+    """A property that still works but should not be used; `warning` is what to say at each look-up of it."""
+
+    value: Value
+    warning: str
+
+
+class _NoDefault(Enum):
+    NO_DEFAULT = "no default"
+
+
+NO_DEFAULT = _NoDefault.NO_DEFAULT
+
+
+class XObject:
+    """Named values, and maybe a default that stands for the object where a simple value is needed.
+
+    A property, the default and the whole mapping may be given as functions without arguments; each is called at most
+    once, on first use. Names are looked up ignoring case.
+    """
+
+    __slots__ = ("_default", "_folded", "_properties", "_source")
+
+    def __init__(
+        self,
+        properties: Mapping[str, Property] | Callable[[], Mapping[str, Property]],
+        default: Value | Callable[[], Value] | _NoDefault = NO_DEFAULT,
+    ) -> None:
+        self._source = properties
+        self._default = default
+        self._properties: dict[str, Property] | None = None
+        self._folded: dict[str, str] | None = None
+
+    @property
+    def has_default(self) -> bool:
+        """Whether there is a default, be it null."""
+        return self._default is not NO_DEFAULT
+
+    @property
+    def default(self) -> Value:
+        """What stands for the object as a simple value; null when there is none."""
+        if callable(self._default):
+            self._default = self._default()
+        return None if isinstance(self._default, _NoDefault) else self._default
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def names(self) -> list[str]:
+        """The property names, sorted."""
+        return sorted(self._load())
+
+    def find_name(self, name: str) -> str | None:
+        """The name of the property that `name` means, None when there is none."""
+        properties = self._load()
+        if name in properties:
+            return name
+        if self._folded is None:
+            self._folded = {known.lower(): known for known in properties}
+        return self._folded.get(name.lower())
+
+    def warning(self, name: str) -> str | None:
+        """What to say when an existing property, named exactly, is looked up; None for most."""
+        found = self._load()[name]
+        return found.warning if isinstance(found, Deprecated) else None
+
+    def value(self, name: str) -> Value:
+        """The value of an existing property, named exactly."""
+        properties = self._load()
+        found = properties[name]
+        if callable(found):
+            found = properties[name] = found()
+        return found.value if isinstance(found, Deprecated) else found
+
+    def get(self, name: str) -> Value:
+        """The value of a property ignoring case, null when there is none."""
+        known = self.find_name(name)
+        return None if known is None else self.value(known)
+
+    def items(self) -> list[tuple[str, Value]]:
+        """All properties sorted by name."""
+        return [(name, self.value(name)) for name in self.names()]
+
+    def _load(self) -> dict[str, Property]:
+        if self._properties is None:
+            self._properties = dict(self._source() if callable(self._source) else self._source)
+        return self._properties
+
+    def __repr__(self) -> str:
+        default = f", default={self.default!r}" if self.has_default else ""
+        return f"XObject({dict(self.items())!r}{default})"
+
+
+Value: TypeAlias = str | Decimal | bool | date | datetime | time | XArray | XObject | XFunction | XError | None
+Property: TypeAlias = Value | Deprecated | Callable[[], "Value | Deprecated"]
+
+
+def describe(value: Value) -> str:
+    """A value in a few words, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= DESCRIBED_CHARACTERS else f'"{value[:DESCRIBED_CHARACTERS]}…"'
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return render_decimal(value)
+    if isinstance(value, XFunction):
+        return f"{value.name}(...)"
+    names = ((XArray, "array"), (XObject, "object"), (datetime, "datetime"), (date, "date"), (time, "time"))
+    return next((name for kind, name in names if isinstance(value, kind)), "error")
+
+
+def to_value(native: Any) -> Value:
+    """Values out of plain data such as decoded JSON; a property `__default__` becomes the object's default.
+
+    Numbers become decimals, lists and mappings arrays and objects; what is a value already stays as it is.
+    """
+    if isinstance(native, bool) or native is None:
+        return native
+    if isinstance(native, (int, float)):
+        return Decimal(str(native))
+    if isinstance(native, Mapping):
+        properties = {str(name): to_value(item) for name, item in native.items() if name != _DEFAULT_PROPERTY}
+        if _DEFAULT_PROPERTY in native:
+            return XObject(properties, default=to_value(native[_DEFAULT_PROPERTY]))
+        return XObject(properties)
+    if isinstance(native, (list, tuple)):
+        return XArray([to_value(item) for item in native])
+    if isinstance(native, (str, Decimal, date, time, XArray, XObject, XFunction, XError)):
+        return native
+    raise TypeError(f"{type(native).__name__} has no form in expressions")

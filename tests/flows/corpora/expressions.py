@@ -1,0 +1,241 @@
+"""Checks the cases of the expression language: one function per case file, by the name of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from flows.clock import SystemClock
+from flows.environment import Environment, NumberFormat
+from flows.expressions import conversions
+from flows.expressions.budget import Budget
+from flows.expressions.comparison import are_equal, compare
+from flows.expressions.decimals import check_range
+from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import Evaluation, Resources
+from flows.expressions.formatting import format_value
+from flows.expressions.functions import find_function
+from flows.expressions.json_reading import read_json
+from flows.expressions.operators import apply_operator, negate
+from flows.expressions.paths import context_paths
+from flows.expressions.rendering import render, render_json
+from flows.expressions.rewriting import rewrite_whole_expressions
+from flows.expressions.scanner import TokenKind, has_expressions, scan_template
+from flows.expressions.templates import evaluate_text, evaluate_value
+from flows.expressions.values import Value, XError, XObject
+from flows.numbers import find_numbers, format_number
+from flows.places import read_places
+from tests.flows.corpora.case_values import FixedClock, assert_case_value, read_case_value, read_environment
+
+Case = dict[str, Any]
+DEFAULT_NOW = "2018-04-11T13:24:30.123456Z"
+
+
+def check_function(case: Case, fixtures: Case) -> None:
+    """Calls a function on values."""
+    resources = Resources(prompts=fixtures["prompts"])
+    environment = read_environment(fixtures["environments"][case["env"]])
+    actual = _call(case["function"], case["args"], environment, fixtures["now"], resources)
+    if case.get("nondeterministic"):
+        assert isinstance(actual, Decimal) and Decimal(0) <= actual <= Decimal(10)
+    else:
+        assert_case_value(actual, case["expected"])
+
+
+def check_router_test(case: Case, fixtures: Case) -> None:
+    """Calls a router test on values, or reads a number as it would."""
+    if "input" in case:
+        environment = Environment(number_format=NumberFormat(**case["number_format"]))
+        assert next(find_numbers(environment, case["input"])) == Decimal(case["expected"]["number"])
+        return
+    environment = read_environment(case.get("environment") or fixtures["environments"][case["env"]])
+    resources = Resources(places=read_places(fixtures["locations"][0]))
+    assert_case_value(_call(case["test"], case["args"], environment, fixtures["now"], resources), case["expected"])
+
+
+def _call(name: str, arguments: list[Any], environment: Environment, now: str, resources: Resources) -> Value:
+    function = find_function(name)
+    assert function is not None, f"no function {name}"
+    evaluation = Evaluation(environment, FixedClock(now), resources)
+    return function.call(evaluation, [read_case_value(argument) for argument in arguments])
+
+
+def check_operator(case: Case, fixtures: Case) -> None:
+    """Applies an operator to one or two values."""
+    evaluation = Evaluation(read_environment(fixtures["environment"]))
+    operands = [read_case_value(argument) for argument in case["args"]]
+    if len(operands) == 1:
+        assert_case_value(negate(evaluation, operands[0]), case["expected"])
+    else:
+        assert_case_value(apply_operator(evaluation, case["operator"], *operands), case["expected"])
+
+
+def check_error(case: Case, fixtures: Case) -> None:
+    """Evaluates a template that fails."""
+    result = _text(case["template"], fixtures["context"], fixtures["environment"])
+    assert (result.text, result.error_text) == ("", case["error"])
+
+
+def _text(template: str, context: Any, settings: Case, **more: Any) -> Any:
+    return evaluate_text(
+        template, read_case_value(context), read_environment(settings), FixedClock(DEFAULT_NOW), **more
+    )
+
+
+def check_limit(case: Case, fixtures: Case) -> None:
+    """Evaluates a template within a budget."""
+    budget = Budget(case["budget"]) if "budget" in case else Budget()
+    result = _text(case["template"], fixtures["context"], fixtures["environment"], budget=budget)
+    assert case.get("error_contains", "") in result.error_text
+    assert bool(result.errors) is not case["allowed"]
+
+
+def check_parsing(case: Case, fixtures: Case) -> None:
+    """Prints, searches, splits or looks for expressions."""
+    template, roots = case["template"], case.get("top_levels") or fixtures["top_levels"]
+    if case["kind"] == "refactor":
+        rewriting = rewrite_whole_expressions(template, lambda expression: expression, roots)
+        assert (rewriting.template, bool(rewriting.errors)) == (case["refactored"], case["has_error"])
+    elif case["kind"] == "context_refs":
+        assert [list(path) for path in context_paths(template, roots)] == case["paths"]
+    elif case["kind"] == "roundtrip":
+        assert "".join(token.source for token in scan_template(template)) == template
+    else:
+        assert has_expressions(template, roots) is case["expected"]
+
+
+def check_scanning(case: Case, fixtures: Case) -> None:
+    """Splits a template; how literal text is divided makes no difference."""
+    actual = [[token.kind.value, token.text] for token in scan_template(case["input"], fixtures["top_levels"])]
+    assert _merge_bodies(actual) == _merge_bodies(case["tokens"])
+
+
+def _merge_bodies(tokens: list[list[str]]) -> list[list[str]]:
+    merged: list[list[str]] = []
+    for kind, text in tokens:
+        if merged and kind == merged[-1][0] == TokenKind.BODY.value:
+            merged[-1][1] += text
+        else:
+            merged.append([kind, text])
+    return merged
+
+
+def check_template_text(case: Case, fixtures: Case) -> None:
+    """Evaluates a template as text."""
+    escape = (lambda text: text.replace('"', '\\"')) if case["context"] == "escaping" else None
+    context = fixtures["contexts"][case["context"]]
+    result = _text(case["template"], context, fixtures["environment"], escape=escape)
+    assert bool(result.errors) is case["has_error"], result.errors
+    if not case["has_error"]:
+        assert result.text == case["expected"]
+    assert result.warnings == case.get("warnings", [])
+
+
+def check_template_value(case: Case, fixtures: Case) -> None:
+    """Evaluates a template as a typed value."""
+    environment = read_environment(fixtures["environment"])
+    context = read_case_value(fixtures["context"])
+    assert_case_value(
+        evaluate_value(case["template"], context, environment, FixedClock(DEFAULT_NOW)).value, case["expected"]
+    )
+
+
+def check_type(case: Case, fixtures: Case) -> None:
+    """Renders, compares or converts values."""
+    _TYPE_CHECKS[case["kind"]](case, fixtures)
+
+
+def _check_rendering(case: Case, fixtures: Case) -> None:
+    value = read_case_value(case["value"])
+    assert render(value) == case["rendered"]
+    assert render_json(value) == case["json"]
+    assert conversions.is_truthy(value) is case["truthy"]
+    evaluation = Evaluation(read_environment(fixtures["dmy_environment"]))
+    assert format_value(evaluation, value) == case["formatted"]
+
+
+def _check_equality(case: Case, fixtures: Case) -> None:
+    assert are_equal(*map(read_case_value, case["values"])) is case["expected"]
+
+
+def _check_order(case: Case, fixtures: Case) -> None:
+    assert compare(*map(read_case_value, case["values"])) == case["expected"]
+
+
+def _check_conversion(case: Case, fixtures: Case) -> None:
+    evaluation = Evaluation(read_environment(fixtures["environment"]), SystemClock())
+    convert = getattr(conversions, f"to_{case['to']}")
+    value = read_case_value(case["value"])
+    if case["error"]:
+        with pytest.raises(ExpressionError):
+            convert(evaluation, value)
+    elif case["to"] == "integer":
+        assert convert(evaluation, value) == case["expected"]
+    else:
+        assert_case_value(convert(evaluation, value), case["expected"])
+
+
+def _check_number_format(case: Case, fixtures: Case) -> None:
+    places = None if case["places"] < 0 else case["places"]
+    number_format = NumberFormat(**case["format"])
+    number = read_case_value(case["value"])
+    assert format_number(number, number_format, places, case["group_digits"]) == case["expected"]
+
+
+def _check_range(case: Case, fixtures: Case) -> None:
+    if case["rejected"]:
+        with pytest.raises(ExpressionError):
+            check_range(Decimal(case["value"]))
+    else:
+        assert check_range(Decimal(case["value"])) == Decimal(case["value"])
+
+
+def _check_json_lookup(case: Case, fixtures: Case) -> None:
+    try:
+        parsed: Value = read_json(case["json"])
+    except ExpressionError as error:
+        parsed = XError(str(error))
+    result = evaluate_value(f"@({case['expression']})", XObject({"j": parsed}), Environment(), SystemClock())
+    if case["error"]:
+        assert isinstance(result.value, XError)
+    else:
+        assert_case_value(result.value, case["expected"])
+
+
+_TYPE_CHECKS: dict[str, Callable[[Case, Case], None]] = {
+    "render": _check_rendering,
+    "equals": _check_equality,
+    "compare": _check_order,
+    "convert": _check_conversion,
+    "format_number": _check_number_format,
+    "decimal_range": _check_range,
+    "json_lookup": _check_json_lookup,
+}
+
+
+def check_doc_example(case: Case, fixtures: Case) -> None:
+    """Evaluates a one-line example that needs no session."""
+    resources = Resources(places=read_places(fixtures["assets"]["locations"][0]))
+    environment = read_environment(fixtures["environment"])
+    result = evaluate_text(case["template"], XObject({}), environment, FixedClock(fixtures["now"]), resources=resources)
+    assert bool(result.errors) is case.get("error", False), result.errors
+    if not case.get("nondeterministic") and not case.get("error"):
+        assert result.text == case["expected"]
+
+
+CHECKS: dict[str, Callable[[Case, Case], None]] = {
+    "excellent_functions": check_function,
+    "excellent_operators": check_operator,
+    "excellent_errors": check_error,
+    "excellent_limits": check_limit,
+    "excellent_parse": check_parsing,
+    "excellent_scanner": check_scanning,
+    "excellent_template_text": check_template_text,
+    "excellent_template_value": check_template_value,
+    "excellent_types": check_type,
+    "excellent_doc_examples": check_doc_example,
+    "router_tests": check_router_test,
+}

@@ -1,0 +1,70 @@
+import pytest
+
+from tests.flows.expressions.evaluating import error_of, text_of
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("char(65)", "A"),
+        ('code("é!")', "233"),
+        ('trim("  x ") & "|"', "x|"),
+        ('trim("--x-", "-")', "x"),
+        ('trim_left("--x-", "-")', "x-"),
+        ('trim_right("--x-", "-")', "--x"),
+        ('trim(" x ", null)', "x"),
+        ('upper("straße")', "STRAßE"),
+        ('lower("ΟΔΟΣ")', "οδοσ"),
+        ('lower("İx")', "İx"),
+        ('title("the o\'neil TWIN-set")', "The O'neil Twin-Set"),
+        ('title("élan")', "Élan"),
+        ('clean("a\\u0007b\\nc d\\u200b")', "abc d"),
+        ('text_slice("abcdef", 1, 3)', "bc"),
+        ('text_slice("abcdef", -2)', "ef"),
+        ('text_slice("abcdef", 4, 2)', ""),
+        ('text_slice("abcdef", -99, 99)', "abcdef"),
+        ('text_length("a😀")', "2"),
+        ('text_compare("a", "b")', "-1"),
+        ('text_compare("b", "a")', "1"),
+        ('repeat("ab", 3)', "ababab"),
+        ('repeat("", 20000)', ""),
+        ('replace("a-b-c", "-", "+")', "a+b+c"),
+        ('replace("a-b-c", "-", "+", 1)', "a+b-c"),
+        ('replace("ab", "", ".")', ".a.b."),
+        ('regex_match("Tel 55 66", "(\\d+) (\\d+)")', "55 66"),
+        ('regex_match("Tel 55 66", "(\\d+) (\\d+)", 2)', "66"),
+        ('regex_match("ABC", "b")', "B"),
+        ('regex_match("x\ny", "^y")', "y"),
+        ('regex_match("b", "(a)?b", 1)', ""),
+        ('url_encode("a b/ü~-_.")', "a%20b%2F%C3%BC~-_."),
+        ('html_decode("&lt;b&gt;&nbsp;&#39;")', "<b> '"),
+        ('read_chars("+123456")', "1 2 3 , 4 5 6"),
+        ('read_chars("12345678")', "1 2 3 4 , 5 6 7 8"),
+        ('read_chars("12345")', "1 , 2 , 3 , 4 , 5"),
+        ("percent(0.125)", "13%"),
+        ("percent(-0.005)", "-1%"),
+    ],
+)
+def test_text_functions(expression, expected):
+    assert text_of(expression) == expected
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "char(-1)",
+        "char(1114112)",
+        "char(55296)",
+        'code("")',
+        'repeat("x", -1)',
+        'repeat("xx", 5001)',
+        'regex_match("x", "y")',
+        'regex_match("x", "x", 1)',
+        'regex_match("x", "x", -1)',
+        'regex_match("x", "(")',
+        'regex_match("x", "(?<=a)x")',
+        "percent(10 ^ 20)",
+    ],
+)
+def test_text_functions_refuse(expression):
+    assert error_of(expression).startswith("error calling ")
