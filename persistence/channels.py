@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and_, select
+from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and_, select, text
 
 from persistence.columns import Json, id_column, metadata, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
@@ -31,6 +31,9 @@ channel = Table(
     Column("claim_code", String(9), unique=True),
     Column("secret", String(64), unique=True),
     Column("previous_secret", String(64)),
+    Column("is_secret_used", Boolean, nullable=False, default=False),
+    Column("pending_secret", String(64)),
+    Column("pending_token", String(255)),
     Column("push_token", String(255)),
     Column("device", String(255)),
     Column("os", String(255)),
@@ -52,9 +55,18 @@ channel = Table(
     Index("ix_channel_page", "workspace_id", "created_on", "id"),
     Index("ix_channel_seen", "workspace_id", "last_seen", "id"),
     Index("ix_channel_address", "workspace_id", "address"),
-    Index("ix_channel_device_uuid", "device_uuid"),
+    Index(
+        "uq_channel_device",
+        "device_uuid",
+        unique=True,
+        postgresql_where=text("is_active"),
+        sqlite_where=text("is_active"),
+    ),
     sqlite_autoincrement=True,
 )
+
+"""A phone that registers anew keeps its secret until the new one is used (`previous_secret`). A registration of a
+claimed phone under another push token waits as `pending_*` for a new claim and disturbs nobody until then."""
 
 CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
 

@@ -1,6 +1,6 @@
 """Taking due deliveries and recording what became of them: what workers do, for all workspaces at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -36,7 +36,7 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """The secrets of a channel's delivery URL, and since when the present one is used."""
+    """The secrets of a delivery URL, and since when the present one is used."""
 
     secret: str | None
     previous_secret: str | None
@@ -121,12 +121,13 @@ def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
         )
 
 
-def find_signer(tx: Transaction, workspace_id: int, channel_id: int) -> Signer:
-    """The secrets that a channel's events are signed with now."""
-    statement = select(channel.c.webhook_secret, channel.c.webhook_previous_secret, channel.c.webhook_rotated_on).where(
-        channel.c.workspace_id == workspace_id, channel.c.id == channel_id
-    )
-    return Signer(*tx.execute(statement).one())
+def find_signers(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Signer]:
+    """The secrets that the events of these channels are signed with now, by channel; one statement."""
+    if not channel_ids:
+        return {}
+    secrets = (channel.c.webhook_secret, channel.c.webhook_previous_secret, channel.c.webhook_rotated_on)
+    rows = tx.execute(select(channel.c.id, *secrets).where(channel.c.id.in_(channel_ids)))
+    return {channel_id: Signer(*signer) for channel_id, *signer in rows}
 
 
 def _is_due(now: datetime) -> ColumnElement[bool]:

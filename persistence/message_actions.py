@@ -102,9 +102,7 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
     tx.execute(update(message).where(theirs).values(visibility=DELETED, modified_on=tx.now, **emptied))
 
 
-def _move(
-    tx: Transaction, workspace_id: int, message_ids: Sequence[int], source: str, target: str, counts: int
-) -> None:
+def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
     theirs = _mine(workspace_id, message_ids) & (message.c.visibility == old)
     recount_after(tx, workspace_id, theirs, counts)
     tx.execute(update(message).where(theirs).values(visibility=new, modified_on=tx.now))

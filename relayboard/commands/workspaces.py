@@ -5,8 +5,8 @@ from typing import Any
 from zoneinfo import available_timezones
 
 import phonenumbers
-
 from flows.languages import is_language
+
 from persistence.workspaces import DATE_STYLES, Workspace, create_workspace, list_workspaces
 from relayboard.commands.output import CommandFailed, opened_database, print_json
 
@@ -63,5 +63,3 @@ def run_create(options: argparse.Namespace) -> None:
 def run_list(_options: argparse.Namespace) -> None:
     with opened_database() as database, database.reading() as tx:
         print_json([show(workspace) for workspace in list_workspaces(tx)])
-
-

@@ -1,0 +1,51 @@
+"""`POST /relayers/relayer/register/`."""
+
+from typing import Any
+
+from handlers.answers import Answer
+from handlers.calls import RelayCall
+from handlers.relay.commands import WRONG_REQUEST, MalformedBody, answer_commands, answer_error, read_commands
+from persistence.relayers import PhoneIdentity, Registration
+from persistence.relayers import register_phone as register_in_database
+
+UNSUPPORTED = {"cmd": "reg", "relayer_id": -1, "relayer_secret": "0" * 64, "relayer_claim_code": "*" * 9}
+TEXT_LENGTH = 255
+
+
+def register_phone(call: RelayCall) -> Answer:
+    try:
+        commands = read_commands(call.raw_body)
+    except MalformedBody as error:
+        return answer_error(400, WRONG_REQUEST, str(error))
+    first = commands[0] if commands and isinstance(commands[0], dict) else {}
+    if first.get("cmd") == "gcm" or ("gcm_id" in first and "uuid" not in first):
+        return answer_commands([dict(UNSUPPORTED)])
+    identity = _read_identity(first, commands[1] if len(commands) > 1 else {})
+    if identity is None:
+        return answer_error(400, WRONG_REQUEST, "The first command must be fcm with fcm_id and uuid.")
+    registration = call.database.write(lambda tx: register_in_database(tx, identity))
+    return answer_commands([registration_command(registration)])
+
+
+def registration_command(registration: Registration) -> dict[str, Any]:
+    return {
+        "cmd": "reg",
+        "relayer_id": registration.channel_id,
+        "relayer_secret": registration.secret,
+        "relayer_claim_code": registration.claim_code,
+    }
+
+
+def _read_identity(fcm: dict[str, Any], status: Any) -> PhoneIdentity | None:
+    uuid, token = _text(fcm.get("uuid"), 64), _text(fcm.get("fcm_id"), TEXT_LENGTH)
+    if fcm.get("cmd") != "fcm" or not uuid or not token:
+        return None
+    said = status if isinstance(status, dict) else {}
+    country = (_text(said.get("cc"), 2) or "").upper()
+    is_country = len(country) == 2 and country.isascii() and country.isalpha()
+    device, os = _text(said.get("dev"), TEXT_LENGTH), _text(said.get("os"), TEXT_LENGTH)
+    return PhoneIdentity(uuid, token, country if is_country else None, device, os)
+
+
+def _text(value: Any, length: int) -> str | None:
+    return value.strip()[:length] if isinstance(value, str) else None

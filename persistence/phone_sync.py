@@ -1,0 +1,154 @@
+"""One sync of a phone: its reports taken over, its acknowledgements and its outbox given back (protocol, 7 to 12)."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, delete, func, insert, select, update
+
+from persistence.channel_alarms import note_power_report
+from persistence.channels import ANDROID, channel
+from persistence.columns import id_column, metadata, time_column
+from persistence.database import Transaction
+from persistence.messages import OUTGOING, QUEUED, VISIBLE, WIRED, message
+from persistence.phone_commands import CallReport, FateReport, Report, Reset, SmsReport, StatusReport, Upload
+from persistence.phone_fates import record_fates
+from persistence.phone_reports import record_calls, record_sms
+from persistence.relayers import release_channels
+
+OUTBOX_LIMIT = 1000
+SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
+
+sync_record = Table(
+    "sync_record",
+    metadata,
+    id_column(),
+    Column("channel_id", Integer, ForeignKey("channel.id"), nullable=False),
+    time_column("created_on"),
+    Column("power_level", Integer, nullable=False),
+    Column("power_status", String(64)),
+    Column("power_source", String(64)),
+    Column("network_type", String(128)),
+    Column("pending_count", Integer, nullable=False),
+    Column("retry_count", Integer, nullable=False),
+    Column("incoming_count", Integer, nullable=False),
+    Column("outgoing_count", Integer, nullable=False),
+    Index("ix_sync_record_channel", "channel_id", "id"),
+    Index("ix_sync_record_created_on", "created_on"),
+    sqlite_autoincrement=True,
+)
+
+Command = dict[str, Any]
+
+
+def lock_phone(tx: Transaction, channel_id: int) -> Any | None:
+    """The row of an active phone, held until the transaction ends, so that its syncs come one after another."""
+    known = (channel.c.id == channel_id) & (channel.c.type == ANDROID) & channel.c.is_active
+    return tx.execute(select(channel).where(known).with_for_update()).first()
+
+
+def note_secret_used(tx: Transaction, phone: Any) -> None:
+    """The phone holds its newest secret now: the one before is no longer accepted."""
+    if not phone.is_secret_used:
+        used = {"is_secret_used": True, "previous_secret": None}
+        tx.execute(update(channel).where(channel.c.id == phone.id).values(**used))
+
+
+def note_unclaimed_sync(tx: Transaction, phone: Any) -> None:
+    tx.execute(update(channel).where(channel.c.id == phone.id).values(last_seen=tx.now))
+
+
+def apply_sync(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
+    """Take over what a claimed phone reports and answer it; a constant number of statements for any 50 commands.
+
+    Every report is acknowledged, understood or not, so that none can clog the phone's queue. Repeats change nothing.
+    """
+    claim = _note_status(tx, phone, upload)
+    reports = [report for _, report in upload.reports]
+    message_ids = record_sms(tx, phone, [report for report in reports if isinstance(report, SmsReport)])
+    record_calls(tx, phone, [report for report in reports if isinstance(report, CallReport)])
+    record_fates(tx, phone, [report for report in reports if isinstance(report, FateReport)])
+    answer = claim + [_acknowledge(number, report, message_ids) for number, report in upload.reports]
+    if any(isinstance(report, Reset) for report in reports):
+        release_channels(tx, phone.workspace_id, channel.c.id == phone.id)
+        return answer
+    held = upload.status.pending + upload.status.retry if upload.status is not None else ()
+    outbox = _read_outbox(tx, phone, held)
+    _record_sync(tx, phone, upload, len(claim) + len(outbox))
+    return answer + outbox
+
+
+def _acknowledge(number: Any, report: Report, message_ids: dict[SmsReport, int]) -> Command:
+    acknowledgement = {"cmd": "ack", "p_id": number}
+    if isinstance(report, SmsReport) and report in message_ids:
+        acknowledgement["extra"] = {"msg_id": message_ids[report]}
+    return acknowledgement
+
+
+def _note_status(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
+    """Store the phone's state; a `claim` command when the phone believes in another workspace."""
+    seen: dict[str, Any] = {"last_seen": tx.now}
+    if upload.push_token:
+        seen["push_token"] = upload.push_token
+    status = upload.status
+    if status is not None:
+        seen |= _state(status)
+    tx.execute(update(channel).where(channel.c.id == phone.id).values(**seen))
+    if status is None:
+        return []
+    note_power_report(tx, phone.workspace_id, phone.id)
+    return [] if status.workspace_id == phone.workspace_id else [{"cmd": "claim", "org_id": phone.workspace_id}]
+
+
+def _state(status: StatusReport) -> dict[str, Any]:
+    said = {"device": status.device, "os": status.os, "app_version": status.app_version}
+    return {
+        "power_level": status.power_level,
+        "power_status": status.power_status,
+        "power_source": status.power_source,
+        "network_type": status.network_type,
+        "pending_count": len(status.pending),
+        "retry_count": len(status.retry),
+        **{name: value for name, value in said.items() if value is not None},
+    }
+
+
+def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int]) -> list[Command]:
+    """What the phone should send: queued and wired messages it does not hold, oldest first, equal texts together.
+
+    Those it holds are wired from now on.
+    """
+    mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
+    unsent = mine & (message.c.direction == OUTGOING) & (message.c.visibility == VISIBLE)
+    if held:
+        wired = {"status": WIRED, "sent_on": tx.now, "modified_on": tx.now}
+        tx.execute(update(message).where(unsent, message.c.status == QUEUED, message.c.id.in_(held)).values(**wired))
+    offered = unsent & message.c.status.in_((QUEUED, WIRED))
+    statement = select(message.c.id, message.c.urn, message.c.text, message.c.attachments).where(offered)
+    if held:
+        statement = statement.where(message.c.id.not_in(held))
+    rows = tx.execute(statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)).all()
+    commands: list[Command] = []
+    for row in rows:
+        text = "\n".join([row.text, *(attachment["url"] for attachment in row.attachments)]).strip("\n")
+        if not commands or commands[-1]["msg"] != text:
+            commands.append({"cmd": "mt_bcast", "msg": text, "to": []})
+        commands[-1]["to"].append({"phone": row.urn.partition(":")[2], "id": row.id})
+    return commands
+
+
+def _record_sync(tx: Transaction, phone: Any, upload: Upload, outgoing_count: int) -> None:
+    status = upload.status
+    if status is None:
+        return
+    values = {name: value for name, value in _state(status).items() if name in sync_record.c}
+    counts = {"incoming_count": max(0, upload.command_count - 2), "outgoing_count": outgoing_count}
+    tx.execute(insert(sync_record).values(channel_id=phone.id, created_on=tx.now, **values, **counts))
+
+
+def forget_old_syncs(tx: Transaction) -> int:
+    """Delete sync records older than a week, but the newest of each phone; returns how many."""
+    rows = sync_record.c
+    newest = select(func.max(rows.id)).group_by(rows.channel_id)
+    old = rows.created_on < tx.now - SYNC_RECORDS_KEPT_FOR
+    return tx.execute(delete(sync_record).where(old, rows.id.not_in(newest))).rowcount

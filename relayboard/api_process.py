@@ -1,0 +1,40 @@
+"""One API process: uvicorn on a listening socket it inherits (`python -m relayboard.api_process FD`)."""
+
+import logging
+import sys
+
+import uvicorn
+from worker.wake import make_wake
+
+from handlers.app import create_app
+from relayboard.logs import configure_logging
+from relayboard.processes import follow_lifeline
+from relayboard.settings import load_settings
+
+GRACE_SECONDS = 20
+
+
+def main(arguments: list[str]) -> int:
+    """Serve requests until SIGINT or SIGTERM; running requests are finished first."""
+    settings = load_settings()
+    configure_logging(settings.log_format)
+    follow_lifeline()
+    app = create_app(settings, wake=make_wake(settings))
+    config = uvicorn.Config(
+        app,  # type: ignore[arg-type]  # uvicorn's own scope types are narrower than ASGI's
+        fd=int(arguments[0]),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        lifespan="on",
+    )
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    server = uvicorn.Server(config)
+    server.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
