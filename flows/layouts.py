@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
+
+import re2
 
 from flows.day_names import day_name, day_period, month_name
 from flows.environment import Environment
@@ -24,6 +26,7 @@ SEQUENCES = {
 }
 ONLY_FORMATTED = frozenset(("MMM", "MMMM", "EEE", "EEEE"))
 CENTURY_PIVOT = 69
+LAYOUT_LENGTH_MAX = 200
 
 _RUNS = re.compile(r"(.)\1*", re.DOTALL)
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})")
@@ -122,6 +125,8 @@ def settle_in_zone(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _split(layout: str, allowed: frozenset[str], use: str) -> list[str]:
+    if len(layout) > LAYOUT_LENGTH_MAX:
+        raise LayoutError(f"a {use} layout has at most {LAYOUT_LENGTH_MAX} characters")
     parts = [match.group() for match in _RUNS.finditer(layout)]
     for part in parts:
         if part[0] not in PASSED_THROUGH and part not in allowed:
@@ -129,14 +134,14 @@ def _split(layout: str, allowed: frozenset[str], use: str) -> list[str]:
     return parts
 
 
-def _compile_parts(parts: list[str]) -> re.Pattern[str]:
+def _compile_parts(parts: list[str]) -> Any:
     pattern, seen = "", set()
     for position, part in enumerate(parts):
         reading = _READ_PATTERNS.get(part)
         if reading is None:
             pattern += re.escape(part)
             continue
-        name = reading[3 : reading.index(">")]
+        name = reading[len("(?P<") : reading.index(">")]
         # A part that is asked for twice has to be there twice, but only its first place counts.
         pattern += reading if name not in seen else reading.replace(f"?P<{name}>", "?:")
         seen.add(name)
@@ -144,7 +149,8 @@ def _compile_parts(parts: list[str]) -> re.Pattern[str]:
         if name == "second" and not has_own_fraction and "loose_fraction" not in seen:
             pattern += r"(?:\.(?P<loose_fraction>[0-9]+))?"
             seen.add("loose_fraction")
-    return re.compile(pattern)
+    # RE2, because layouts come from people and optional digits side by side take other engines exponential time.
+    return re2.compile(pattern)
 
 
 def _combine(values: dict[str, str], zone: ZoneInfo, kind: Kind) -> datetime | date | time:

@@ -28,7 +28,7 @@ from flows.layouts import LayoutError, format_with_layout, parse_with_layout
 
 DAYS_PER_WEEK = 7
 MONTHS = range(1, 13)
-LAYOUT_WORK = 20
+LAYOUT_WORK = 100
 
 
 @function("now")

@@ -113,3 +113,9 @@ def test_every_expression_has_a_value_in_time(expression: str) -> None:
 @given(st.text(alphabet='@()[]"., xbig=>&+*/^-01\\é\n', max_size=60))
 def test_every_template_has_a_text_in_time(template: str) -> None:
     evaluate_in_time(template)
+
+
+def test_layouts_of_people_are_read_in_time() -> None:
+    evaluate_in_time(f'@(parse_datetime("{"1" * 61}x", "{"DM" * 20}"))')
+    evaluate_in_time(f'@(foreach(xs, (x) => parse_datetime("{"1" * 99}" & x, "{"DM" * 90}" & x)))')
+    evaluate_in_time(f'@(parse_datetime("1", "{"D-" * 20_000}"))')
