@@ -6,17 +6,17 @@ from typing import Any
 
 import orjson
 from connexion.exceptions import ProblemException
+from connexion.lifecycle import ConnexionResponse
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 
 from handlers.contract import load_contract
 from persistence.errors import Clash, InvalidInput, LimitReached, NotAllowed, RecordMissing, Refused, SystemRecord
 
 logger = logging.getLogger("relayboard.api")
 
+JSON_TYPE = "application/json"
 STATUS = {Refused: 400, SystemRecord: 403, NotAllowed: 403, RecordMissing: 404, LimitReached: 409, Clash: 409}
 TEXTS = {
     401: "An API token is required.",
@@ -35,40 +35,45 @@ class TooManyRequests(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
-def detail(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+def detail(status: int, text: str, headers: Mapping[str, str] | None = None) -> ConnexionResponse:
     """An answer of the detail family."""
-    return Response(orjson.dumps({"detail": text}), status, headers, media_type="application/json")
+    return _json(status, {"detail": text}, headers)
 
 
-def answer_rule(_request: Any, error: Exception) -> Response:
+def _json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> ConnexionResponse:
+    body = orjson.dumps(value)
+    return ConnexionResponse(status, mimetype=JSON_TYPE, content_type=JSON_TYPE, body=body, headers=dict(headers or {}))
+
+
+async def answer_rule(request: Any, error: Exception) -> ConnexionResponse:
     """A broken rule: 400 keyed by field for invalid input, a detail for everything else."""
     if isinstance(error, InvalidInput):
-        return Response(orjson.dumps(error.errors), 400, media_type="application/json")
+        return _json(400, error.errors, limits_of(request))
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
-    return detail(status, str(error))
+    return detail(status, str(error), limits_of(request))
 
 
-def answer_too_many(_request: Any, error: TooManyRequests) -> Response:
+async def answer_too_many(request: Any, error: TooManyRequests) -> ConnexionResponse:
     seconds = error.retry_after_seconds
     text = f"Too many requests; try again in {seconds} seconds."
-    return detail(429, text, {"Retry-After": str(seconds)})
+    return detail(429, text, {**limits_of(request), "Retry-After": str(seconds)})
 
 
-def answer_http(request: Any, error: ProblemException | HTTPException) -> Response:
+async def answer_http(request: Any, error: ProblemException | HTTPException) -> ConnexionResponse:
     """Errors of the framework: unknown path, wrong method, missing or refused credentials, media type."""
     status = int(getattr(error, "status", None) or error.status_code)
-    headers = {}
+    headers = limits_of(request)
     if status == 401:
         headers["WWW-Authenticate"] = "Token"
     if status == 405:
-        headers["Allow"] = allowed_methods(_scope_of(request).get("path", ""))
+        headers["Allow"] = allowed_methods(request.scope["path"])
     if status >= 500:
         logger.error("the framework failed: %s", error)
         return detail(500, "Internal server error.")
     return detail(status, TEXTS.get(status) or str(getattr(error, "detail", "This request is not valid.")), headers)
 
 
-def answer_database(_request: Any, error: SQLAlchemyError) -> Response:
+async def answer_database(request: Any, error: SQLAlchemyError) -> ConnexionResponse:
     """The database is away or overloaded: 503; anything else it says is our fault: 500."""
     logger.error("the database failed: %s", type(error).__name__, exc_info=error)
     if isinstance(error, (OperationalError, PoolTimeout)):
@@ -76,7 +81,7 @@ def answer_database(_request: Any, error: SQLAlchemyError) -> Response:
     return detail(500, "Internal server error.")
 
 
-def answer_unexpected(_request: Any, error: Exception) -> Response:
+async def answer_unexpected(request: Any, error: Exception) -> ConnexionResponse:
     logger.error("unexpected failure", exc_info=error)
     return detail(500, "Internal server error.")
 
@@ -100,6 +105,7 @@ def matches(template: str, path: str) -> bool:
     )
 
 
-def _scope_of(request: Any) -> Mapping[str, Any]:
-    scope: Mapping[str, Any] = request.scope if isinstance(request, Request) else getattr(request, "scope", {})
-    return scope
+def limits_of(request: Any) -> dict[str, str]:
+    """The rate-limit headers that belong on every answer to an authorised request."""
+    headers: dict[str, str] = dict(request.scope.get("relayboard", {}).get("headers", {}))
+    return headers

@@ -64,8 +64,6 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
     database = Database(f"sqlite:///{path}")
     upgrade(database.engine)
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
     database.close()
     return path
 

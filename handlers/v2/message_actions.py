@@ -27,14 +27,15 @@ def act_on_messages(call: Call) -> Answer:
 
 def _find_label(call: Call, action: str) -> int | None:
     """The label the action speaks of; None where there is nothing to do, or no label is taken."""
-    reference, name = call.body.get("label"), call.body.get("label_name")
+    reference: str | None = call.body.get("label") or None
+    name: str = call.body.get("label_name") or ""
     if action in WITHOUT_LABEL:
         if reference or name:
             raise InvalidInput.across(f'The action "{action}" takes no label.')
         return None
     if bool(reference) == bool(name):
         raise InvalidInput.across(f'The action "{action}" needs either a label or a label_name.')
-    if name is None:
+    if reference is not None:
         label_id = labels.find_label(call.tx, call.workspace.id, reference)
         if label_id is None:
             raise InvalidInput.on("label", f'Nothing found for "{reference[:64]}".')

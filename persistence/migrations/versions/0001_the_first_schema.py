@@ -79,6 +79,9 @@ def upgrade() -> None:
         sa.Column("claim_code", sa.String(length=9), nullable=True),
         sa.Column("secret", sa.String(length=64), nullable=True),
         sa.Column("previous_secret", sa.String(length=64), nullable=True),
+        sa.Column("is_secret_used", sa.Boolean(), nullable=False),
+        sa.Column("pending_secret", sa.String(length=64), nullable=True),
+        sa.Column("pending_token", sa.String(length=255), nullable=True),
         sa.Column("push_token", sa.String(length=255), nullable=True),
         sa.Column("device", sa.String(length=255), nullable=True),
         sa.Column("os", sa.String(length=255), nullable=True),
@@ -93,6 +96,10 @@ def upgrade() -> None:
         sa.Column("webhook_url", sa.Text(), nullable=True),
         sa.Column("webhook_events", sa.JSON(), nullable=True),
         sa.Column("webhook_secret", sa.String(length=128), nullable=True),
+        sa.Column("webhook_previous_secret", sa.String(length=128), nullable=True),
+        sa.Column(
+            "webhook_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True
+        ),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_channel_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_channel")),
         sa.UniqueConstraint("claim_code", name=op.f("uq_channel_claim_code")),
@@ -102,9 +109,15 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("channel", schema=None) as batch_op:
         batch_op.create_index("ix_channel_address", ["workspace_id", "address"], unique=False)
-        batch_op.create_index("ix_channel_device_uuid", ["device_uuid"], unique=False)
         batch_op.create_index("ix_channel_page", ["workspace_id", "created_on", "id"], unique=False)
         batch_op.create_index("ix_channel_seen", ["workspace_id", "last_seen", "id"], unique=False)
+        batch_op.create_index(
+            "uq_channel_device",
+            ["device_uuid"],
+            unique=True,
+            postgresql_where=sa.text("is_active"),
+            sqlite_where=sa.text("is_active"),
+        )
 
     op.create_table(
         "contact",
@@ -216,7 +229,7 @@ def upgrade() -> None:
         sa.Column("content_type", sa.String(length=255), nullable=False),
         sa.Column("filename", sa.String(length=255), nullable=False),
         sa.Column("size", sa.Integer(), nullable=False),
-        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_media_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_media")),
@@ -249,12 +262,35 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("workspace_id", "scope", name=op.f("pk_rate_window")),
     )
     op.create_table(
+        "channel_alarm",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.String(length=12), nullable=False),
+        sa.Column("opened_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("closed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_channel_alarm_channel_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_channel_alarm_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_channel_alarm")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("channel_alarm", schema=None) as batch_op:
+        batch_op.create_index("ix_channel_alarm_channel", ["channel_id", "opened_on"], unique=False)
+        batch_op.create_index(
+            "uq_channel_alarm_open",
+            ["channel_id", "kind"],
+            unique=True,
+            postgresql_where=sa.text("closed_on IS NULL"),
+            sqlite_where=sa.text("closed_on IS NULL"),
+        )
+
+    op.create_table(
         "channel_event",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=True),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
         sa.Column("type", sa.String(length=16), nullable=False),
         sa.Column("urn", sa.String(length=255), nullable=True),
         sa.Column("extra", sa.JSON(), nullable=True),
@@ -295,6 +331,47 @@ def upgrade() -> None:
         batch_op.create_index("ix_contact_urn_contact", ["contact_id", "priority", "id"], unique=False)
 
     op.create_table(
+        "delivery",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("event", sa.String(length=16), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=True),
+        sa.Column("subscriber_id", sa.Integer(), nullable=True),
+        sa.Column("contact_id", sa.Integer(), nullable=True),
+        sa.Column("receiver", sa.String(length=300), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("content_type", sa.String(length=64), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("status", sa.String(length=9), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("scheduled_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("due_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("finished_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("last_status", sa.Integer(), nullable=True),
+        sa.Column("last_error", sa.Text(), nullable=True),
+        sa.CheckConstraint("status IN ('pending', 'delivered', 'failed')", name=op.f("ck_delivery_status")),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_delivery_channel_id")),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_delivery_contact_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_delivery_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_delivery_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("delivery", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_delivery_due",
+            ["receiver", "due_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("status = 'pending'"),
+            sqlite_where=sa.text("status = 'pending'"),
+        )
+        batch_op.create_index("ix_delivery_finished", ["finished_on", "id"], unique=False)
+        batch_op.create_index("ix_delivery_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("ix_delivery_status", ["workspace_id", "status", "created_on", "id"], unique=False)
+
+    op.create_table(
         "group_membership",
         sa.Column("group_id", sa.Integer(), nullable=False),
         sa.Column("contact_id", sa.Integer(), nullable=False),
@@ -326,6 +403,7 @@ def upgrade() -> None:
         sa.Column("failed_reason", sa.String(length=16), nullable=True),
         sa.Column("error_count", sa.Integer(), nullable=False),
         sa.Column("next_attempt_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("reported_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("sent_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
@@ -384,6 +462,30 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "delivery_attempt",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("delivery_id", sa.Integer(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("scheduled_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("finished_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("duration_ms", sa.Integer(), nullable=False),
+        sa.Column("status", sa.Integer(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("answer", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["delivery_id"], ["delivery.id"], name=op.f("fk_delivery_attempt_delivery_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_delivery_attempt_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery_attempt")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_delivery_attempt_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("delivery_attempt", schema=None) as batch_op:
+        batch_op.create_index("ix_delivery_attempt_delivery", ["delivery_id", "id"], unique=False)
+
+    op.create_table(
         "message_label",
         sa.Column("message_id", sa.Integer(), nullable=False),
         sa.Column("label_id", sa.Integer(), nullable=False),
@@ -404,6 +506,10 @@ def downgrade() -> None:
         batch_op.drop_index("ix_message_label_page")
 
     op.drop_table("message_label")
+    with op.batch_alter_table("delivery_attempt", schema=None) as batch_op:
+        batch_op.drop_index("ix_delivery_attempt_delivery")
+
+    op.drop_table("delivery_attempt")
     with op.batch_alter_table("message", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_message_unhandled",
@@ -432,6 +538,17 @@ def downgrade() -> None:
         batch_op.drop_index("ix_group_membership_contact")
 
     op.drop_table("group_membership")
+    with op.batch_alter_table("delivery", schema=None) as batch_op:
+        batch_op.drop_index("ix_delivery_status")
+        batch_op.drop_index("ix_delivery_page")
+        batch_op.drop_index("ix_delivery_finished")
+        batch_op.drop_index(
+            "ix_delivery_due",
+            postgresql_where=sa.text("status = 'pending'"),
+            sqlite_where=sa.text("status = 'pending'"),
+        )
+
+    op.drop_table("delivery")
     with op.batch_alter_table("contact_urn", schema=None) as batch_op:
         batch_op.drop_index("ix_contact_urn_contact")
 
@@ -442,6 +559,15 @@ def downgrade() -> None:
         batch_op.drop_index("ix_channel_event_calls")
 
     op.drop_table("channel_event")
+    with op.batch_alter_table("channel_alarm", schema=None) as batch_op:
+        batch_op.drop_index(
+            "uq_channel_alarm_open",
+            postgresql_where=sa.text("closed_on IS NULL"),
+            sqlite_where=sa.text("closed_on IS NULL"),
+        )
+        batch_op.drop_index("ix_channel_alarm_channel")
+
+    op.drop_table("channel_alarm")
     op.drop_table("rate_window")
     with op.batch_alter_table("membership", schema=None) as batch_op:
         batch_op.drop_index("ix_membership_page")
@@ -476,9 +602,11 @@ def downgrade() -> None:
 
     op.drop_table("contact")
     with op.batch_alter_table("channel", schema=None) as batch_op:
+        batch_op.drop_index(
+            "uq_channel_device", postgresql_where=sa.text("is_active"), sqlite_where=sa.text("is_active")
+        )
         batch_op.drop_index("ix_channel_seen")
         batch_op.drop_index("ix_channel_page")
-        batch_op.drop_index("ix_channel_device_uuid")
         batch_op.drop_index("ix_channel_address")
 
     op.drop_table("channel")
