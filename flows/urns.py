@@ -14,6 +14,19 @@ from urllib.parse import parse_qs, urlencode
 from flows.phones import PhoneError, is_possible, national_format, normalize_number, parse_number
 from flows.urn_schemes import PATH_RULES, SCHEMES, SHORT_TEL_PATH, TWITTER_HANDLE
 
+__all__ = [
+    "SCHEMES",
+    "Urn",
+    "UrnError",
+    "check_urn",
+    "from_parts",
+    "normalize",
+    "parse",
+    "read_phone_urn",
+    "read_urn",
+    "validate",
+]
+
 PATH_LENGTH_MAX = 200
 URN_LENGTH_MAX = 255
 

@@ -1,0 +1,33 @@
+"""The contact query language: searches and the rules of smart groups, such as `age > 18 AND state = Kigali`.
+
+`parse_query` reads a text into a tree whose text is its canonical form; `evaluate` decides for one contact; `inspect`
+says what a query depends on.
+"""
+
+from flows.queries.errors import QueryError
+from flows.queries.evaluation import QueryableContact, QueryValue, evaluate
+from flows.queries.inspection import Inspection, inspect
+from flows.queries.parser import parse_query
+from flows.queries.properties import PropertyKind, ValueType
+from flows.queries.resolver import FieldReference, ListResolver, NamedReference, Resolver
+from flows.queries.tree import Combination, Condition, Query, render
+
+__all__ = [
+    "Combination",
+    "Condition",
+    "FieldReference",
+    "Inspection",
+    "ListResolver",
+    "NamedReference",
+    "PropertyKind",
+    "Query",
+    "QueryError",
+    "QueryValue",
+    "QueryableContact",
+    "Resolver",
+    "ValueType",
+    "evaluate",
+    "inspect",
+    "parse_query",
+    "render",
+]

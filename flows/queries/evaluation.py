@@ -1,0 +1,136 @@
+"""Decides whether one contact matches a query (flow format, operators).
+
+The translation to SQL decides the same for all contacts of a workspace; both are tested on the same cases.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Protocol
+
+from flows.clock import Clock, SystemClock
+from flows.dates import parse_datetime
+from flows.environment import Environment
+from flows.numbers import NumberError, parse_decimal
+from flows.places import is_possible_path, name_of
+from flows.queries.errors import QueryError
+from flows.queries.implicit import NAME_WORD_LENGTH_MIN
+from flows.queries.properties import PLACE_TYPES, PropertyKind
+from flows.queries.tree import Combination, Condition, Query
+from flows.words import dictionary_words
+
+NAME_PREFIX_LENGTH_MAX = 8
+DAY = timedelta(hours=24)
+
+QueryValue = str | Decimal | int | datetime
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+_SYSTEM_CLOCK = SystemClock()
+
+
+class QueryableContact(Protocol):
+    """A contact as queries see it."""
+
+    def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
+        """The values of a property, none if it is not set.
+
+        Attributes and fields have one, `urn` and schemes the paths of addresses, `group` and `history` names. Numbers
+        are decimals, dates aware datetimes, places their names or paths, all else text.
+        """
+
+
+def evaluate(
+    query: Query | None, contact: QueryableContact, environment: Environment, *, clock: Clock = _SYSTEM_CLOCK
+) -> bool:
+    """Whether a contact matches; a query without conditions matches everybody. Raises QueryError."""
+    if query is None:
+        return True
+    if isinstance(query, Combination):
+        decide = all if query.op == "and" else any
+        return decide(evaluate(child, contact, environment, clock=clock) for child in query.children)
+    values = [value for value in contact.query_values(query.kind, query.key) if value not in ("", None)]
+    if query.is_set_check:
+        return bool(values) is (query.operator == "!=")
+    matches = any(_matches(query, value, environment, clock) for value in values)
+    return not matches if query.operator == "!=" else matches
+
+
+def day_bounds(moment: datetime, environment: Environment) -> tuple[datetime, datetime]:
+    """The beginning and the end of the day, in the environment's timezone, that a moment lies in."""
+    local = moment.astimezone(environment.zone)
+    begin = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    return begin, begin.astimezone(UTC) + DAY
+
+
+def read_day(value: str, environment: Environment, clock: Clock) -> tuple[datetime, datetime]:
+    """The beginning and the end, 24 hours later, of the day that the value of a condition names."""
+    moment = parse_datetime(environment, clock, value)
+    if moment is None:
+        raise QueryError("invalid_date", f"can't convert '{value}' to a date", {"value": value})
+    return day_bounds(moment, environment)
+
+
+def read_number(value: str) -> Decimal:
+    """The number that the value of a condition is."""
+    try:
+        return parse_decimal(value)
+    except NumberError as error:
+        raise QueryError("invalid_number", f"can't convert '{value}' to a number", {"value": value}) from error
+
+
+def name_prefixes(value: str) -> list[str]:
+    """What the words of a name have to begin with to match a value: its own words, cut and in lower case."""
+    words = (word.lower()[:NAME_PREFIX_LENGTH_MAX] for word in dictionary_words(value))
+    return [word for word in words if len(word) >= NAME_WORD_LENGTH_MIN]
+
+
+def _matches(condition: Condition, actual: QueryValue, environment: Environment, clock: Clock) -> bool:
+    if isinstance(actual, str):
+        return _matches_text(condition, actual)
+    if isinstance(actual, datetime):
+        return _matches_day(condition, actual, environment, clock)
+    wanted = read_number(condition.value)
+    if condition.operator in ("=", "!="):
+        return Decimal(actual) == wanted
+    return _COMPARISONS[condition.operator](Decimal(actual), wanted)
+
+
+def _matches_text(condition: Condition, actual: str) -> bool:
+    if condition.operator == "~":
+        return _contains(condition, actual)
+    is_place = condition.value_type in PLACE_TYPES
+    shown = name_of(actual) if is_place and is_possible_path(actual) else actual
+    if condition.operator in ("=", "!="):
+        return shown.strip().lower() == condition.value.strip().lower()
+    raise QueryError(
+        "unsupported_comparison",
+        f"comparisons with {condition.operator} can only be used with date and number fields",
+        {"property": condition.key, "operator": condition.operator},
+    )
+
+
+def _contains(condition: Condition, actual: str) -> bool:
+    if condition.is_address:
+        return condition.value.strip().lower() in actual.lower()
+    words = [word.lower() for word in dictionary_words(actual)]
+    return any(word.startswith(prefix) for prefix in name_prefixes(condition.value) for word in words)
+
+
+def _matches_day(condition: Condition, actual: datetime, environment: Environment, clock: Clock) -> bool:
+    begin, end = read_day(condition.value, environment, clock)
+    if condition.operator == ">":
+        return actual >= end
+    if condition.operator == ">=":
+        return actual >= begin
+    if condition.operator == "<":
+        return actual < begin
+    if condition.operator == "<=":
+        return actual < end
+    return begin <= actual < end

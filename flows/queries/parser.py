@@ -1,0 +1,120 @@
+"""Reads the text of a query into a tree (flow format, contact queries)."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from flows.clock import Clock, SystemClock
+from flows.environment import Environment
+from flows.queries.errors import make_complexity_error, make_syntax_error
+from flows.queries.implicit import read_value, read_whole_query
+from flows.queries.resolution import resolve_property
+from flows.queries.resolver import Resolver
+from flows.queries.scanner import Token, TokenKind, scan
+from flows.queries.tree import Combination, Condition, Connective, Operator, Query, simplify
+from flows.queries.validation import validate_condition
+
+QUERY_LENGTH_MAX = 10_000
+CONDITIONS_MAX = 250
+NESTING_MAX = 100
+
+_VALUES = frozenset((TokenKind.QUOTED, TokenKind.PROPERTY, TokenKind.BARE))
+_STARTS = _VALUES | {TokenKind.OPEN}
+_SYSTEM_CLOCK = SystemClock()
+
+
+def parse_query(
+    text: str, environment: Environment, resolver: Resolver | None = None, *, clock: Clock = _SYSTEM_CLOCK
+) -> Query:
+    """Reads a query; `str()` of the result is its canonical form.
+
+    Without a resolver nothing is checked against what a workspace has, and unknown properties count as fields. The
+    clock only decides the century of dates with two-digit years. Raises QueryError.
+    """
+    if len(text) > QUERY_LENGTH_MAX:
+        raise make_complexity_error()
+    query = read_whole_query(environment, text) or _Parser(scan(text), environment, resolver, clock).parse()
+    simplified = simplify(query)
+    assert simplified is not None, "the grammar has no query without conditions"
+    return simplified
+
+
+class _Parser:
+    def __init__(self, tokens: list[Token], environment: Environment, resolver: Resolver | None, clock: Clock) -> None:
+        self._tokens = tokens
+        self._position = 0
+        self._nesting = 0
+        self._conditions = 0
+        self._environment = environment
+        self._resolver = resolver
+        self._clock = clock
+
+    def parse(self) -> Query:
+        query = self._parse_any()
+        if self._peek().kind is not TokenKind.END:
+            raise make_syntax_error(f"unexpected {self._peek().text!r} in query")
+        return query
+
+    def _parse_any(self) -> Query:
+        children = [self._parse_all()]
+        while self._peek().kind is TokenKind.OR:
+            self._take()
+            children.append(self._parse_all())
+        return _combine("or", children)
+
+    def _parse_all(self) -> Query:
+        # Conditions side by side bind a little weaker than those with AND between them, but mean the same.
+        children = [self._parse_single()]
+        while self._peek().kind is TokenKind.AND or self._peek().kind in _STARTS:
+            if self._peek().kind is TokenKind.AND:
+                self._take()
+            children.append(self._parse_single())
+        return _combine("and", children)
+
+    def _parse_single(self) -> Query:
+        token = self._take()
+        if token.kind is TokenKind.OPEN:
+            return self._parse_nested()
+        if token.kind not in _VALUES:
+            raise make_syntax_error(f"unexpected {token.text!r} in query")
+        self._conditions += 1
+        if self._conditions > CONDITIONS_MAX:
+            raise make_complexity_error()
+        if token.kind is TokenKind.PROPERTY and self._peek().kind is TokenKind.COMPARATOR:
+            return self._parse_condition(token.text)
+        condition = read_value(self._environment, token.text)
+        validate_condition(condition, self._environment, self._resolver, self._clock)
+        return condition
+
+    def _parse_nested(self) -> Query:
+        self._nesting += 1
+        if self._nesting > NESTING_MAX:
+            raise make_complexity_error()
+        query = self._parse_any()
+        if self._take().kind is not TokenKind.CLOSE:
+            raise make_syntax_error("missing ')' in query")
+        self._nesting -= 1
+        return query
+
+    def _parse_condition(self, name: str) -> Condition:
+        operator = cast(Operator, self._take().text)
+        value = self._take()
+        if value.kind not in _VALUES:
+            raise make_syntax_error(f"expected a value after {operator!r} in query")
+        kind, key, value_type = resolve_property(name, self._resolver)
+        condition = Condition(kind, key, operator, value.text, value_type)
+        validate_condition(condition, self._environment, self._resolver, self._clock)
+        return condition
+
+    def _peek(self) -> Token:
+        return self._tokens[self._position]
+
+    def _take(self) -> Token:
+        token = self._tokens[self._position]
+        if token.kind is not TokenKind.END:
+            self._position += 1
+        return token
+
+
+def _combine(op: Connective, children: list[Query]) -> Query:
+    return children[0] if len(children) == 1 else Combination(op, tuple(children))

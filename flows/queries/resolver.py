@@ -1,0 +1,75 @@
+"""How a query learns which fields, groups and flows a workspace has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from flows.queries.properties import ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class FieldReference:
+    """A custom field and the type of its values."""
+
+    key: str
+    name: str
+    type: ValueType
+    uuid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedReference:
+    """A group or a flow."""
+
+    uuid: str
+    name: str
+
+
+class Resolver(Protocol):
+    """Finds things of a workspace by what a query calls them; names ignore case."""
+
+    def find_field(self, key: str) -> FieldReference | None:
+        """The field with a key in lower case."""
+
+    def find_group(self, name: str) -> NamedReference | None:
+        """The group with a name."""
+
+    def find_flow(self, name: str) -> NamedReference | None:
+        """The flow with a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListResolver:
+    """A resolver over things that are at hand."""
+
+    fields: dict[str, FieldReference] = field(default_factory=dict)
+    groups: dict[str, NamedReference] = field(default_factory=dict)
+    flows: dict[str, NamedReference] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        fields: Iterable[FieldReference] = (),
+        groups: Iterable[NamedReference] = (),
+        flows: Iterable[NamedReference] = (),
+    ) -> ListResolver:
+        """A resolver over lists of things."""
+        return cls(
+            {item.key: item for item in fields},
+            {item.name.lower(): item for item in groups},
+            {item.name.lower(): item for item in flows},
+        )
+
+    def find_field(self, key: str) -> FieldReference | None:
+        """The field with a key."""
+        return self.fields.get(key)
+
+    def find_group(self, name: str) -> NamedReference | None:
+        """The group with a name, whatever its case."""
+        return self.groups.get(name.lower())
+
+    def find_flow(self, name: str) -> NamedReference | None:
+        """The flow with a name, whatever its case."""
+        return self.flows.get(name.lower())

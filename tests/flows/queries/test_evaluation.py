@@ -1,0 +1,164 @@
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from flows.environment import Environment
+from flows.queries import (
+    FieldReference,
+    ListResolver,
+    NamedReference,
+    PropertyKind,
+    QueryError,
+    QueryValue,
+    evaluate,
+    parse_query,
+)
+
+ENVIRONMENT = Environment(timezone="America/New_York")
+RESOLVER = ListResolver.of(
+    [
+        FieldReference("age", "Age", "number"),
+        FieldReference("dob", "Born", "datetime"),
+        FieldReference("gender", "Gender", "text"),
+        FieldReference("state", "State", "state"),
+        FieldReference("nothing", "Nothing", "text"),
+    ],
+    [NamedReference("g-1", "Farmers"), NamedReference("g-2", "Fishers")],
+    [NamedReference("f-1", "Registration")],
+)
+VALUES: dict[tuple[str, str], list[QueryValue]] = {
+    ("attribute", "name"): ["Robert O'Reilly-Smith"],
+    ("attribute", "status"): ["active"],
+    ("attribute", "tickets"): [2],
+    ("attribute", "urn"): ["+250788383383", "bobby_s"],
+    ("attribute", "group"): ["Farmers"],
+    ("attribute", "created_on"): [datetime(2018, 6, 24, 3, 59, 59, tzinfo=UTC)],
+    ("scheme", "tel"): ["+250788383383"],
+    ("scheme", "twitter"): ["bobby_s"],
+    ("field", "age"): [Decimal("36.50")],
+    ("field", "dob"): [datetime(1981, 5, 28, 13, 30, tzinfo=UTC)],
+    ("field", "gender"): [" Male "],
+    ("field", "state"): ["Rwanda > Kigali City"],
+    ("field", "nothing"): [""],
+}
+
+
+class Contact:
+    def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
+        return VALUES.get((kind, key), [])
+
+
+def decide(text: str) -> bool:
+    return evaluate(parse_query(text, ENVIRONMENT, RESOLVER), Contact(), ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gender = MALE",
+        "gender != female",
+        'gender != ""',
+        'nothing = ""',
+        "nothing != x",
+        'language = ""',
+        "language != eng",
+        "age = 36.5",
+        "age > 36 AND age <= 36.5",
+        "tickets >= 2",
+        'state = "kigali city"',
+        "name ~ rob",
+        "name ~ smi",
+        "name ~ o'reilly",
+        'name ~ "zzz rob"',
+        "urn = BOBBY_S",
+        "tel ~ 0788",
+        "twitter ~ bobby",
+        "group = farmers",
+        "group != fishers",
+        'flow = ""',
+        "flow != registration",
+        "status = ACTIVE",
+        "created_on = 2018-06-23",
+        "created_on < 2018-06-24",
+        "created_on <= 2018-06-23",
+        "created_on > 2018-06-22",
+        "created_on >= 2018-06-23",
+        "age > 40 OR gender = male",
+    ],
+)
+def test_a_contact_matches(text):
+    assert decide(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gender = female",
+        "gender != male",
+        'gender = ""',
+        'nothing != ""',
+        "nothing = x",
+        'language != ""',
+        "age < 36.5",
+        "age != 36.5",
+        "name ~ bert",
+        "name = robert",
+        "tel ~ bobby",
+        "tel = 0788383383",
+        "group = fishers",
+        'group = ""',
+        "created_on = 2018-06-24",
+        "created_on > 2018-06-23",
+        "created_on < 2018-06-23",
+        "created_on != 2018-06-23",
+        "dob = 1981-05-29",
+        "last_seen_on > 2000-01-01",
+        "age > 40 AND gender = male",
+    ],
+)
+def test_a_contact_does_not_match(text):
+    assert not decide(text)
+
+
+def test_words_of_names_are_compared_by_their_first_eight_letters():
+    class Longname:
+        def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
+            return ["Wolfeschlegelstein"]
+
+    query = parse_query("name ~ wolfeschlagel", ENVIRONMENT, RESOLVER)
+
+    assert evaluate(query, Longname(), ENVIRONMENT)
+
+
+def test_a_day_lasts_24_hours_from_its_local_midnight():
+    class Seen:
+        def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
+            return [datetime(2021, 3, 15, 4, 30, tzinfo=UTC)]
+
+    query = parse_query("created_on = 2021-03-14", ENVIRONMENT, RESOLVER)
+
+    assert evaluate(query, Seen(), ENVIRONMENT), "clocks went forward on that day, so it ends at one o'clock"
+
+
+def test_a_query_without_conditions_matches_everybody():
+    assert evaluate(None, Contact(), ENVIRONMENT)
+
+
+def test_fields_taken_on_trust_are_compared_by_what_their_values_are():
+    query = parse_query("age > 30 AND gender = male AND dob < 2000-01-01", ENVIRONMENT)
+
+    assert evaluate(query, Contact(), ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("age > many", "invalid_number"), ("dob > soon", "invalid_date"), ("gender > m", "unsupported_comparison")],
+)
+def test_trust_that_was_misplaced_shows_when_a_query_is_evaluated(text, code):
+    query = parse_query(text, ENVIRONMENT)
+
+    with pytest.raises(QueryError) as raised:
+        evaluate(query, Contact(), ENVIRONMENT)
+    assert raised.value.code == code
