@@ -12,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from handlers.contract import load_contract
+from openapi.bundle import GENERATIONS
 from persistence.errors import Clash, InvalidInput, LimitReached, NotAllowed, RecordMissing, Refused, SystemRecord
 
 logger = logging.getLogger("relayboard.api")
@@ -89,7 +90,7 @@ async def answer_unexpected(request: Any, error: Exception) -> ConnexionResponse
 def allowed_methods(path: str) -> str:
     """The methods of a path for the Allow header, HEAD wherever there is GET."""
     methods = set()
-    for generation in ("v1", "v2", "relay"):
+    for generation in GENERATIONS:
         rules = load_contract(generation).values()
         methods |= {rule.method.upper() for rule in rules if matches(rule.path, path)}
     if "GET" in methods:

@@ -7,6 +7,7 @@ import orjson
 
 from handlers.contract import OperationRules, load_contract
 from handlers.errors import matches
+from openapi.bundle import GENERATIONS
 
 
 class ContractBroken(AssertionError):
@@ -54,7 +55,7 @@ def check_answer(rules: OperationRules, messages: list[Any]) -> None:
 
 def _find_rules(scope: MutableMapping[str, Any]) -> OperationRules | None:
     method = scope["method"].lower()
-    for generation in ("v2", "v1", "relay"):
+    for generation in GENERATIONS:
         for rules in load_contract(generation).values():
             if rules.method == method and matches(rules.path, scope["path"]):
                 return rules

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-GENERATIONS = ("v1", "v2", "relay")
+GENERATIONS = ("v2", "relay")
 HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 
 Document = dict[str, Any]
@@ -99,9 +99,17 @@ class _Bundler:
         return copy.deepcopy(node)
 
 
+def bundle_root(root: Path) -> Document:
+    """The whole document of a root file, served or (`later.yaml`) not yet.
+
+    Raises ContractError when a reference leads nowhere or a name is used twice.
+    """
+    return _Bundler(root.resolve()).bundle()
+
+
 @cache
 def _bundled(generation: str) -> Document:
-    return _Bundler((contract_folder() / generation / "openapi.yaml").resolve()).bundle()
+    return bundle_root(contract_folder() / generation / "openapi.yaml")
 
 
 def bundle(generation: str) -> Document:

@@ -12,6 +12,10 @@ UNSUPPORTED = {"cmd": "reg", "relayer_id": -1, "relayer_secret": "0" * 64, "rela
 TEXT_LENGTH = 255
 
 
+def register_phone_without_slash(call: RelayCall) -> Answer:
+    return register_phone(call)
+
+
 def register_phone(call: RelayCall) -> Answer:
     try:
         commands = read_commands(call.raw_body)

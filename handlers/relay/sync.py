@@ -24,6 +24,10 @@ CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1
 
 
+def sync_phone_without_slash(call: RelayCall) -> Answer:
+    return sync_phone(call)
+
+
 def sync_phone(call: RelayCall) -> Answer:
     channel_id = read_integer(call.path_parameters["relayer_id"])
     return call.database.write(lambda tx: _sync(tx, call, channel_id))

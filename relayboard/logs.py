@@ -1,0 +1,83 @@
+"""Logging of every process: one line per event on stderr, as text for people or JSON for machines.
+
+The id of the request at hand, if any, stands in every line that is written while it runs.
+"""
+
+import json
+import logging
+import sys
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+FORMATS = ("text", "json")
+
+current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
+"""The id of the request that this task or thread works for; the guard sets it."""
+
+_OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "taskName"}
+_CONTROL_CHARACTERS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+_CONTROL_CHARACTERS |= {0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+def configure_logging(log_format: str, *, level: int = logging.INFO, stream: TextIO | None = None) -> None:
+    """Send all records to one stream (stderr unless told otherwise) as `text` or `json`; replaces former handlers.
+
+    Raises ValueError for another format.
+    """
+    if log_format not in FORMATS:
+        raise ValueError(f"log format {log_format!r} is neither text nor json")
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
+    root = logging.getLogger()
+    for former in list(root.handlers):
+        root.removeHandler(former)
+    root.addHandler(handler)
+    root.setLevel(level)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line: `time`, `level`, `logger`, `message`, `request_id`, the extras, `exception`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": _moment(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        request_id = _request_id(record)
+        if request_id is not None:
+            line["request_id"] = request_id
+        line.update((name, value) for name, value in _extras(record).items() if name not in line)
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+class TextLines(logging.Formatter):
+    """`time LEVEL logger [request id] message name=value`; a message stays one line, a traceback follows it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        request_id = _request_id(record)
+        parts = [_moment(record), record.levelname, record.name]
+        if request_id is not None:
+            parts.append(f"[{request_id}]")
+        parts.append(record.getMessage())
+        parts += [f"{name}={value}" for name, value in _extras(record).items()]
+        line = " ".join(parts).translate(_CONTROL_CHARACTERS)
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+def _moment(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _request_id(record: logging.LogRecord) -> str | None:
+    given: str | None = getattr(record, "request_id", None)
+    return given if given is not None else current_request_id.get()
+
+
+def _extras(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in _OWN_ATTRIBUTES}
