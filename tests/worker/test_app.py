@@ -1,0 +1,93 @@
+import threading
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from tests.servers import postgres_database
+from worker.app import create_queue, declare_run, declare_sweeps
+from worker.process import GracefulConsumer
+from worker.works import WORKS, Work
+
+WAIT_SECONDS = 10
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "redis"])
+def queue_url(request, tmp_path):
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'folder' / 'queue.db'}"
+    elif request.param == "redis":
+        yield request.getfixturevalue("redis_url")
+    else:
+        with postgres_database(request.getfixturevalue("postgres_url")) as url:
+            yield url
+
+
+@pytest.fixture
+def consume():
+    """Starts a consumer of a queue; all are stopped with the test."""
+    consumers = []
+
+    def start(queue):
+        consumer = GracefulConsumer(queue, workers=1, initial_delay=0.01, max_delay=0.05)
+        consumer._set_signal_handlers = lambda: None
+        consumers.append(consumer)
+        consumer.start()
+
+    yield start
+    for consumer in consumers:
+        consumer.stop(graceful=True)
+
+
+class Ran:
+    def __init__(self):
+        self.kinds = []
+        self.changed = threading.Condition()
+
+    def __call__(self, kind):
+        with self.changed:
+            self.kinds.append(kind)
+            self.changed.notify_all()
+
+    def wait_for(self, count):
+        with self.changed:
+            return self.changed.wait_for(lambda: len(self.kinds) >= count, WAIT_SECONDS)
+
+
+def test_what_one_process_wakes_another_works_on(queue_url, consume):
+    ran = Ran()
+    working = create_queue(queue_url)
+    declare_run(working, ran)
+    consume(working)
+
+    declare_run(create_queue(queue_url), pytest.fail)("webhooks")
+
+    assert ran.wait_for(1) and ran.kinds == ["webhooks"]
+
+
+def test_sweeps_look_for_work_that_nobody_woke(queue_url, consume):
+    ran = Ran()
+    queue = create_queue(queue_url)
+    works = [Work("often", lambda _: bool, every_seconds=1), Work("rarely", lambda _: bool, every_seconds=3600)]
+    declare_sweeps(queue, ran, works)
+    consume(queue)
+
+    assert ran.wait_for(3)
+    assert ran.kinds.count("rarely") == 1
+
+
+@pytest.mark.parametrize("url", ["mysql://localhost/queue", "sqlite://"])
+def test_other_places_for_a_queue_are_refused(url):
+    with pytest.raises(ValueError, match="queue can be in"):
+        create_queue(url)
+
+
+def test_a_queue_in_postgresql_may_be_named_with_its_driver(postgres_url):
+    url = make_url(postgres_url).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
+    assert create_queue(url).storage.conn is not None
+
+
+def test_every_kind_of_work_has_one_name():
+    kinds = [work.kind for work in WORKS]
+
+    assert len(kinds) == len(set(kinds))

@@ -1,0 +1,148 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from persistence.database import Database
+from persistence.deliveries import record_channel_event
+from persistence.delivery_records import Ledger, count_deliveries
+from persistence.workspaces import create_workspace
+from tests.channel_rows import add_channel
+from tests.worker.receivers import Reply, receiving
+from worker.app import create_queue, declare_run
+
+WAIT_SECONDS = 40
+SERVE = "from worker.process import run_worker_process as run; from relayboard.settings import load_settings as load; run(load())"
+
+
+@pytest.fixture
+def environment(database_url, tmp_path):
+    return {
+        **os.environ,
+        "RELAYBOARD_DATABASE_URL": database_url,
+        "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
+        "RELAYBOARD_SECRET_KEY": "for-tests-only",
+        "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.05,0.05,0.05",
+        "RELAYBOARD_WEBHOOK_TIMEOUT_SECONDS": "1",
+    }
+
+
+@pytest.fixture
+def start_worker(environment):
+    """Starts real worker processes; those that still run are killed with the test."""
+    started = []
+
+    def start():
+        process = subprocess.Popen([sys.executable, "-c", SERVE], env=environment)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def real_database(database_url):
+    """The database under the real clock."""
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+class Sender:
+    """Records events of a channel, and reads their ledger."""
+
+    def __init__(self, database, url):
+        self.database = database
+        with database.writing() as tx:
+            self.workspace = create_workspace(tx, "Riverside Health")
+        self.channel_id = add_channel(database, self.workspace, webhook_url=url)
+
+    def send(self, count):
+        made = []
+        for number in range(count):
+            with self.database.writing() as tx:
+                fields = {"text": str(number)}
+                made.append(record_channel_event(tx, self.workspace.id, self.channel_id, "mo_sms", fields))
+        return made
+
+    def ledger(self):
+        with self.database.reading() as tx:
+            return count_deliveries(tx, self.workspace.id)
+
+    def wait_until_done(self):
+        deadline = time.monotonic() + WAIT_SECONDS
+        while self.ledger().pending and time.monotonic() < deadline:
+            threading.Event().wait(0.05)
+        return self.ledger()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_calls_under_way_end_and_be_recorded(real_database, start_worker, number):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def respond(request):
+        begun.set()
+        return Reply(200 if go_on.wait(WAIT_SECONDS) else 500)
+
+    with receiving(respond) as receiver:
+        sender = Sender(real_database, receiver.url)
+        sender.send(1)
+        process = start_worker()
+        assert begun.wait(WAIT_SECONDS)
+        process.send_signal(number)
+        threading.Timer(0.2, go_on.set).start()
+
+        assert process.wait(WAIT_SECONDS) == 0
+    assert sender.ledger() == Ledger(pending=0, delivered=1, failed=0)
+
+
+def test_a_wake_up_is_answered_at_once(real_database, start_worker, environment):
+    with receiving() as receiver:
+        sender = Sender(real_database, receiver.url)
+        start_worker()
+        sender.send(1)
+        assert receiver.wait_for(1, WAIT_SECONDS)
+        run_work = declare_run(create_queue(environment["RELAYBOARD_QUEUE_URL"]), pytest.fail)
+        lags = []
+        for count in range(2, 8):
+            sender.send(1)
+            run_work("webhooks")
+            started = time.monotonic()
+            assert receiver.wait_for(count, WAIT_SECONDS)
+            lags.append(time.monotonic() - started)
+
+    assert sorted(lags)[2] < 0.5
+
+
+def test_killing_the_worker_again_and_again_loses_no_event(real_database, start_worker):
+    seen = Counter()
+
+    def respond(request):
+        seen[request.headers["webhook-id"]] += 1
+        threading.Event().wait(0.01)
+        return Reply(500 if seen[request.headers["webhook-id"]] == 1 and len(seen) % 5 == 0 else 200)
+
+    with receiving(respond) as receiver:
+        sender = Sender(real_database, receiver.url)
+        events = sender.send(300)
+        for kills in range(4):
+            process = start_worker()
+            assert receiver.wait_for(40 * (kills + 1), WAIT_SECONDS)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            events += sender.send(20)
+            assert sender.ledger().total == len(events)
+        start_worker()
+        ledger = sender.wait_until_done()
+
+    assert ledger == Ledger(pending=0, delivered=len(events), failed=0)
+    assert set(seen) == set(events)

@@ -1,0 +1,72 @@
+"""The Huey queue that wakes and schedules work. Rows hold what is to be done; what the queue loses costs seconds."""
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey
+from sqlalchemy.engine import make_url
+
+from worker.works import Work
+
+QUEUE_NAME = "relayboard"
+
+Run = Callable[[str], None]
+"""Does the work of one kind."""
+
+
+def create_queue(queue_url: str) -> Huey:
+    """The queue a setting names: `sqlite:///FILE`, `postgresql://...` or `redis://...`; ValueError for others."""
+    if queue_url.startswith(("redis://", "rediss://", "unix://")):
+        return RedisHuey(QUEUE_NAME, url=queue_url, results=False)
+    url = make_url(queue_url)
+    if url.get_backend_name() == "sqlite" and url.database:
+        Path(url.database).absolute().parent.mkdir(parents=True, exist_ok=True)
+        # No fsync: after a power failure the sweeps find in the database what the queue has forgotten.
+        return SqliteHuey(QUEUE_NAME, filename=url.database, fsync=False, results=False)
+    if url.get_backend_name() in ("postgresql", "postgres"):
+        plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        return PostgresHuey(QUEUE_NAME, dsn=plain, results=False)
+    raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {url.get_backend_name()}")
+
+
+def declare_run(queue: Huey, run: Run) -> Any:
+    """The task `run_work(kind)`: calling it queues a wake-up, a consumer of the queue calls `run`."""
+
+    def run_work(kind: str) -> None:
+        run(kind)
+
+    return queue.task(name="run_work")(run_work)
+
+
+def declare_sweeps(queue: Huey, run: Run, works: Iterable[Work]) -> None:
+    """A periodic task per kind of work, so that nothing waits for longer than its interval if a wake-up is lost.
+
+    An interval counts from the start of the process. A sweep that waited for longer than its interval is dropped.
+    """
+    for work in works:
+        task = queue.periodic_task(_every(work.every_seconds), name=f"sweep_{work.kind}", expires=work.every_seconds)
+        task(_sweep(run, work.kind))
+
+
+def _sweep(run: Run, kind: str) -> Callable[[], None]:
+    def sweep() -> None:
+        run(kind)
+
+    return sweep
+
+
+def _every(seconds: float) -> Callable[[Any], bool]:
+    """Whether that much time has passed since it last had; huey's own rules know nothing finer than a minute."""
+    due_at = time.monotonic()
+
+    def is_due(_now: Any) -> bool:
+        nonlocal due_at
+        now = time.monotonic()
+        if now < due_at:
+            return False
+        due_at = now + seconds
+        return True
+
+    return is_due

@@ -1,0 +1,61 @@
+"""One attempt to deliver an event: the signed request, and what its answer means for the delivery."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from persistence.deliveries import DELIVERED, FAILED, PENDING
+from persistence.delivery_leases import AttemptOutcome, DueDelivery, Signer
+from worker.retry_rule import Verdict, decide
+from worker.safe_http import Answer, SafeHttp
+from worker.send_failed import SendFailed
+from worker.signing import secrets_in_force, signature_headers
+
+STATES = {Verdict.DELIVERED: DELIVERED, Verdict.RETRY: PENDING, Verdict.FAILED: FAILED, Verdict.GONE: FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of calling a receiver: its answer, or the sentence that says why there is none."""
+
+    delivery: DueDelivery
+    answer: Answer | None
+    error: str | None
+    duration_seconds: float
+
+
+def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: datetime) -> Attempt:
+    """Sends an event; every failure is part of the result."""
+    secrets: Sequence[str] = ()
+    if signer is not None:
+        secrets = secrets_in_force(signer.secret, signer.previous_secret, signer.rotated_on, now)
+    headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets)}
+    started = time.monotonic()
+    try:
+        answer = http.post(due.url, due.body, headers)
+    except SendFailed as failure:
+        return Attempt(due, None, failure.sentence, time.monotonic() - started)
+    return Attempt(due, answer, None, answer.duration_seconds)
+
+
+def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequence[float]) -> AttemptOutcome:
+    """What an attempt means for its delivery, by the retry rule."""
+    answer, due = attempt.answer, attempt.delivery
+    decision = decide(
+        attempt=due.attempt,
+        status=None if answer is None else answer.status,
+        now=now,
+        chance=chance,
+        delays_seconds=delays_seconds,
+        retry_after=None if answer is None else answer.headers.get("Retry-After"),
+        is_subscriber=due.subscriber_id is not None,
+    )
+    return AttemptOutcome(
+        state=STATES[decision.verdict],
+        retry_at=decision.retry_at,
+        status=None if answer is None else answer.status,
+        error=attempt.error,
+        answer=b"" if answer is None else answer.body,
+        duration_seconds=attempt.duration_seconds,
+    )

@@ -1,0 +1,74 @@
+"""A worker process: a Huey consumer that runs the crew's work, and stops gracefully on SIGINT and SIGTERM."""
+
+import logging
+import signal
+from collections.abc import Iterable
+from typing import Any
+
+from huey.consumer import Consumer, Scheduler
+
+from persistence.database import Database
+from relayboard.settings import Settings
+from worker.app import create_queue, declare_run, declare_sweeps
+from worker.crew import Crew
+from worker.services import Services, open_http
+from worker.wake import Waker
+from worker.works import WORKS, Work
+
+IDLE_POLL_SECONDS = 0.2
+STOP_TIMEOUT_SECONDS = 20.0
+SPARE_CONNECTIONS = 4
+
+
+def run_worker_process(settings: Settings, threads: int = 4, works: Iterable[Work] = WORKS) -> int:
+    """Works until SIGINT or SIGTERM: then starts nothing new, finishes what is under way, and returns 0.
+
+    `threads` is the number of kinds of work done side by side.
+    """
+    logging.getLogger("huey").setLevel(logging.WARNING)
+    works = tuple(works)
+    queue = create_queue(settings.queue_url)
+    database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS)
+    services = Services(settings, database, open_http(settings))
+    with services.closing:
+        services.closing.callback(database.close)
+        crew = Crew(works, services)
+        database.wake = Waker(declare_run(queue, crew.run)).wake
+        declare_sweeps(queue, crew.run, works)
+        consumer = GracefulConsumer(
+            queue,
+            workers=threads,
+            initial_delay=0.02,
+            max_delay=IDLE_POLL_SECONDS,
+            shutdown_timeout=STOP_TIMEOUT_SECONDS,
+        )
+        consumer.on_stop = services.stopping.set
+        consumer.run()
+        services.stopping.set()
+    return 0
+
+
+class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
+    """Looks every second, not every minute, which periodic tasks are due."""
+
+    periodic_task_seconds = 1
+
+
+class GracefulConsumer(Consumer):  # type: ignore[misc]  # huey has no types
+    """A consumer for which SIGTERM, SIGINT and SIGHUP all mean: finish what you are doing, then end."""
+
+    scheduler_class = SweepScheduler
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.on_stop = _do_nothing
+        graceful_end = (False, True)
+        self._signal_actions = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), graceful_end)
+
+    def stop(self, graceful: bool = False) -> None:
+        self.on_stop()
+        super().stop(graceful)
+
+
+def _do_nothing() -> None:
+    return None

@@ -1,0 +1,59 @@
+"""Waking workers by the name of their work, after a commit and beside the request that made it."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from persistence.database import Wake
+from relayboard.settings import Settings
+from worker.app import create_queue, declare_run
+
+logger = logging.getLogger("relayboard.wake")
+
+PAUSE_SECONDS = 0.02
+"""Wake-ups of the same kind within this time are one: under load a queue entry per request would only cost."""
+
+
+def make_wake(settings: Settings) -> Wake:
+    """What `Database.wake` is set to in processes that only wake others."""
+    queue = create_queue(settings.queue_url)
+    return Waker(declare_run(queue, _work_elsewhere)).wake
+
+
+class Waker:
+    """Sends wake-ups from a thread of its own, so that a request neither waits for the queue nor fails with it."""
+
+    def __init__(self, send: Callable[[str], object], pause_seconds: float = PAUSE_SECONDS) -> None:
+        self._send = send
+        self._pause_seconds = pause_seconds
+        self._changed = threading.Condition()
+        self._kinds: set[str] = set()
+        self._thread: threading.Thread | None = None
+
+    def wake(self, kinds: frozenset[str]) -> None:
+        """Have these kinds of work looked at soon; returns at once."""
+        with self._changed:
+            self._kinds |= kinds
+            # Begun at first use, so that processes which fork have each their own.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="wake", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._kinds)
+                kinds, self._kinds = self._kinds, set()
+            for kind in sorted(kinds):
+                try:
+                    self._send(kind)
+                except Exception:
+                    # Each queue has errors of its own, and none may stop later wake-ups; a sweep makes up for this one.
+                    logger.warning("the workers of %s could not be woken", kind, exc_info=True)
+            pause.wait(self._pause_seconds)
+
+
+def _work_elsewhere(kind: str) -> None:
+    raise RuntimeError(f"{kind} has to be done by a worker process")

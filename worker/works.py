@@ -1,0 +1,31 @@
+"""All kinds of work, by the name they are woken with, and how often each is looked for without being woken."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from worker.alarms import begin_alarms
+from worker.expiry import begin_expiry
+from worker.services import Services
+from worker.trimming import begin_trimming
+from worker.webhooks import begin_webhooks
+
+Step = Callable[[], bool]
+"""Does some of what is due and tells whether more may be due at once; safe to run twice and in several processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One kind of work. `begin` makes its step for a process; up to `threads` of them run the step side by side."""
+
+    kind: str
+    begin: Callable[[Services], Step]
+    every_seconds: float
+    threads: int = 1
+
+
+WORKS = (
+    Work("webhooks", begin_webhooks, every_seconds=2),
+    Work("alarms", begin_alarms, every_seconds=60),
+    Work("expiry", begin_expiry, every_seconds=3600),
+    Work("trimming", begin_trimming, every_seconds=600),
+)
