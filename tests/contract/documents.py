@@ -1,0 +1,92 @@
+"""The bundled documents under test, and ways through them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from handlers.schemas import Schema, draft4
+from openapi.bundle import bundle_root, contract_folder, operations
+from openapi.table import follow
+
+Part = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation with the document it stands in."""
+
+    root: str
+    path: str
+    method: str
+    body: Part
+
+    def __str__(self) -> str:
+        return f"{self.root} {self.method.upper()} {self.path}"
+
+    @property
+    def generation(self) -> str:
+        return self.root.split("/")[0]
+
+    def parameters(self) -> list[dict[str, Any]]:
+        return [follow(part, document(self.root)) for part in self.body.get("parameters", ())]
+
+    def request_schemas(self) -> dict[str, Part]:
+        content = self.body.get("requestBody", {}).get("content", {})
+        return {media_type: part["schema"] for media_type, part in content.items()}
+
+
+def roots() -> list[str]:
+    """Every root file, as `v2/openapi.yaml`; `later.yaml` holds what is written but not served yet."""
+    folder = contract_folder()
+    return sorted(f"{path.parent.name}/{path.name}" for path in folder.glob("*/*.yaml") if path.parent.name != "shared")
+
+
+@cache
+def document(root: str) -> dict[str, Any]:
+    return bundle_root(contract_folder() / root)
+
+
+def all_operations() -> list[Operation]:
+    return [Operation(root, *found) for root in roots() for found in operations(document(root))]
+
+
+@cache
+def _translated(root: str) -> dict[str, Any]:
+    parts = document(root)["components"].get("schemas", {})
+    return {"schemas": {name: draft4(part) for name, part in parts.items()}}
+
+
+def complaints(root: str, schema: Part, example: Any) -> dict[str, Any]:
+    """What the draft-4 translation of a schema says against an example."""
+    return Schema(schema, _translated(root)).errors(example)
+
+
+def schemas_below(node: Any, where: str = "") -> Iterator[tuple[str, Part]]:
+    """Every schema object below a node by its place, without following references and not inside examples."""
+    if isinstance(node, list):
+        for index, item in enumerate(node):
+            yield from schemas_below(item, f"{where}/{index}")
+    elif isinstance(node, Mapping):
+        if "type" in node or "anyOf" in node or "properties" in node:
+            yield where, node
+        for key, item in node.items():
+            if key not in ("example", "examples", "enum", "default"):
+                yield from schemas_below(item, f"{where}/{key}")
+
+
+def properties_below(root: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every property of every schema of a document, references followed."""
+    for where, schema in schemas_below({**document(root)["components"], "paths": document(root)["paths"]}):
+        for name, part in schema.get("properties", {}).items():
+            yield f"{where}.{name}", follow(part, document(root))
+
+
+def reachable(root: str, schema: Part) -> Iterator[Part]:
+    """A schema and all schemas it is made of, references followed."""
+    here = follow(schema, document(root))
+    yield here
+    inner = [*here.get("anyOf", ()), *here.get("allOf", ()), *here.get("properties", {}).values()]
+    inner += [here[key] for key in ("items", "additionalProperties") if isinstance(here.get(key), Mapping)]
+    for part in inner:
+        yield from reachable(root, part)

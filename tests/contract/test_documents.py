@@ -1,0 +1,195 @@
+"""The contract documents keep the house rules for OpenAPI."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from openapi_spec_validator import validate
+
+from openapi.bundle import GENERATIONS, published
+from openapi.table import follow
+from tests.contract.documents import (
+    Operation,
+    all_operations,
+    complaints,
+    document,
+    properties_below,
+    reachable,
+    roots,
+)
+
+OPERATIONS = all_operations()
+ROOTS = roots()
+API_OPERATIONS = [operation for operation in OPERATIONS if operation.generation in ("v1", "v2")]
+ALWAYS = {"400", "401", "403", "405", "429", "500", "503"}
+OF_WRITES = {"409", "413", "415"}
+
+each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+each_api_operation = pytest.mark.parametrize("operation", API_OPERATIONS, ids=str)
+each_root = pytest.mark.parametrize("root", ROOTS)
+
+
+def test_every_generation_has_a_document() -> None:
+    assert {f"{generation}/openapi.yaml" for generation in GENERATIONS} <= set(ROOTS)
+
+
+@each_root
+def test_a_document_is_valid_openapi(root: str) -> None:
+    validate(document(root))
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_a_served_document_has_no_private_keys(generation: str) -> None:
+    def keys(node: Any) -> set[str]:
+        if isinstance(node, list):
+            return {key for item in node for key in keys(item)}
+        if not isinstance(node, dict):
+            return set()
+        return set(node) | {key for item in node.values() for key in keys(item)}
+
+    assert [key for key in keys(published(generation)) if key.startswith("x-")] == []
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_operation_ids_of_a_generation_are_unique(generation: str) -> None:
+    ids = Counter(operation.body["operationId"] for operation in OPERATIONS if operation.generation == generation)
+    assert [name for name, count in ids.items() if count > 1] == []
+
+
+@each_operation
+def test_a_summary_is_short_and_there_is_a_description(operation: Operation) -> None:
+    assert 1 <= len(operation.body["summary"].split()) <= 8
+    assert operation.body["description"]
+
+
+@each_operation
+def test_the_first_tag_is_described(operation: Operation) -> None:
+    described = {tag["name"] for tag in document(operation.root)["tags"] if tag["description"]}
+    assert operation.body["tags"][0] in described
+
+
+@each_api_operation
+def test_every_possible_status_is_listed(operation: Operation) -> None:
+    wanted = ALWAYS | (OF_WRITES if operation.method == "post" else set())
+    looks_up = any(part.get("x-lookup") or part["name"] in ("cursor", "page") for part in operation.parameters())
+    wanted |= {"404"} if looks_up else set()
+    assert wanted - set(operation.body["responses"]) == set()
+
+
+@each_operation
+def test_every_response_carries_the_request_id(operation: Operation) -> None:
+    for status, part in operation.body["responses"].items():
+        response = follow(part, document(operation.root))
+        assert "X-Request-Id" in response.get("headers", {}), status
+
+
+@each_api_operation
+def test_successes_and_refusals_of_the_quota_carry_the_quota(operation: Operation) -> None:
+    for status, part in operation.body["responses"].items():
+        headers = follow(part, document(operation.root)).get("headers", {})
+        if status.startswith("2") or status == "429":
+            assert {"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} <= set(headers), status
+
+
+@each_api_operation
+def test_the_description_ends_with_the_roles_that_are_enforced(operation: Operation) -> None:
+    roles = operation.body["x-roles"]
+    assert roles
+    assert operation.body["description"].endswith(f"Roles: {', '.join(roles)}.")
+
+
+@each_api_operation
+def test_every_operation_names_its_rate_scope(operation: Operation) -> None:
+    scopes = {"v1"} if operation.generation == "v1" else {"contacts", "messages", "runs", "broadcasts", "other"}
+    assert operation.body["x-rate-scope"] in scopes
+
+
+@each_operation
+def test_bodies_have_named_examples_that_fit(operation: Operation) -> None:
+    root = operation.root
+    parts = [("request", operation.body.get("requestBody", {}))]
+    parts += [(status, follow(part, document(root))) for status, part in operation.body["responses"].items()]
+    for name, part in parts:
+        for media_type, content in part.get("content", {}).items():
+            if media_type != "application/json":
+                continue
+            assert content["examples"], name
+            for key, example in content["examples"].items():
+                assert complaints(root, content["schema"], example["value"]) == {}, f"{name} {key}"
+
+
+@each_operation
+def test_parameters_have_a_description_and_an_example_that_fits(operation: Operation) -> None:
+    for part in operation.parameters():
+        assert part["description"], part["name"]
+        assert complaints(operation.root, part["schema"], part["example"]) == {}, part["name"]
+
+
+@each_root
+def test_every_property_has_a_description_and_an_example(root: str) -> None:
+    def is_complete(part: dict[str, Any]) -> bool:
+        return bool(part.get("description")) and ("example" in part or "properties" in part)
+
+    assert [where for where, part in properties_below(root) if not is_complete(part)] == []
+
+
+@each_root
+def test_examples_of_schemas_fit_them(root: str) -> None:
+    named = list(document(root)["components"].get("schemas", {}).items())
+    parts = [*named, *properties_below(root)]
+    wrong = {where: complaints(root, part, part["example"]) for where, part in parts if "example" in part}
+    assert {where: problem for where, problem in wrong.items() if problem} == {}
+
+
+@each_root
+def test_required_properties_exist(root: str) -> None:
+    for name, schema in document(root)["components"].get("schemas", {}).items():
+        assert set(schema.get("required", ())) <= set(schema.get("properties", {})), name
+
+
+def is_bounded(schema: dict[str, Any]) -> bool:
+    kind = schema.get("type")
+    if "enum" in schema or kind in (None, "boolean"):
+        return True
+    if kind == "string":
+        return "maxLength" in schema
+    if kind == "array":
+        return "maxItems" in schema
+    if kind in ("integer", "number"):
+        return "minimum" in schema and "maximum" in schema
+    return "maxProperties" in schema or not schema.get("additionalProperties")
+
+
+@each_operation
+def test_everything_a_client_sends_is_bounded(operation: Operation) -> None:
+    sent = [part["schema"] for part in operation.parameters()] + list(operation.request_schemas().values())
+    unbounded = [part for schema in sent for part in reachable(operation.root, schema) if not is_bounded(dict(part))]
+    assert unbounded == []
+
+
+@each_api_operation
+def test_every_query_parameter_has_a_plain_type(operation: Operation) -> None:
+    for part in operation.parameters():
+        assert follow(part["schema"], document(operation.root)).get("type"), part["name"]
+
+
+@each_operation
+def test_links_lead_to_operations_and_parameters_of_the_generation(operation: Operation) -> None:
+    targets = {other.body["operationId"]: other for other in OPERATIONS if other.generation == operation.generation}
+    for response in operation.body["responses"].values():
+        for link in follow(response, document(operation.root)).get("links", {}).values():
+            names = {part["name"] for part in targets[link["operationId"]].parameters()}
+            assert set(link["parameters"]) <= names
+
+
+@each_root
+def test_webhook_payloads_are_published_with_examples(root: str) -> None:
+    if root != "v2/openapi.yaml":
+        assert "ChannelMessageEvent" not in document(root)["components"]["schemas"]
+        return
+    schemas = document(root)["components"]["schemas"]
+    payloads = ("ChannelMessageEvent", "ChannelCallEvent", "ChannelAlarmEvent", "FlowEvent", "ResthookEventBody")
+    tag = next(tag for tag in document(root)["tags"] if tag["name"] == "webhooks")
+    for name in (*payloads, "WebhookReply"):
+        assert f"`{name}`" in tag["description"]
+        assert schemas[name]["example"]
