@@ -1,0 +1,32 @@
+import pytest
+
+from flows.languages import find_locale, is_language, make_locale_tag, name_language
+
+
+@pytest.mark.parametrize("code", ["eng", "fra", "kin", "tir", "mul"])
+def test_codes_of_languages_have_three_letters(code):
+    assert is_language(code)
+
+
+@pytest.mark.parametrize("code", ["", "en", "ENG", "xxxx", "qqq", "12a"])
+def test_other_codes_are_no_languages(code):
+    assert not is_language(code)
+
+
+def test_languages_have_names():
+    assert name_language("kin") == "Kinyarwanda"
+    assert name_language("zzz") == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "country", "tag"), [("eng", "US", "en-US"), ("kin", "", "rw"), ("", "RW", ""), ("guc", "CO", "guc-CO")]
+)
+def test_tags_use_the_short_code_where_there_is_one(language, country, tag):
+    assert make_locale_tag(language, country) == tag
+
+
+@pytest.mark.parametrize(
+    ("language", "country", "found"), [("spa", "EC", "es_EC"), ("fra", "XX", "fr"), ("zzz", "RW", "en"), ("", "", "en")]
+)
+def test_conventions_fall_back_from_country_to_language_to_english(language, country, found):
+    assert str(find_locale(language, country)) == found
