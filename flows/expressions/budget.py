@@ -10,8 +10,8 @@ from __future__ import annotations
 from flows.expressions.errors import ExpressionTooComplexError
 
 COST_LIMIT = 10_000_000
-# One unit is about a microsecond, so this is well below a second.
-WORK_LIMIT = 300_000
+# One unit is at most about a microsecond, so all of them are well below a second.
+WORK_LIMIT = 500_000
 CHARACTERS_PER_UNIT = 16
 
 
@@ -35,7 +35,7 @@ class Budget:
             raise ExpressionTooComplexError
 
     def spend(self, units: int = 1) -> None:
-        """Pays for work that takes about this many microseconds."""
+        """Pays for work that takes about so many microseconds."""
         self.work -= units
         if self.work < 0:
             raise ExpressionTooComplexError

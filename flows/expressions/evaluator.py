@@ -33,6 +33,9 @@ from flows.expressions.syntax import (
 )
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject, describe
 
+ANONYMOUS_CALL_WORK = 4
+FUNCTION_MAKING_WORK = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -275,6 +278,7 @@ def _anonymous_function_step(node: AnonymousFunction) -> Step:
     program = Program(node.body)
 
     def push(machine: _Machine) -> None:
+        machine.evaluation.budget.spend(FUNCTION_MAKING_WORK)
         machine.stack.append(_make_anonymous_function(node.parameters, program, machine.scope))
 
     return push
@@ -284,6 +288,7 @@ def _make_anonymous_function(names: tuple[str, ...], program: Program, scope: Sc
     def apply(evaluation: Evaluation, arguments: Sequence[Value]) -> Value:
         if len(arguments) != len(names):
             return XError(f"need {len(names)} argument(s), got {len(arguments)}")
+        evaluation.budget.spend(ANONYMOUS_CALL_WORK)
         evaluation.enter()
         try:
             return program.run(evaluation, Scope(dict(zip(names, arguments, strict=True)), scope, scope.context))

@@ -70,5 +70,5 @@ def _to_value(decoded: Any, budget: Budget) -> Value:
 
 
 def _clean(text: str) -> str:
-    # Escapes of half a character are valid JSON, but no text that could be stored or sent.
-    return _SURROGATE.sub("\ufffd", text)
+    # Escapes of half a character and of null are valid JSON, but no text that could be stored or sent.
+    return _SURROGATE.sub("\ufffd", text).replace("\0", "")

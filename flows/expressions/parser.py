@@ -264,6 +264,7 @@ def _read_escape(found: re.Match[str]) -> str:
     if found[1]:
         return _CHARACTERS[found[1]]
     code = int(found[2] or found[3] or "", 16)
-    if code > _LAST_CODE_POINT or code in _SURROGATES:
+    # Texts with the null character can be stored in few places, so no template may make one.
+    if not 0 < code <= _LAST_CODE_POINT or code in _SURROGATES:
         raise ValueError(f"no character has the code {code}")
     return chr(code)

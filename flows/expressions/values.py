@@ -13,6 +13,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from flows.expressions.decimals import check_range
+from flows.expressions.errors import ExpressionError
 from flows.numbers import render_decimal
 
 if TYPE_CHECKING:
@@ -179,15 +181,22 @@ def describe(value: Value) -> str:
     return next((name for kind, name in names if isinstance(value, kind)), "error")
 
 
+def _to_number(native: int | float) -> Decimal | XError:
+    try:
+        return check_range(Decimal(str(native)))
+    except ExpressionError as error:
+        return XError(str(error))
+
+
 def to_value(native: Any) -> Value:
     """Values out of plain data such as decoded JSON; a property `__default__` becomes the object's default.
 
-    Numbers become decimals, lists and mappings arrays and objects; what is a value already stays as it is.
+    Numbers become decimals (or errors, out of range), lists and mappings arrays and objects; what is a value already stays as it is.
     """
     if isinstance(native, bool) or native is None:
         return native
     if isinstance(native, (int, float)):
-        return Decimal(str(native))
+        return _to_number(native)
     if isinstance(native, Mapping):
         properties = {str(name): to_value(item) for name, item in native.items() if name != _DEFAULT_PROPERTY}
         if _DEFAULT_PROPERTY in native:

@@ -24,7 +24,7 @@ _FINAL_SIGMA = "ς"
 @function("char", takes=[INTEGER])
 def make_character(evaluation: Evaluation, code: int) -> str:
     """The character of a code point."""
-    if not 0 <= code <= _LAST_CODE_POINT or code in _SURROGATES:
+    if not 0 < code <= _LAST_CODE_POINT or code in _SURROGATES:
         raise ExpressionError(f"{code} isn't the code of a character")
     return chr(code)
 

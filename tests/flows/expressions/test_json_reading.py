@@ -26,7 +26,8 @@ def test_a_number_out_of_range_is_an_error_in_its_place():
     assert value.get("ok") == Decimal("1E100")
 
 
-def test_half_characters_are_replaced():
+def test_half_characters_are_replaced_and_nulls_dropped():
+    assert read_json('{"a\\u0000": "b\\u0000c"}').get("a") == "bc"
     assert read_json('"a\\ud800"') == "a\ufffd"
     assert read_json('"\\ud83d\\ude00"') == "😀"
 

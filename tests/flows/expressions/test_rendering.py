@@ -61,5 +61,6 @@ def test_values_are_described_in_a_few_words():
 
 def test_plain_data_becomes_values():
     assert to_value(1.5) == Decimal("1.5")
+    assert to_value(float("inf")) == XError("number value out of range")
     with pytest.raises(TypeError):
         to_value(object())

@@ -53,6 +53,7 @@ def test_text_functions(expression, expected):
     "expression",
     [
         "char(-1)",
+        "char(0)",
         "char(1114112)",
         "char(55296)",
         'code("")',
