@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, MutableMapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from relayboard.settings import Settings
 
 GENERATIONS = ("v1", "v2")
 YAML_TYPE = "application/yaml"
+SCRIPT_TYPE = "text/javascript; charset=utf-8"
+STYLE_TYPE = "text/css; charset=utf-8"
 STATIC_FILES = {
-    "swagger-ui.css": "text/css; charset=utf-8",
-    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "swagger-ui.css": STYLE_TYPE,
+    "swagger-ui-bundle.js": SCRIPT_TYPE,
     "favicon-32x32.png": "image/png",
 }
 CONTENT_SECURITY_POLICY = (
@@ -42,12 +44,13 @@ HTML = """<!DOCTYPE html>
 <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
 </head>
 <body>
-<div id="explorer"><noscript>This page needs JavaScript. The contract itself is <a href="openapi.json">here</a>.</noscript></div>
+<noscript>This page needs JavaScript; <a href="openapi.json">the contract itself</a> does not.</noscript>
+<div id="explorer"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/explorer.js"></script>
 </body>
 </html>
-"""  # noqa: E501 - one line of HTML
+"""
 CSS = "body { margin: 0; }\n"
 JAVASCRIPT = """"use strict";
 // "Authorize" takes the bare token; the scheme word is added here.
@@ -104,13 +107,13 @@ class Explorer:
         routes: dict[str, Callable[[], Page]] = {}
         for generation in GENERATIONS:
             root = f"/api/{generation}"
-            routes[f"{root}/openapi.json"] = lambda g=generation: json_document(g, self.base_url)
-            routes[f"{root}/openapi.yaml"] = lambda g=generation: yaml_document(g, self.base_url)
-            routes[f"{root}/docs"] = lambda g=generation: explorer_page(g)
+            routes[f"{root}/openapi.json"] = partial(json_document, generation, self.base_url)
+            routes[f"{root}/openapi.yaml"] = partial(yaml_document, generation, self.base_url)
+            routes[f"{root}/docs"] = partial(explorer_page, generation)
             routes[f"{root}/docs/"] = _to_docs
-            routes |= {f"{root}/docs/{name}": lambda n=name: static_page(n) for name in STATIC_FILES}
-            routes[f"{root}/docs/explorer.js"] = lambda: _asset(JAVASCRIPT.encode(), "text/javascript; charset=utf-8")
-            routes[f"{root}/docs/explorer.css"] = lambda: _asset(CSS.encode(), "text/css; charset=utf-8")
+            routes |= {f"{root}/docs/{name}": partial(static_page, name) for name in STATIC_FILES}
+            routes[f"{root}/docs/explorer.js"] = partial(_asset, JAVASCRIPT.encode(), SCRIPT_TYPE)
+            routes[f"{root}/docs/explorer.css"] = partial(_asset, CSS.encode(), STYLE_TYPE)
         return routes
 
 
