@@ -17,7 +17,6 @@ from tests.worker.receivers import Reply, receiving
 from worker.app import create_queue, declare_run
 
 WAIT_SECONDS = 40
-SERVE = "from worker.process import run_worker_process as run; from relayboard.settings import load_settings as load; run(load())"
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def start_worker(environment):
     started = []
 
     def start():
-        process = subprocess.Popen([sys.executable, "-c", SERVE], env=environment)
+        process = subprocess.Popen([sys.executable, "-m", "relayboard", "worker"], env=environment)
         started.append(process)
         return process
 
