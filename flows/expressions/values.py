@@ -191,7 +191,8 @@ def _to_number(native: int | float) -> Decimal | XError:
 def to_value(native: Any) -> Value:
     """Values out of plain data such as decoded JSON; a property `__default__` becomes the object's default.
 
-    Numbers become decimals (or errors, out of range), lists and mappings arrays and objects; what is a value already stays as it is.
+    Numbers become decimals (or errors, out of range), lists and mappings arrays and objects; what is a value already
+    stays as it is.
     """
     if isinstance(native, bool) or native is None:
         return native

@@ -12,22 +12,11 @@ from flows.environment import Environment
 from flows.expressions.comparison import equality_key
 from flows.expressions.functions import find_function
 from flows.expressions.values import NO_DEFAULT, Deprecated, Value, XArray, XError, XFunction, XObject
+from tests.flows.clocks import StandingClock
 
 
-class FixedClock:
-    """A clock that always shows one moment and draws one number."""
-
-    def __init__(self, now: str) -> None:
-        self._now = datetime.fromisoformat(now)
-
-    def now(self) -> datetime:
-        return self._now
-
-    def random(self) -> Decimal:
-        return Decimal("0.5")
-
-    def uuid(self) -> str:
-        return "00000000-0000-4000-8000-000000000000"
+def standing_clock(now: str) -> StandingClock:
+    return StandingClock(datetime.fromisoformat(now))
 
 
 def read_environment(settings: dict[str, Any]) -> Environment:

@@ -28,7 +28,7 @@ from flows.expressions.templates import evaluate_text, evaluate_value
 from flows.expressions.values import Value, XError, XObject
 from flows.numbers import find_numbers, format_number
 from flows.places import read_places
-from tests.flows.corpora.case_values import FixedClock, assert_case_value, read_case_value, read_environment
+from tests.flows.corpora.case_values import assert_case_value, read_case_value, read_environment, standing_clock
 
 Case = dict[str, Any]
 DEFAULT_NOW = "2018-04-11T13:24:30.123456Z"
@@ -59,7 +59,7 @@ def check_router_test(case: Case, fixtures: Case) -> None:
 def _call(name: str, arguments: list[Any], environment: Environment, now: str, resources: Resources) -> Value:
     function = find_function(name)
     assert function is not None, f"no function {name}"
-    evaluation = Evaluation(environment, FixedClock(now), resources)
+    evaluation = Evaluation(environment, standing_clock(now), resources)
     return function.call(evaluation, [read_case_value(argument) for argument in arguments])
 
 
@@ -81,7 +81,7 @@ def check_error(case: Case, fixtures: Case) -> None:
 
 def _text(template: str, context: Any, settings: Case, **more: Any) -> Any:
     return evaluate_text(
-        template, read_case_value(context), read_environment(settings), FixedClock(DEFAULT_NOW), **more
+        template, read_case_value(context), read_environment(settings), standing_clock(DEFAULT_NOW), **more
     )
 
 
@@ -139,7 +139,7 @@ def check_template_value(case: Case, fixtures: Case) -> None:
     environment = read_environment(fixtures["environment"])
     context = read_case_value(fixtures["context"])
     assert_case_value(
-        evaluate_value(case["template"], context, environment, FixedClock(DEFAULT_NOW)).value, case["expected"]
+        evaluate_value(case["template"], context, environment, standing_clock(DEFAULT_NOW)).value, case["expected"]
     )
 
 
@@ -220,7 +220,9 @@ def check_doc_example(case: Case, fixtures: Case) -> None:
     """Evaluates a one-line example that needs no session."""
     resources = Resources(places=read_places(fixtures["assets"]["locations"][0]))
     environment = read_environment(fixtures["environment"])
-    result = evaluate_text(case["template"], XObject({}), environment, FixedClock(fixtures["now"]), resources=resources)
+    result = evaluate_text(
+        case["template"], XObject({}), environment, standing_clock(fixtures["now"]), resources=resources
+    )
     assert bool(result.errors) is case.get("error", False), result.errors
     if not case.get("nondeterministic") and not case.get("error"):
         assert result.text == case["expected"]
