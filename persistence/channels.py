@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and_, select, text
+from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and_, insert, select, text
 
-from persistence.columns import Json, id_column, metadata, time_column, uuid_column, workspace_column
+from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import json_record, json_record_or_null
@@ -131,3 +131,22 @@ def find_channel_to_send(tx: Transaction, workspace_id: int, scheme: str, prefer
     )
     able = [row for row in tx.execute(statement) if scheme in row.schemes]
     return next((row for row in able if row.id == preferred_id), able[0] if able else None)
+
+
+def create_external_channel(
+    tx: Transaction,
+    workspace_id: int,
+    *,
+    name: str,
+    address: str,
+    schemes: list[str],
+    country: str | None,
+    config: dict[str, Any],
+) -> str:
+    """A gateway that sends by HTTP; returns its uuid, which is also the secret of the address it delivers to."""
+    uuid = new_uuid()
+    values = {"uuid": uuid, "type": EXTERNAL, "name": name, "address": address, "schemes": schemes, "config": config}
+    state = {"is_active": True, "is_secret_used": False, "power_level": -1, "pending_count": 0, "retry_count": 0}
+    times = {"created_on": tx.now, "country": country}
+    tx.execute(insert(channel).values(workspace_id=workspace_id, **values, **state, **times))
+    return uuid

@@ -1,6 +1,5 @@
 """The commands, one module per noun of the command line."""
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,6 @@ from relayboard.commands import (
     webhooks,
     workspaces,
 )
-
-Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     processes.register,

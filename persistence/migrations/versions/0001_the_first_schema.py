@@ -462,6 +462,27 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "sync_record",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("power_level", sa.Integer(), nullable=False),
+        sa.Column("power_status", sa.String(length=64), nullable=True),
+        sa.Column("power_source", sa.String(length=64), nullable=True),
+        sa.Column("network_type", sa.String(length=128), nullable=True),
+        sa.Column("pending_count", sa.Integer(), nullable=False),
+        sa.Column("retry_count", sa.Integer(), nullable=False),
+        sa.Column("incoming_count", sa.Integer(), nullable=False),
+        sa.Column("outgoing_count", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_sync_record_channel_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sync_record")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("sync_record", schema=None) as batch_op:
+        batch_op.create_index("ix_sync_record_channel", ["channel_id", "id"], unique=False)
+        batch_op.create_index("ix_sync_record_created_on", ["created_on"], unique=False)
+
+    op.create_table(
         "delivery_attempt",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -510,6 +531,11 @@ def downgrade() -> None:
         batch_op.drop_index("ix_delivery_attempt_delivery")
 
     op.drop_table("delivery_attempt")
+    with op.batch_alter_table("sync_record", schema=None) as batch_op:
+        batch_op.drop_index("ix_sync_record_created_on")
+        batch_op.drop_index("ix_sync_record_channel")
+
+    op.drop_table("sync_record")
     with op.batch_alter_table("message", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_message_unhandled",

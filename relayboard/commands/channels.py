@@ -1,0 +1,130 @@
+"""`relayboard channel list|claim|create|webhook|release`."""
+
+import argparse
+from typing import Any
+
+from sqlalchemy import select
+
+from flows.urn_schemes import SCHEMES
+from persistence.channel_event_form import CHANNEL_EVENTS
+from persistence.channel_webhooks import set_channel_webhook
+from persistence.channels import channel, create_external_channel
+from persistence.columns import is_uuid
+from persistence.database import Transaction
+from persistence.relayers import claim_phone, release_channels
+from persistence.workspaces import workspace
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("channel", help="phones and gateways")
+    actions = parser.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="the active channels of a workspace")
+    listing.add_argument("--workspace", required=True, metavar="UUID")
+    listing.set_defaults(run=run_list)
+    claim = actions.add_parser("claim", help="attach the phone that shows a claim code")
+    claim.add_argument("--workspace", required=True, metavar="UUID")
+    claim.add_argument("--claim-code", required=True)
+    claim.add_argument("--phone", required=True, help="the number of its SIM")
+    claim.add_argument("--name")
+    claim.set_defaults(run=run_claim)
+    _register_create(actions)
+    webhook = actions.add_parser(
+        "webhook", help="where the events of a channel go; the secret that signs them is shown"
+    )
+    webhook.add_argument("--channel", required=True, metavar="UUID")
+    target = webhook.add_mutually_exclusive_group(required=True)
+    target.add_argument("--url")
+    target.add_argument("--off", action="store_true", help="send no events any more")
+    webhook.add_argument("--event", action="append", choices=CHANNEL_EVENTS, help="repeat; default: all")
+    webhook.set_defaults(run=run_webhook)
+    release = actions.add_parser("release", help="end a channel; what it has not sent fails")
+    release.add_argument("--channel", required=True, metavar="UUID")
+    release.set_defaults(run=run_release)
+
+
+def _register_create(actions: Any) -> None:
+    create = actions.add_parser("create", help="a gateway that sends by HTTP")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--type", choices=("external",), default="external")
+    create.add_argument("--name", required=True)
+    create.add_argument("--address", required=True)
+    create.add_argument("--scheme", choices=sorted(SCHEMES), default="tel")
+    create.add_argument("--country", default="")
+    create.add_argument("--send-url", required=True)
+    create.add_argument("--method", choices=("GET", "POST", "PUT"), default="POST")
+    create.add_argument("--content-type", default="urlencoded", help="urlencoded, json, xml, or a media type")
+    create.add_argument("--body", help="template; default: a form with all variables")
+    create.add_argument("--max-length", type=int, default=160)
+    create.add_argument("--authorization", help="value of the Authorization header")
+    create.add_argument("--response-check", help="text that an accepting reply contains")
+    create.set_defaults(run=run_create)
+
+
+def run_list(options: argparse.Namespace) -> None:
+    columns = (channel.c.uuid, channel.c.id, channel.c.type, channel.c.name, channel.c.address, channel.c.last_seen)
+    with opened_database() as database, database.reading() as tx:
+        mine = (channel.c.workspace_id == workspace_named(tx, options.workspace).id) & channel.c.is_active
+        statement = select(*columns, channel.c.webhook_url).where(mine).order_by(channel.c.id)
+        print_json([dict(row._mapping) for row in tx.execute(statement)])
+
+
+def run_claim(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        found = workspace_named(tx, options.workspace)
+        channel_id = claim_phone(tx, found, options.claim_code, options.phone, options.name)
+        columns = (channel.c.uuid, channel.c.id, channel.c.name, channel.c.address, channel.c.country)
+        record = dict(tx.execute(select(*columns).where(channel.c.id == channel_id)).one()._mapping)
+    print_json(record)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    if not 60 <= options.max_length <= 6400:
+        raise CommandFailed("--max-length has to be between 60 and 6400")
+    config = {
+        "send_url": options.send_url,
+        "method": options.method,
+        "content_type": options.content_type,
+        "body": options.body,
+        "max_length": options.max_length,
+        "send_authorization": options.authorization,
+        "mt_response_check": options.response_check,
+    }
+    with opened_database() as database, database.writing() as tx:
+        found = workspace_named(tx, options.workspace)
+        uuid = create_external_channel(
+            tx,
+            found.id,
+            name=options.name,
+            address=options.address,
+            schemes=[options.scheme],
+            country=options.country.upper() or None,
+            config={name: value for name, value in config.items() if value is not None},
+        )
+    print_json({"uuid": uuid, "name": options.name, "receive_path": f"/c/ex/{uuid}/receive"})
+
+
+def run_webhook(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace_id = _workspace_of(tx, options.channel)
+        url = None if options.off else options.url
+        secret = set_channel_webhook(tx, workspace_id, options.channel, url, options.event)
+    print_json({"channel": options.channel, "url": url, "events": options.event, "secret": secret})
+
+
+def run_release(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace_id = _workspace_of(tx, options.channel)
+        if not release_channels(tx, workspace_id, channel.c.uuid == options.channel):
+            raise CommandFailed("the channel is released already")
+    print_json({"released": options.channel})
+
+
+def _workspace_of(tx: Transaction, channel_uuid: str) -> int:
+    if not is_uuid(channel_uuid):
+        raise CommandFailed(f"there is no channel {channel_uuid}")
+    statement = select(workspace.c.id).join(channel, channel.c.workspace_id == workspace.c.id)
+    workspace_id: int | None = tx.execute(statement.where(channel.c.uuid == channel_uuid)).scalar_one_or_none()
+    if workspace_id is None:
+        raise CommandFailed(f"there is no claimed channel {channel_uuid}")
+    return workspace_id
