@@ -16,6 +16,7 @@ GERMAN = Environment(date_format="DD-MM-YYYY", number_format=NumberFormat(",", "
         ('format_urn("telegram:7788#ann")', "ann"),
         ('format_urn("tel:+493012345678")', "030 12345678"),
         ('format_urn("mailto:a@b.co")', "a@b.co"),
+        ('format_urn("telegram:********")', "********"),
         ('attachment_parts("audio:http://x.io/a:b").url', "http://x.io/a:b"),
         ('attachment_parts("nothing").content_type', ""),
         ('json(array(1.50, "é\\"", null, upper))', '[1.5,"é\\"",null,null]'),
