@@ -2,11 +2,13 @@
 
 import pytest
 
+from openapi.bundle import GENERATIONS
 from openapi.table import follow
 from tests.contract.documents import Operation, all_operations, document, roots
 from tests.contract.specification_list import LIMITS, RECORDS, STATES, V1, V2
 
-CASES = [(generation, name) for generation, listing in (("v1", V1), ("v2", V2)) for name in listing]
+LISTINGS = {"v1": V1, "v2": V2}
+CASES = [(generation, name) for generation in GENERATIONS for name in LISTINGS.get(generation, {})]
 OPERATIONS = {
     f"{operation.generation} {operation.method.upper()} {operation.path}": operation for operation in all_operations()
 }
@@ -26,7 +28,7 @@ def body_fields(operation: Operation) -> set[str]:
 @pytest.mark.parametrize(("generation", "name"), CASES)
 def test_a_specified_operation_has_its_parameters_and_body_fields(generation: str, name: str) -> None:
     operation = OPERATIONS[f"{generation} {name}"]
-    parameters, fields = (V1 if generation == "v1" else V2)[name]
+    parameters, fields = LISTINGS[generation][name]
     assert set(parameters.split()) <= {part["name"] for part in operation.parameters()}
     assert set(fields.split()) <= body_fields(operation)
 

@@ -1,0 +1,49 @@
+"""The examples of the contract are requests that the service understands."""
+
+import pytest
+
+from openapi.table import follow
+from tests.api import Api
+from tests.contract.documents import Operation, all_operations, document
+
+SERVED = [operation for operation in all_operations() if operation.root == "v2/openapi.yaml"]
+WITH_BODY = [operation for operation in SERVED if "application/json" in operation.request_schemas()]
+READING = [operation for operation in SERVED if operation.method == "get"]
+
+
+def url_of(operation: Operation) -> str:
+    base: str = document(operation.root)["servers"][0]["url"]
+    return base + operation.path
+
+
+@pytest.mark.parametrize("operation", WITH_BODY, ids=str)
+def test_a_request_example_is_carried_out_or_names_a_record_that_is_missing(api: Api, operation: Operation) -> None:
+    for name_of_field in ("Age", "District"):
+        api.post("/api/v2/fields.json", {"name": name_of_field, "type": "text"})
+    content = operation.body["requestBody"]["content"]["application/json"]
+    for name, example in content["examples"].items():
+        response = api.post(url_of(operation), example["value"])
+        if response.status_code == 400:
+            told = response.json()
+            assert set(told) <= set(example["value"]), f"{name}: {told}"
+            assert "Nothing found" in response.text, f"{name}: {told}"
+        else:
+            assert response.status_code in (200, 201, 204), f"{name}: {response.text}"
+
+
+@pytest.mark.parametrize("operation", READING, ids=str)
+def test_a_list_accepts_the_example_of_each_parameter(api: Api, operation: Operation) -> None:
+    for part in operation.parameters():
+        if part["name"] == "cursor":
+            continue
+        response = api.get(url_of(operation), **{part["name"]: part["example"]})
+        assert response.status_code == 200, f"{part['name']}: {response.text}"
+
+
+@pytest.mark.parametrize("operation", READING, ids=str)
+def test_a_cursor_of_another_list_is_not_found(api: Api, operation: Operation) -> None:
+    cursors = [part for part in operation.parameters() if part["name"] == "cursor"]
+    for part in cursors:
+        response = api.get(url_of(operation), cursor=part["example"])
+        assert response.status_code == 404
+        assert follow(operation.body["responses"]["404"], document(operation.root))["description"]
