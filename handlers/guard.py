@@ -4,156 +4,123 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import MutableMapping
+from collections.abc import Collection, MutableMapping
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
-import orjson
-
+from handlers.metrics import count_request
+from handlers.pages import detail_page, header
+from handlers.refusals import ClientGone, Refusal
+from handlers.request_body import read_body, replay
+from handlers.request_checks import check_form_type, check_json_type, check_url
 from handlers.strict_json import StrictJsonError, parse_strict
+from relayboard.logs import current_request_id
 from relayboard.settings import Settings
 
-logger = logging.getLogger("relayboard.access")
+access = logging.getLogger("relayboard.access")
 errors = logging.getLogger("relayboard.api")
 
-URL_LIMIT_BYTES = 8192
-UPLOAD_LIMIT_BYTES = 26 * 1024 * 1024
+FORM_ENVELOPE_BYTES = 1024 * 1024
+UPLOAD_LIMIT_BYTES = 25 * 1024 * 1024 + FORM_ENVELOPE_BYTES
 JSON_PREFIX = "/api/"
+QUIET_PREFIXES = ("/health/", "/metrics")
+UPLOAD_PATHS = frozenset({"/api/v2/media.json"})
 BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
-BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
-JSON_TYPE = re.compile(rb'application/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*\Z', re.IGNORECASE)
-MULTIPART_TYPE = re.compile(rb"multipart/form-data\s*;", re.IGNORECASE)
-UPLOAD_PATHS = frozenset({"/api/v2/media.json"})
-
-
-class Refusal(Exception):
-    """A request that goes no further: status and sentence."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-        self.text = text
+LOGGED_PATH_LENGTH = 200
 
 
 class Guard:
-    """Inner layers find in `scope["relayboard"]` what it learnt: request_id, raw_body, body (parsed JSON)."""
+    """ASGI layer that leaves what it learnt in `scope["relayboard"]`: `request_id`, `raw_body`, `body` (parsed JSON).
 
-    def __init__(self, app: Any, settings: Settings) -> None:
+    Under `/api/` a body must be strict JSON, on upload paths a multipart form; elsewhere (the phones) it is only
+    limited in size. Refusals and failures are answered as `{"detail": "..."}`; the log gets no query and no body.
+    """
+
+    def __init__(self, app: Any, settings: Settings, *, upload_paths: Collection[str] = UPLOAD_PATHS) -> None:
         self.app = app
         self.body_limit_bytes = settings.body_limit_bytes
+        self.has_metrics = settings.metrics
+        self.upload_paths = upload_paths
+        self.is_stopping = False
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+        else:
+            await self.app(scope, self._noticing_shutdown(receive), send)
+
+    async def _answer(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         request_id = _request_id(scope)
-        state: dict[str, Any] = {"request_id": request_id}
-        scope["relayboard"] = state
-        answer = _Answer(send, request_id, head_only=scope["method"] == "HEAD")
+        method, path = scope["method"], scope["path"]
+        scope["relayboard"] = {"request_id": request_id}
+        answer = _Answer(send, request_id, head_only=method == "HEAD")
+        token = current_request_id.set(request_id)
         began = time.perf_counter()
         try:
-            check_url(scope)
-            await self.app(scope, await self._guarded_receive(scope, receive, state), answer.send)
-        except Refusal as refusal:
-            await answer.refuse(refusal.status, refusal.text)
-        except Exception:
-            errors.exception("request %s failed", request_id)
-            if answer.status is not None:
-                raise
-            await answer.refuse(500, "Internal server error.")
+            await self._pass_on(scope, receive, answer)
         finally:
-            milliseconds = (time.perf_counter() - began) * 1000
-            logger.info(
-                "%s %s %s",
-                scope["method"],
-                scope["path"],
-                answer.status,
-                extra={"request_id": request_id, "duration_ms": round(milliseconds, 1)},
-            )
+            seconds = time.perf_counter() - began
+            self._note(scope, method, path, answer.status, seconds)
+            current_request_id.reset(token)
 
-    async def _guarded_receive(self, scope: MutableMapping[str, Any], receive: Any, state: dict[str, Any]) -> Any:
-        is_upload = scope["path"] in UPLOAD_PATHS and scope["method"] == "POST"
-        limit = UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes
-        raw_body = await read_body(scope, receive, limit)
-        state["raw_body"] = raw_body
-        if scope["path"].startswith(JSON_PREFIX):
-            check_content_type(scope, raw_body, is_upload=is_upload)
-            if scope["method"] in BODY_METHODS and not is_upload:
-                try:
-                    state["body"] = parse_strict(raw_body)
-                except StrictJsonError as error:
-                    raise Refusal(400, str(error)) from error
-        return _replay(raw_body, receive)
-
-
-def check_url(scope: MutableMapping[str, Any]) -> None:
-    """Raises Refusal for a URL that is too long, badly escaped, or decodes to something that is no text."""
-    raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
-    query = scope.get("query_string", b"")
-    if len(raw_path) + len(query) > URL_LIMIT_BYTES:
-        raise Refusal(400, f"The URL is longer than {URL_LIMIT_BYTES} bytes.")
-    for part in (raw_path, query):
-        if BAD_ESCAPE.search(part):
-            raise Refusal(400, "The URL is badly escaped.")
-        decoded = unquote_to_bytes(part)
-        if b"\x00" in decoded:
-            raise Refusal(400, "NUL characters are not allowed.")
+    async def _pass_on(self, scope: MutableMapping[str, Any], receive: Any, answer: "_Answer") -> None:
         try:
-            decoded.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise Refusal(400, "The URL is not valid UTF-8.") from error
+            if self.is_stopping:
+                raise Refusal(503, "The service is stopping.", {"Retry-After": "1", "Connection": "close"})
+            await self.app(scope, await self._checked(scope, receive), answer.send)
+        except Refusal as refusal:
+            await detail_page(refusal.status, refusal.text, refusal.headers).send(answer.send)
+        except ClientGone:
+            return
+        except Exception:
+            errors.exception("unexpected failure")
+            if answer.status is not None:
+                raise  # half an answer is out: the server has to break the connection
+            await detail_page(500, "Internal server error.").send(answer.send)
 
+    async def _checked(self, scope: MutableMapping[str, Any], receive: Any) -> Any:
+        """The receive callable for the inner layers, after all checks. Raises Refusal or ClientGone."""
+        check_url(scope)
+        is_upload = scope["method"] == "POST" and scope["path"] in self.upload_paths
+        body = await read_body(scope, receive, UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes)
+        state = scope["relayboard"]
+        state["raw_body"] = body
+        if is_upload:
+            check_form_type(scope)
+        elif scope["path"].startswith(JSON_PREFIX) and scope["method"] in BODY_METHODS:
+            check_json_type(scope, has_body=bool(body))
+            try:
+                state["body"] = parse_strict(body)
+            except StrictJsonError as error:
+                raise Refusal(400, str(error)) from error
+        return replay(body, receive)
 
-async def read_body(scope: MutableMapping[str, Any], receive: Any, limit_bytes: int) -> bytes:
-    """The whole body. Raises Refusal(413) as soon as it is known to pass the limit."""
-    declared = header(scope, b"content-length")
-    if declared is not None and declared.isdigit() and int(declared) > limit_bytes:
-        raise Refusal(413, f"The request body is larger than {limit_bytes} bytes.")
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refusal(400, "The request ended early.")
-        body += message.get("body", b"")
-        if len(body) > limit_bytes:
-            raise Refusal(413, f"The request body is larger than {limit_bytes} bytes.")
-        if not message.get("more_body", False):
-            return bytes(body)
+    def _note(
+        self, scope: MutableMapping[str, Any], method: str, path: str, status: int | None, seconds: float
+    ) -> None:
+        """Write the access log line and count the request; a client that left before its answer counts as 499."""
+        if self.has_metrics:
+            count_request(method, path, status or 499, seconds)
+        level = logging.DEBUG if path.startswith(QUIET_PREFIXES) else logging.INFO
+        client = scope.get("client")
+        extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
+        access.log(level, "%s %s %s", method, path[:LOGGED_PATH_LENGTH], status or 499, extra=extra)
 
+    def _noticing_shutdown(self, receive: Any) -> Any:
+        async def receive_lifespan() -> Any:
+            message = await receive()
+            self.is_stopping = message["type"] == "lifespan.shutdown"
+            return message
 
-def check_content_type(scope: MutableMapping[str, Any], raw_body: bytes, *, is_upload: bool) -> None:
-    """Raises Refusal(415) for a body that is no JSON (uploads: no multipart form); none at all counts as JSON."""
-    content_type = header(scope, b"content-type")
-    if scope["method"] not in BODY_METHODS or (content_type is None and not is_upload):
-        return
-    wanted = MULTIPART_TYPE if is_upload else JSON_TYPE
-    if not wanted.match((content_type or b"").strip()) and (raw_body or is_upload):
-        raise Refusal(415, "Send a multipart form." if is_upload else "Send JSON.")
-
-
-def header(scope: MutableMapping[str, Any], name: bytes) -> bytes | None:
-    value: bytes | None = next((value for key, value in scope["headers"] if key == name), None)
-    return value
+        return receive_lifespan
 
 
 def _request_id(scope: MutableMapping[str, Any]) -> str:
+    """The id the client gave, when it is a sane one, else a new one."""
     given = header(scope, b"x-request-id")
     return given.decode() if given is not None and REQUEST_ID.match(given) else str(uuid.uuid4())
-
-
-def _replay(body: bytes, receive: Any) -> Any:
-    """The body once more for the inner layers, in one message; then whatever comes."""
-    sent = False
-
-    async def replay() -> Any:
-        nonlocal sent
-        if sent:
-            return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay
 
 
 class _Answer:
@@ -173,9 +140,3 @@ class _Answer:
         elif self._head_only and message["type"] == "http.response.body":
             message = {**message, "body": b""}
         await self._send(message)
-
-    async def refuse(self, status: int, text: str) -> None:
-        body = orjson.dumps({"detail": text})
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})

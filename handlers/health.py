@@ -1,101 +1,86 @@
 """Health of the process and its metrics: `/health/live`, `/health/ready`, `/metrics`."""
 
-import time
-from collections.abc import MutableMapping
+import logging
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+import anyio
 import anyio.to_thread
-import orjson
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
-from sqlalchemy.exc import SQLAlchemyError
-from starlette.responses import Response
 
-from handlers.contract import load_contract
-from handlers.errors import matches
-from openapi.bundle import GENERATIONS
+from handlers.metrics import CONTENT_TYPE, render_metrics
+from handlers.pages import Page, json_page, wrong_method
 from persistence.database import Database
 from relayboard.settings import Settings
 
-BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+logger = logging.getLogger("relayboard.health")
+
+CHECK_TIMEOUT_SECONDS = 3.0
+NOT_STORED = {"Cache-Control": "no-store"}
+
+Check = Callable[[], Awaitable[object]]
+"""Something the service needs; it raises when that is away. What it raises goes to the log, never to the client."""
 
 
 class Health:
-    """ASGI layer for health and metrics; counts every other request by its route and status.
+    """ASGI layer for health and metrics; everything else goes inside.
 
-    Metrics are those of the answering process: behind several processes each scrape shows one of them.
+    Live says that the process answers. Ready says that every check passes, in time; else it is a 503 that names those
+    that fail. The checks are the database and whatever else is given.
     """
 
-    def __init__(self, app: Any, settings: Settings, database: Database) -> None:
+    def __init__(
+        self, app: Any, settings: Settings, database: Database, *, checks: Mapping[str, Check] | None = None
+    ) -> None:
         self.app = app
-        self.database = database
-        self.has_metrics = settings.metrics
-        self.registry = CollectorRegistry()
-        labels = ("method", "route", "status")
-        self.requests = Counter("relayboard_requests", "Requests answered.", labels, registry=self.registry)
-        self.seconds = Histogram(
-            "relayboard_request_seconds",
-            "Seconds until an answer was complete.",
-            ("method", "route"),
-            registry=self.registry,
-            buckets=BUCKETS_SECONDS,
-        )
-        self.routes: dict[tuple[str, str], str] = {}
+        self.checks: dict[str, Check] = {"database": _reachable(database), **(checks or {})}
+        self._pages: dict[str, Callable[[], Awaitable[Page]]] = {"/health/live": _live, "/health/ready": self._ready}
+        if settings.metrics:
+            self._pages["/metrics"] = _metrics
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        answer = await self._answer(scope) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
-        if answer is not None:
-            await answer(scope, receive, send)
-        elif scope["type"] == "http" and self.has_metrics:
-            await self._measured(scope, receive, send)
-        else:
+        make = self._pages.get(scope["path"]) if scope["type"] == "http" else None
+        if make is None:
             await self.app(scope, receive, send)
+            return
+        page = wrong_method(scope) or await make()
+        await page.send(send)
 
-    async def _answer(self, scope: MutableMapping[str, Any]) -> Response | None:
-        path = scope["path"]
-        if path == "/health/live":
-            return _json(200, {"status": "live"})
-        if path == "/health/ready":
-            return await self._ready()
-        if path == "/metrics" and self.has_metrics:
-            return Response(generate_latest(self.registry), media_type=CONTENT_TYPE_LATEST)
-        return None
+    async def _ready(self) -> Page:
+        failing: list[str] = []
 
-    async def _ready(self) -> Response:
-        try:
-            await anyio.to_thread.run_sync(self.database.is_reachable)
-        except SQLAlchemyError:
-            return _json(503, {"status": "not ready", "failing": ["database"]})
-        return _json(200, {"status": "ready"})
+        async def run(name: str, check: Check) -> None:
+            if not await passes(name, check):
+                failing.append(name)
 
-    async def _measured(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        began = time.perf_counter()
-        status = 500
-
-        async def note(message: Any) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        try:
-            await self.app(scope, receive, note)
-        finally:
-            route = self._route(scope["method"], scope["path"])
-            self.requests.labels(scope["method"], route, str(status)).inc()
-            self.seconds.labels(scope["method"], route).observe(time.perf_counter() - began)
-
-    def _route(self, method: str, path: str) -> str:
-        """The path of the contract a request belongs to; `other` for everything else, so labels stay few."""
-        if not self.routes:
-            for generation in GENERATIONS:
-                for rules in load_contract(generation).values():
-                    self.routes[rules.method.upper(), rules.path] = rules.path
-        method = "GET" if method == "HEAD" else method
-        known = self.routes.get((method, path))
-        if known is not None:
-            return known
-        templates = (route for verb, route in self.routes if verb == method and "{" in route)
-        return next((route for route in templates if matches(route, path)), "other")
+        async with anyio.create_task_group() as tasks:
+            for name, check in self.checks.items():
+                tasks.start_soon(run, name, check)
+        if failing:
+            return json_page({"status": "not ready", "failing": sorted(failing)}, 503, NOT_STORED)
+        return json_page({"status": "ready"}, headers=NOT_STORED)
 
 
-def _json(status: int, value: dict[str, Any]) -> Response:
-    return Response(orjson.dumps(value), status, media_type="application/json")
+async def passes(name: str, check: Check) -> bool:
+    """Whether a check ends in time without an exception; logs why not."""
+    try:
+        with anyio.fail_after(CHECK_TIMEOUT_SECONDS):
+            await check()
+    except Exception as error:
+        logger.warning("not ready: %s fails with %s", name, type(error).__name__)
+        return False
+    return True
+
+
+def _reachable(database: Database) -> Check:
+    async def check() -> None:
+        await anyio.to_thread.run_sync(database.is_reachable, abandon_on_cancel=True)
+
+    return check
+
+
+async def _live() -> Page:
+    return json_page({"status": "live"}, headers=NOT_STORED)
+
+
+async def _metrics() -> Page:
+    return Page(await anyio.to_thread.run_sync(render_metrics), CONTENT_TYPE, headers=NOT_STORED)

@@ -1,0 +1,74 @@
+"""Prometheus metrics of the API: requests and their duration by generation, route and status.
+
+With `PROMETHEUS_MULTIPROC_DIR` set, all processes of an installation on one machine share that folder, and each of
+them shows the sums; without it a process shows what it answered itself.
+"""
+
+import os
+from functools import cache
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from openapi.bundle import GENERATIONS, bundle
+
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+OTHER = ("none", "other")
+
+registry = CollectorRegistry()
+requests = Counter(
+    "relayboard_requests", "Requests answered.", ("generation", "route", "method", "status"), registry=registry
+)
+durations = Histogram(
+    "relayboard_request_seconds",
+    "Seconds from the arrival of a request to the end of its answer.",
+    ("generation", "route", "method"),
+    registry=registry,
+    buckets=BUCKETS_SECONDS,
+)
+
+
+def count_request(method: str, path: str, status: int, seconds: float) -> None:
+    generation, route = route_of(path)
+    method = method if method in METHODS else "other"
+    requests.labels(generation, route, method, str(status)).inc()
+    durations.labels(generation, route, method).observe(seconds)
+
+
+def render_metrics() -> bytes:
+    """All metrics in the text format that Prometheus reads."""
+    if SHARED_FOLDER not in os.environ:
+        return generate_latest(registry)
+    shared = CollectorRegistry()
+    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped
+    return generate_latest(shared)
+
+
+def route_of(path: str) -> tuple[str, str]:
+    """Generation and path template a request belongs to; `none`, `other` for all else, so that labels stay few."""
+    routes = _routes()
+    known = routes.get(path)
+    if known is not None:
+        return known
+    parts = path.split("/")
+    return next((place for template, place in routes.items() if _fits(template.split("/"), parts)), OTHER)
+
+
+def _fits(template: list[str], parts: list[str]) -> bool:
+    return len(template) == len(parts) and all(
+        wanted == part or wanted.startswith("{") for wanted, part in zip(template, parts, strict=True)
+    )
+
+
+@cache
+def _routes() -> dict[str, tuple[str, str]]:
+    routes = {}
+    for generation in GENERATIONS:
+        document = bundle(generation)
+        base = document["servers"][0]["url"]
+        for path in document["paths"]:
+            routes[base + path] = (generation, base + path)
+    return routes

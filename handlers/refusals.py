@@ -1,0 +1,17 @@
+"""Requests that go no further than the guard."""
+
+from collections.abc import Mapping
+
+
+class Refusal(Exception):
+    """A request that is answered at the door: status, sentence for the client, and further headers."""
+
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.headers = headers or {}
+
+
+class ClientGone(Exception):
+    """The client left before its request was complete; nobody waits for an answer."""
