@@ -5,7 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, insert, literal, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    bindparam,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
 
 from persistence.channels import channel
 from persistence.database import Transaction
@@ -55,6 +67,28 @@ class AttemptOutcome:
     duration_seconds: float
 
 
+_MOVE_ON = (
+    update(delivery)
+    .where(
+        delivery.c.id == bindparam("moved_id"),
+        delivery.c.status == PENDING,
+        or_(
+            bindparam("state", type_=delivery.c.status.type) == DELIVERED,
+            delivery.c.due_on == bindparam("leased_until"),
+        ),
+    )
+    .values(
+        status=bindparam("state", type_=delivery.c.status.type),
+        attempts=delivery.c.attempts + 1,
+        last_status=bindparam("answered"),
+        last_error=bindparam("error"),
+        finished_on=bindparam("ended_on"),
+        scheduled_on=func.coalesce(bindparam("retry_at", type_=delivery.c.due_on.type), delivery.c.scheduled_on),
+        due_on=func.coalesce(bindparam("retry_at", type_=delivery.c.due_on.type), delivery.c.due_on),
+    )
+)
+
+
 def list_due_receivers(tx: Transaction) -> list[str]:
     """The receivers with at least one delivery due, found by one jump in the index per receiver."""
     is_pending = delivery.c.status == PENDING
@@ -94,20 +128,14 @@ def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome
     What was delivered is delivered, even after the lease ran out; any other outcome counts only within the lease.
     """
     tx.execute(insert(delivery_attempt).values(_attempt_row(tx, leased, outcome)))
-    is_mine = and_(delivery.c.id == leased.id, delivery.c.status == PENDING)
-    if outcome.state != DELIVERED:
-        is_mine = and_(is_mine, delivery.c.due_on == leased.due_on)
-    values: dict[str, Any] = {
-        "status": outcome.state,
-        "attempts": delivery.c.attempts + 1,
-        "last_status": outcome.status,
-        "last_error": outcome.error,
-    }
-    if outcome.retry_at is None:
-        values["finished_on"] = tx.now
-    else:
-        values |= {"scheduled_on": outcome.retry_at, "due_on": outcome.retry_at}
-    return bool(tx.execute(update(delivery).where(is_mine).values(values)).rowcount)
+    return bool(tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount)
+
+
+def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
+    """The same for many at once."""
+    if attempts:
+        tx.execute(insert(delivery_attempt), [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
+        tx.execute(_MOVE_ON, [_move(tx, leased, outcome) for leased, outcome in attempts])
 
 
 def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
@@ -164,4 +192,16 @@ def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) 
         "status": outcome.status,
         "error": outcome.error,
         "answer": answer or None,
+    }
+
+
+def _move(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
+    return {
+        "moved_id": leased.id,
+        "leased_until": leased.due_on,
+        "state": outcome.state,
+        "answered": outcome.status,
+        "error": outcome.error,
+        "ended_on": None if outcome.retry_at is not None else tx.now,
+        "retry_at": outcome.retry_at,
     }

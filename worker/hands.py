@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-HANDS = 32
-HANDS_PER_RECEIVER = 4
+HANDS = 64
+HANDS_PER_RECEIVER = 8
 HANDS_FOR_SILENT = 1
 REMEMBERED = 10_000
 

@@ -20,7 +20,7 @@ from urllib3.exceptions import HTTPError, SSLError
 
 from worker.addresses import Network
 from worker.checked_connections import CheckedAdapter
-from worker.deadlines import Deadline
+from worker.deadlines import Deadline, Watchdog
 from worker.dialing import Resolve, dial, resolve
 from worker.send_failed import SendFailed
 
@@ -80,6 +80,7 @@ class SafeHttp:
         self.certificates = certificates
         self.resolve = resolve
         self._thread = _ThreadState()
+        self._watchdog = Watchdog()
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         """Sends an event. Raises SendFailed when no status came back, ValueError for an Authorization header."""
@@ -91,7 +92,7 @@ class SafeHttp:
         """One request and its answer, whatever its status. Raises SendFailed when no status came back."""
         check_url(url)
         started = time.monotonic()
-        with Deadline(self.total_timeout_seconds) as deadline:
+        with Deadline(self._watchdog, self.total_timeout_seconds) as deadline:
             self._thread.deadline = deadline
             try:
                 with self._request(method, url, headers, body) as response:

@@ -6,23 +6,27 @@ receivers. So no transaction is open while a receiver is called, and each receiv
 or dead does not delay the others.
 """
 
+import contextlib
 import heapq
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 
 from persistence.database import Transaction
 from persistence.delivery_leases import (
+    AttemptOutcome,
     DueDelivery,
     Signer,
     find_signers,
     lease_deliveries,
     list_due_receivers,
     record_attempt,
+    record_attempts,
 )
 from worker.attempts import Attempt, call_receiver, judge
 from worker.hands import Hands
@@ -34,6 +38,7 @@ logger = logging.getLogger("relayboard.webhooks")
 LEASE_FACTOR = 2
 """A lease lasts so many times the limit of a call, to leave time for recording what came of it."""
 PAUSE_AFTER_ERROR_SECONDS = 1.0
+GATHER_SECONDS = 0.005
 
 
 def begin_webhooks(services: Services) -> Callable[[], bool]:
@@ -92,12 +97,13 @@ class Dispatcher:
 
     def _collect(self) -> None:
         """Waits until something happened or a retry is due, and takes in everything that has happened."""
-        try:
-            news = [self._news.get(timeout=self._seconds_to_retry())]
-        except queue.Empty:
-            news = []
-        while not self._news.empty():
-            news.append(self._news.get())
+        news: list[Attempt | None] = []
+        with contextlib.suppress(queue.Empty):
+            news.append(self._news.get(timeout=self._seconds_to_retry()))
+            # While others are calling, a moment's patience makes one transaction of many.
+            patient_until = time.monotonic() + (GATHER_SECONDS if self._hands.busy else 0.0)
+            while len(news) < self._hands.total:
+                news.append(self._news.get(timeout=max(patient_until - time.monotonic(), 0.0)))
         for attempt in news:
             if attempt is not None:
                 self._hands.release(attempt.delivery.receiver, has_answered=attempt.answer is not None)
@@ -126,8 +132,7 @@ class Dispatcher:
         if not self._unrecorded and not self._is_anything_due():
             return
         with self._services.database.writing() as tx:
-            for attempt in self._unrecorded:
-                self._record(tx, attempt)
+            record_attempts(tx, [(attempt.delivery, self._judge(attempt, tx.now)) for attempt in self._unrecorded])
             leased = [] if self._services.stopping.is_set() else self._lease_due(tx)
             signers = find_signers(tx, {due.channel_id for due in leased if due.channel_id is not None})
         self._unrecorded.clear()
@@ -152,15 +157,14 @@ class Dispatcher:
             self._news.put(attempt)
 
     def _record_and_reply(self, attempt: Attempt, tx: Transaction) -> None:
-        if self._record(tx, attempt) and attempt.answer is not None:
+        if record_attempt(tx, attempt.delivery, self._judge(attempt, tx.now)) and attempt.answer is not None:
             send_reply(tx, attempt.delivery, attempt.answer)
 
-    def _record(self, tx: Transaction, attempt: Attempt) -> bool:
-        delays: Sequence[float] = self._services.settings.webhook_retry_delays_seconds
-        outcome = judge(attempt, tx.now, self._services.chance(), delays)
+    def _judge(self, attempt: Attempt, now: datetime) -> AttemptOutcome:
+        outcome = judge(attempt, now, self._services.chance(), self._services.settings.webhook_retry_delays_seconds)
         if outcome.retry_at is not None:
             heapq.heappush(self._retries, outcome.retry_at)
-        return record_attempt(tx, attempt.delivery, outcome)
+        return outcome
 
 
 def _holds_message(attempt: Attempt) -> bool:

@@ -15,6 +15,7 @@ from persistence.delivery_records import Ledger, count_deliveries, send_again
 from persistence.messages import message
 from tests.channel_rows import add_channel, add_contact
 from tests.worker.receivers import Reply, receiving
+from worker.hands import HANDS_PER_RECEIVER
 from worker.webhooks import begin_webhooks
 
 WAIT_SECONDS = 15
@@ -204,7 +205,7 @@ class TestManyReceivers:
             begin_webhooks(services)
 
             assert quick.wait_for(40, timeout_seconds=1.5)
-            assert len(slow.received) == 4
+            assert len(slow.received) == HANDS_PER_RECEIVER
             silence.set()
 
     def test_each_event_arrives_once_when_two_processes_work(self, services, database, settings, add, receiver, ledger):
