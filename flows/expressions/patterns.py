@@ -24,7 +24,7 @@ _FLAGS = "(?mi)"
 def is_valid_pattern(pattern: str) -> bool:
     """Whether a pattern, trimmed, can be used in `has_pattern`."""
     try:
-        _compile(pattern.strip())
+        _compile(make_encodable(pattern.strip()))
     except ExpressionError:
         return False
     return True
@@ -37,8 +37,13 @@ def find_groups(evaluation: Evaluation, pattern: str, text: str) -> list[str] | 
     """
     # Whether a pattern is in the cache must not decide over the outcome, so each one is paid for as if it weren't.
     evaluation.budget.spend(COMPILE_WORK + len(text) // CHARACTERS_PER_UNIT)
-    found = _compile(pattern).search(text)
+    found = _compile(make_encodable(pattern)).search(make_encodable(text))
     return None if found is None else [found[0], *(group or "" for group in found.groups())]
+
+
+def make_encodable(text: str) -> str:
+    """The text with halves of characters, which RE2 cannot take, as replacement characters."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @lru_cache(maxsize=CACHED_PATTERNS)

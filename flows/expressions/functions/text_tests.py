@@ -7,7 +7,7 @@ import re2
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.outcomes import matched, not_matched
 from flows.expressions.functions.registry import RAW, TEXT, function
-from flows.expressions.patterns import find_groups
+from flows.expressions.patterns import find_groups, make_encodable
 from flows.expressions.values import Value, XError, XObject
 from flows.phones import find_phones
 from flows.words import collate, tokens
@@ -101,7 +101,7 @@ def has_pattern(evaluation: Evaluation, text: str, pattern: str) -> XObject:
 def has_email(evaluation: Evaluation, text: str) -> XObject:
     """There is an e-mail address in the text."""
     evaluation.budget.read(text)
-    found = _EMAIL.search(text)
+    found = _EMAIL.search(make_encodable(text))
     return matched(found[0]) if found else not_matched()
 
 

@@ -21,5 +21,10 @@ def test_invalid_patterns_are_errors(pattern):
         find_groups(Evaluation(), pattern, "a")
 
 
+def test_halves_of_characters_do_no_harm():
+    assert find_groups(Evaluation(), "b", "a\ud800b") == ["b"]
+    assert find_groups(Evaluation(), "\ud800", "ab") is None
+
+
 def test_valid_patterns():
     assert is_valid_pattern(r" \A\d{5}\z ")
