@@ -8,11 +8,13 @@ from urllib.parse import parse_qsl, urlencode
 import orjson
 
 from persistence.errors import RecordMissing
+from persistence.numbered_pages import NumberedPage
 from persistence.pages import InvalidCursor, Order, Page, Position, decode_cursor, encode_cursor
 
 if TYPE_CHECKING:
     from handlers.calls import Call
 
+LARGEST_PAGE_NUMBER = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -61,3 +63,25 @@ def _page_url(call: "Call", position: Position | None) -> str | None:
         return None
     others = [(name, value) for name, value in parse_qsl(call.query_text, keep_blank_values=True) if name != "cursor"]
     return f"{call.url}?{urlencode([*others, ('cursor', encode_cursor(position))])}"
+
+
+def answer_numbered_page(call: "Call", page: str | None, fetch: Callable[[int, int], NumberedPage]) -> Answer:
+    """The list envelope of v1: `count`, `next`, `previous` and `results`; `page` is the parameter's text.
+
+    Raises RecordMissing (404) for a page that does not exist.
+    """
+    text = "1" if page is None else page
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    if not 1 <= number <= LARGEST_PAGE_NUMBER:
+        raise RecordMissing("This page does not exist.")
+    size = call.settings.page_size
+    found = fetch(number, size)
+    following = _numbered_url(call, number + 1) if number * size < found.count else None
+    preceding = _numbered_url(call, number - 1) if number > 1 else None
+    links = f'"next":{orjson.dumps(following).decode()},"previous":{orjson.dumps(preceding).decode()}'
+    return ok(f'{{"count":{found.count},{links},"results":[{",".join(found.records)}]}}')
+
+
+def _numbered_url(call: "Call", number: int) -> str:
+    others = [(name, value) for name, value in parse_qsl(call.query_text, keep_blank_values=True) if name != "page"]
+    return f"{call.url}?{urlencode([*others, ('page', str(number))])}"

@@ -31,12 +31,12 @@ class HandlerResolver(Resolver):
         tag = operation._operation["tags"][0]
         return f"handlers.{self.generation}.{tag}.{operation.operation_id.rpartition('.')[2]}"
 
-    def _endpoint(self, operation_id: str) -> Callable[[], Awaitable[Response]]:
+    def _endpoint(self, operation_id: str) -> Callable[..., Awaitable[Response]]:
         rules = load_contract(self.generation)[operation_id]
         return make_endpoint(rules)
 
 
-def make_endpoint(rules: OperationRules) -> Callable[[], Awaitable[Response]]:
+def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
     """The endpoint that Connexion calls: runs the handler in a database thread and renders its answer."""
 
     async def endpoint() -> Response:
@@ -49,7 +49,11 @@ def make_endpoint(rules: OperationRules) -> Callable[[], Awaitable[Response]]:
         answer = await anyio.to_thread.run_sync(run, service, rules, request, state, limiter=service.limiter)
         return render(answer, state)
 
-    return endpoint
+    async def endpoint_of_phone(relayer_id: str) -> Response:
+        # Connexion passes path parameters by name; the handler finds them in its call.
+        return await endpoint()
+
+    return endpoint_of_phone if "{relayer_id}" in rules.path else endpoint
 
 
 def render(answer: Answer, state: dict[str, Any]) -> Response:

@@ -75,8 +75,11 @@ def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], ch
         }
         for _ in urns
     ]
-    made = tx.execute(insert(contact).returning(contact.c.id, sort_by_parameter_order=True), values).scalars().all()
-    _adopt_free(tx, workspace_id, dict(zip((urn.identity for urn in urns), made, strict=True)), urns, channel_id)
+    tx.execute(insert(contact), values)
+    uuids = [row["uuid"] for row in values]
+    made = dict(tx.execute(select(contact.c.uuid, contact.c.id).where(contact.c.uuid.in_(uuids))).tuples())
+    contact_ids = {urn.identity: made[uuid] for urn, uuid in zip(urns, uuids, strict=True)}
+    _adopt_free(tx, workspace_id, contact_ids, urns, channel_id)
 
 
 def _adopt_free(

@@ -87,16 +87,17 @@ def create_outgoing(
 ) -> list[int]:
     """Create outgoing messages as `queued`, or as `failed` with a reason where a contact cannot be reached.
 
-    Returns their ids in the order of the drafts; three statements whatever their number.
+    Returns their ids in the order of the drafts; four statements whatever their number.
     """
     if not drafts:
         return []
     routes = find_routes(tx, workspace_id, sorted({draft.contact_id for draft in drafts}), channel_id=channel_id)
     rows = [_row(tx, workspace_id, draft, routes[draft.contact_id]) for draft in drafts]
-    statement = insert(message).returning(message.c.id, sort_by_parameter_order=True)
-    made = [int(message_id) for message_id in tx.execute(statement, rows).scalars()]
+    tx.execute(insert(message), rows)
+    uuids = [row["uuid"] for row in rows]
+    made = dict(tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids))).tuples())
     tx.wake("sending")
-    return made
+    return [int(made[uuid]) for uuid in uuids]
 
 
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     follow_lifeline()
     app = create_app(settings, wake=make_wake(settings))
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]  # uvicorn's own scope types are narrower than ASGI's
+        app,
         fd=int(arguments[0]),
         log_config=None,
         access_log=False,

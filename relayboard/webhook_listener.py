@@ -69,7 +69,7 @@ class WebhookListener:
         body = request.rfile.read(length)
         headers = {name.lower(): value for name, value in request.headers.items()}
         parameters = read_parameters(headers.get("content-type", ""), body)
-        shown = {"path": request.path, "webhook_id": headers.get("webhook-id"), "event": parameters}
+        shown: dict[str, Any] = {"path": request.path, "webhook_id": headers.get("webhook-id"), "event": parameters}
         if self.secret is not None:
             shown["is_signed"] = is_signed(headers, body, self.secret, datetime.now(UTC))
         self.notice(shown)

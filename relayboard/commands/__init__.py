@@ -7,6 +7,7 @@ from relayboard.commands import (
     channels,
     groups,
     labels,
+    phone,
     processes,
     tokens,
     users,
@@ -23,4 +24,5 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     groups.register,
     labels.register,
     webhooks.register,
+    phone.register,
 )

@@ -1,0 +1,1 @@
+"""A simulated relayer phone that speaks the real wire protocol."""

@@ -1,0 +1,232 @@
+"""The simulated phone: what the published app does on registering, syncing, receiving and sending."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from relayboard.phone.state import DELIVERED, FAILED, HANDED_OVER, NEW, RETRY, SENT, HeldMessage, PhoneState
+from relayboard.phone.wire import REGISTER_PATH, NoReply, Transport, WireReply, sign_body, write_body
+
+COMMANDS_PER_SYNC = 50
+MOST_TRIES = 10
+RETRY_WAITS_MINUTES = (1, 1, 1, 5, 5, 15, 15, 30, 30)
+WRONG_SIGNATURE = 1
+
+
+def now_in_milliseconds() -> int:
+    return int(time.time() * 1000)
+
+
+class Phone:
+    """One phone. In classic mode (app 1.9) a reply is carried out at once; in lagging mode (app 2.x) each sync carries
+    out the reply to the one before, first requests and refused ones are sent twice, and error bodies go unread.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        state: PhoneState | None = None,
+        *,
+        is_lagging: bool = False,
+        clock: Callable[[], int] = now_in_milliseconds,
+    ) -> None:
+        self.transport = transport
+        self.state = state or PhoneState()
+        self.is_lagging = is_lagging
+        self.clock = clock
+        self.last_reply: WireReply | None = None
+        self._uploaded: dict[int, dict[str, Any]] = {}
+
+    # Requests
+
+    def register(self) -> None:
+        """Register with the server; forgets nothing until the reply says so."""
+        body = write_body(self._identity())
+        self._exchange(lambda: self.transport.post(REGISTER_PATH, {}, body))
+
+    def sync(self, *, force: bool = True) -> None:
+        """Upload up to 50 queued commands and carry out what the server answers; registers first when needed.
+
+        Raises NoReply when the reply is lost.
+        """
+        if self.state.is_paused or (not force and not self.state.queue and self.state.workspace_id != -1):
+            return
+        if self.state.relayer_id is None or self.state.secret is None:
+            self.register()
+            return
+        queued = self.state.queue[:COMMANDS_PER_SYNC]
+        body = write_body([*self._identity(), *queued])
+        path = f"/relayers/relayer/sync/{self.state.relayer_id}/"
+        ts = str(self.clock() // 1000)
+        query = {"ts": ts, "signature": sign_body(self.state.secret, ts, body)}
+        self._uploaded = {command["p_id"]: command for command in queued}
+        self._exchange(lambda: self.transport.post(path, query, body))
+
+    def _identity(self) -> list[dict[str, Any]]:
+        state = self.state
+        return [
+            {"cmd": "fcm", "fcm_id": state.push_token, "uuid": state.device_uuid, "p_id": 1},
+            {
+                "cmd": "status",
+                "p_src": state.power_source,
+                "p_lvl": state.power_level,
+                "p_sts": state.power_status,
+                "net": state.network,
+                "pending": state.ids_in(NEW, HANDED_OVER),
+                "retry": state.ids_in(RETRY),
+                "org_id": state.workspace_id,
+                "cc": state.country,
+                "dev": state.device,
+                "os": state.os,
+                "app_version": state.app_version,
+                "p_id": 2,
+            },
+        ]
+
+    def _exchange(self, request: Callable[[], WireReply]) -> None:
+        if not self.is_lagging:
+            self._carry_out(request())
+            return
+        previous = self.last_reply
+        self._request_lagging(request)
+        if previous is None:
+            # No reply is known yet: the app fails, and sends the same request once more.
+            previous = self.last_reply
+            self._request_lagging(request)
+        if previous is not None:
+            self._carry_out(previous)
+
+    def _request_lagging(self, request: Callable[[], WireReply]) -> None:
+        """Send a request, twice when it is refused; only a 2xx body ever arrives, a lost reply leaves the last one."""
+        for _ in range(2):
+            try:
+                reply = request()
+            except NoReply:
+                return
+            if 200 <= reply.status < 300:
+                self.last_reply = reply
+                return
+            if reply.status not in (401, 403):
+                return
+
+    # Replies
+
+    def _carry_out(self, reply: WireReply) -> None:
+        error_id = reply.document.get("error_id", -1)
+        if error_id != -1:
+            if error_id == WRONG_SIGNATURE:
+                self.state.forget_registration()
+            return
+        for command in reply.document.get("cmds", []):
+            handler = getattr(self, f"_on_{command.get('cmd')}", None)
+            if handler is not None:
+                handler(command)
+
+    def _on_reg(self, command: dict[str, Any]) -> None:
+        self.state.relayer_id = command["relayer_id"]
+        self.state.secret = command["relayer_secret"]
+        self.state.claim_code = command["relayer_claim_code"]
+        self.state.workspace_id = -1
+
+    def _on_claim(self, command: dict[str, Any]) -> None:
+        self.state.workspace_id = command["org_id"]
+
+    def _on_rel(self, _command: dict[str, Any]) -> None:
+        self.state.forget_registration()
+        self.state.queue.clear()
+
+    def _on_ack(self, command: dict[str, Any]) -> None:
+        done = self._uploaded.pop(command.get("p_id", -1), None)
+        if done is not None:
+            self.state.queue = [queued for queued in self.state.queue if queued["p_id"] != done["p_id"]]
+            if done["cmd"] == "reset":
+                self._on_rel(command)
+
+    def _on_mt_bcast(self, command: dict[str, Any]) -> None:
+        for recipient in command["to"]:
+            known = self.state.messages.get(recipient["id"])
+            if known is None:
+                held = HeldMessage(recipient["id"], recipient["phone"], command["msg"])
+                self.state.messages[held.id] = held
+            elif known.state in (SENT, DELIVERED):
+                self._report("mt_sent", known.id)
+                if known.state == DELIVERED:
+                    self._report("mt_dlvd", known.id)
+            elif known.state == FAILED:
+                known.state, known.tries = NEW, 0
+
+    # What happens on the phone
+
+    def receive_sms(self, number: str, text: str, at_ms: int | None = None) -> None:
+        """An SMS arrives; relayed only once the phone knows that it is claimed."""
+        if self.state.workspace_id != -1:
+            self._enqueue({"cmd": "mo_sms", "phone": number, "ts": self._moment(at_ms), "msg": text})
+
+    def log_call(self, kind: str, number: str, seconds: int = 0, at_ms: int | None = None) -> None:
+        """An entry of the call log: `mo_call`, `mo_miss`, `mt_call`, or `unk`."""
+        if self.state.workspace_id != -1:
+            moment = self._moment(at_ms)
+            self._enqueue({"cmd": "call", "phone": number, "type": kind, "ts": moment, "dur": seconds})
+
+    def send_result(self, message_id: int, *, is_sent: bool = True, at_ms: int | None = None) -> None:
+        """Android says what became of an SMS; ten errors make it failed."""
+        message = self.state.messages[message_id]
+        if is_sent:
+            message.copies += 1
+            message.state = SENT
+            self._report("mt_sent", message_id, at_ms)
+            return
+        message.tries += 1
+        if message.tries >= MOST_TRIES:
+            message.state = FAILED
+            self._report("mt_fail", message_id, at_ms)
+        else:
+            message.state = RETRY
+            message.next_try_ms = self.clock() + RETRY_WAITS_MINUTES[message.tries - 1] * 60_000
+
+    def delivery(self, message_id: int, at_ms: int | None = None) -> None:
+        """The network reports that an SMS was delivered."""
+        self.state.messages[message_id].state = DELIVERED
+        self._report("mt_dlvd", message_id, at_ms)
+
+    def send_waiting(self, *, is_delivered: bool = True) -> list[int]:
+        """Send every message that waits, all with success; returns their ids."""
+        due = [
+            message.id
+            for message in self.state.messages.values()
+            if message.state in (NEW, HANDED_OVER) or (message.state == RETRY and message.next_try_ms <= self.clock())
+        ]
+        for message_id in due:
+            self.send_result(message_id)
+            if is_delivered:
+                self.delivery(message_id)
+        return due
+
+    def battery(self, level: int, status: str = "DIS", source: str = "BAT") -> None:
+        self.state.power_level, self.state.power_status, self.state.power_source = level, status, source
+
+    def connect(self, network: str) -> None:
+        self.state.network = network
+
+    def reset(self) -> None:
+        """The owner disconnects the phone: its queue is thrown away, and the server is told."""
+        self.state.queue.clear()
+        self._enqueue({"cmd": "reset"})
+
+    def pause(self, *, is_paused: bool = True) -> None:
+        self.state.is_paused = is_paused
+
+    def restart(self) -> None:
+        """The app starts anew and has forgotten the last reply it got."""
+        self.last_reply = None
+        self._uploaded = {}
+
+    def _report(self, name: str, message_id: int, at_ms: int | None = None) -> None:
+        self._enqueue({"cmd": name, "msg_id": message_id, "ts": self._moment(at_ms)})
+
+    def _enqueue(self, command: dict[str, Any]) -> None:
+        self.state.queue.append({**command, "p_id": self.state.next_number})
+        self.state.next_number += 1
+
+    def _moment(self, at_ms: int | None) -> int:
+        return self.clock() if at_ms is None else at_ms

@@ -1,0 +1,71 @@
+"""What a phone remembers between requests, and how it is kept in a file."""
+
+import json
+import uuid
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+NEW, HANDED_OVER, RETRY, SENT, DELIVERED, FAILED = "new", "handed_over", "retry", "sent", "delivered", "failed"
+UNFINISHED = (NEW, HANDED_OVER)
+
+
+@dataclass(slots=True)
+class HeldMessage:
+    """An outgoing message the phone was given; `copies` counts how often its SMS really left the phone."""
+
+    id: int
+    phone: str
+    text: str
+    state: str = NEW
+    tries: int = 0
+    next_try_ms: int = 0
+    copies: int = 0
+
+
+@dataclass(slots=True)
+class PhoneState:
+    """Everything a phone keeps until its data is cleared."""
+
+    device_uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    push_token: str = field(default_factory=lambda: f"tok-{uuid.uuid4().hex[:12]}")
+    relayer_id: int | None = None
+    secret: str | None = None
+    claim_code: str | None = None
+    workspace_id: int = -1
+    country: str = "RW"
+    device: str = "Simulated phone"
+    os: str = "13"
+    app_version: str = "2.1.0"
+    power_level: int = 84
+    power_status: str = "DIS"
+    power_source: str = "BAT"
+    network: str = "WIFI"
+    is_paused: bool = False
+    next_number: int = 3
+    queue: list[dict[str, Any]] = field(default_factory=list)
+    messages: dict[int, HeldMessage] = field(default_factory=dict)
+
+    def ids_in(self, *states: str) -> list[int]:
+        return [message.id for message in self.messages.values() if message.state in states]
+
+    def forget_registration(self) -> None:
+        self.relayer_id = self.secret = self.claim_code = None
+        self.workspace_id = -1
+
+
+def load_state(path: Path) -> PhoneState:
+    """The state kept in a file; a new phone when there is none."""
+    if not path.exists():
+        return PhoneState()
+    document = json.loads(path.read_text())
+    messages = {int(key): HeldMessage(**value) for key, value in document.pop("messages").items()}
+    return PhoneState(**document, messages=messages)
+
+
+def save_state(path: Path, state: PhoneState) -> None:
+    """Write the state; a process that dies in between leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(asdict(state)))
+    temporary.replace(path)

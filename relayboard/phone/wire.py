@@ -1,0 +1,65 @@
+"""How a phone writes and signs its requests: JSON once, slashes escaped, plain UTF-8, signed over those very bytes."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import requests
+
+TIMEOUT_SECONDS = 120.0
+REGISTER_PATH = "/relayers/relayer/register/"
+
+
+def write_body(commands: Sequence[Mapping[str, Any]]) -> bytes:
+    """The body of a request: keys without a value are left out, as Android's JSON writer does."""
+    kept = [{name: value for name, value in command.items() if value is not None} for command in commands]
+    text = json.dumps({"cmds": kept}, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("/", "\\/").encode("utf-8")
+
+
+def sign_body(secret: str, ts: str, body: bytes) -> str:
+    """HMAC-SHA256 over the body, keyed with secret and ts, in URL-safe base64 with padding."""
+    digest = hmac.new(f"{secret}{ts}".encode(), body, hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class WireReply:
+    """What came back: the status and the JSON object, empty when there was none."""
+
+    status: int
+    document: dict[str, Any]
+
+
+class NoReply(Exception):
+    """The request or its reply was lost."""
+
+
+class Transport(Protocol):
+    """Carries a request to the server; raises NoReply when nothing comes back."""
+
+    def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply: ...
+
+
+class HttpTransport:
+    """Requests over real HTTP."""
+
+    def __init__(self, server_url: str) -> None:
+        self.server_url = server_url.rstrip("/")
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply:
+        headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "RapidPro/13"}
+        try:
+            response = self.session.post(
+                self.server_url + path, params=dict(query), data=body, headers=headers, timeout=TIMEOUT_SECONDS
+            )
+            document = response.json() if response.content else {}
+        except (requests.RequestException, ValueError) as error:
+            raise NoReply(str(error)) from error
+        return WireReply(response.status_code, document if isinstance(document, dict) else {})

@@ -1,0 +1,65 @@
+"""Simulated phones for tests: over the ASGI application, with replies that can be lost."""
+
+from collections.abc import Callable, Mapping
+
+from starlette.testclient import TestClient
+
+from persistence.relayers import claim_phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.state import PhoneState
+from relayboard.phone.wire import NoReply, WireReply
+from tests.api import Api
+
+
+class AppTransport:
+    """Requests to the application under test; `lose` decides whether the next reply is lost after it was made."""
+
+    def __init__(self, client: TestClient, lose: Callable[[], bool] = lambda: False) -> None:
+        self.client = client
+        self.lose = lose
+        self.replies: list[WireReply] = []
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
+
+    def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply:
+        self.requests.append((path, dict(query), body))
+        headers = {"Content-Type": "application/json; charset=utf-8"}
+        response = self.client.post(path, params=dict(query), content=body, headers=headers)
+        reply = WireReply(response.status_code, response.json())
+        if self.lose():
+            raise NoReply("lost by the test")
+        self.replies.append(reply)
+        return reply
+
+    def repeat_last(self) -> WireReply:
+        """Send the very same bytes once more."""
+        return self.post(*self.requests[-1])
+
+
+def phone_clock(api: Api) -> Callable[[], int]:
+    """The server's clock as the phone sees it, in milliseconds."""
+    return lambda: int(api.database.clock().timestamp() * 1000)
+
+
+def new_phone(api: Api, *, is_lagging: bool = False, lose: Callable[[], bool] = lambda: False) -> Phone:
+    """A phone that has never spoken to the server."""
+    return Phone(AppTransport(api.client, lose), PhoneState(), is_lagging=is_lagging, clock=phone_clock(api))
+
+
+def claimed_phone(api: Api, *, number: str = "+250788123123", is_lagging: bool = False) -> Phone:
+    """A phone that is claimed by the workspace of `api` and knows it."""
+    phone = new_phone(api, is_lagging=is_lagging)
+    phone.register()
+    with api.database.writing() as tx:
+        claim_phone(tx, api.workspace, phone.state.claim_code or "", number, None)
+    phone.sync()
+    phone.sync()
+    assert phone.state.workspace_id == api.workspace.id
+    return phone
+
+
+def commands(phone: Phone) -> list[dict[str, object]]:
+    """The commands of the last reply the phone got."""
+    transport = phone.transport
+    assert isinstance(transport, AppTransport)
+    listed: list[dict[str, object]] = transport.replies[-1].document["cmds"]
+    return listed
