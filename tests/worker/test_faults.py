@@ -1,0 +1,67 @@
+import threading
+import time
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from persistence.database import Database
+from persistence.deliveries import record_channel_event
+from persistence.delivery_records import Ledger, count_deliveries
+from tests.channel_rows import add_channel
+from tests.worker.receivers import Reply, receiving
+from worker.webhooks import begin_webhooks
+
+WAIT_SECONDS = 40
+OTHERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+EVENTS = 400
+
+
+@pytest.fixture
+def terminate_backends(database_url):
+    """Ends all connections to the database but its own."""
+    engine = create_engine(database_url, isolation_level="AUTOCOMMIT")
+
+    def terminate():
+        with engine.connect() as connection:
+            return len(connection.execute(text(OTHERS)).all())
+
+    yield terminate
+    engine.dispose()
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_ending_all_database_connections_again_and_again_loses_no_event(
+    services, workspace, database, database_url, terminate_backends
+):
+    def respond(request):
+        threading.Event().wait(0.01)
+        return Reply()
+
+    with receiving(respond) as receiver:
+        channel_id = add_channel(database, workspace, webhook_url=receiver.url)
+        with database.writing() as tx:
+            events = [record_channel_event(tx, workspace.id, channel_id, "mo_sms", {"n": n}) for n in range(EVENTS)]
+        begin_webhooks(services)
+        ended = 0
+        for count in (50, 150, 250):
+            assert receiver.wait_for(count, WAIT_SECONDS)
+            ended += terminate_backends()
+        ledger = wait_until_done(database_url, workspace)
+
+    assert ended > 0
+    assert ledger == Ledger(pending=0, delivered=EVENTS, failed=0)
+    assert {request.headers["webhook-id"] for request in receiver.received} == set(events)
+
+
+def wait_until_done(database_url, workspace):
+    database = Database(database_url)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        with database.reading() as tx:
+            ledger = count_deliveries(tx, workspace.id)
+        if not ledger.pending:
+            break
+        threading.Event().wait(0.05)
+    database.close()
+    return ledger
