@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import distribution
 
 import regex
@@ -74,6 +74,19 @@ def collate(environment: Environment, token: str) -> str:
 def are_equal(environment: Environment, word: str, other: str) -> bool:
     """Whether two words count as equal under the environment's collation."""
     return collate(environment, word) == collate(environment, other)
+
+
+def fold_case(text: str) -> str:
+    """Lower case letter by letter, as databases do it: no letter becomes two, none depends on its neighbours."""
+    if text.isascii():
+        return text.lower()
+    return "".join(map(_fold_letter, text))
+
+
+@lru_cache(maxsize=4096)
+def _fold_letter(letter: str) -> str:
+    # The dotted capital I is the only letter whose lower case has a plain first part.
+    return letter.lower()[0]
 
 
 def snakify(name: str) -> str:

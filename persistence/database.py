@@ -13,6 +13,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
+from persistence.query_functions import register_query_functions
+
 WRITING = "relayboard_writing"
 ATTEMPTS = 4
 SERIALIZATION_CODES = ("40001", "40P01")
@@ -164,6 +166,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     for pragma in pragmas:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+    register_query_functions(connection)
 
 
 def _begin_sqlite(connection: Connection) -> None:

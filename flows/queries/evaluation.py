@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Protocol
 
+import regex
+
 from flows.clock import Clock, SystemClock
 from flows.dates import parse_datetime
 from flows.environment import Environment
@@ -20,7 +22,7 @@ from flows.queries.errors import QueryError
 from flows.queries.implicit import NAME_WORD_LENGTH_MIN
 from flows.queries.properties import PLACE_TYPES, PropertyKind
 from flows.queries.tree import Combination, Condition, Query
-from flows.words import dictionary_words
+from flows.words import dictionary_words, fold_case
 
 NAME_PREFIX_LENGTH_MAX = 8
 DAY = timedelta(hours=24)
@@ -33,6 +35,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
 }
 _SYSTEM_CLOCK = SystemClock()
+# A word that is cut after an apostrophe would have to continue behind it.
+_CUT_OFF = regex.compile(r"[^\p{L}\p{M}\p{N}_]+$")
 
 
 class QueryableContact(Protocol):
@@ -55,7 +59,7 @@ def evaluate(
     if isinstance(query, Combination):
         decide = all if query.op == "and" else any
         return decide(evaluate(child, contact, environment, clock=clock) for child in query.children)
-    values = [value for value in contact.query_values(query.kind, query.key) if value not in ("", None)]
+    values = [value for value in contact.query_values(query.kind, query.key) if value != ""]
     if query.is_set_check:
         return bool(values) is (query.operator == "!=")
     matches = any(_matches(query, value, environment, clock) for value in values)
@@ -87,8 +91,14 @@ def read_number(value: str) -> Decimal:
 
 def name_prefixes(value: str) -> list[str]:
     """What the words of a name have to begin with to match a value: its own words, cut and in lower case."""
-    words = (word.lower()[:NAME_PREFIX_LENGTH_MAX] for word in dictionary_words(value))
+    words = (_CUT_OFF.sub("", fold_case(word)[:NAME_PREFIX_LENGTH_MAX]) for word in dictionary_words(value))
     return [word for word in words if len(word) >= NAME_WORD_LENGTH_MIN]
+
+
+def matches_name(name: str, prefixes: Sequence[str]) -> bool:
+    """Whether some word of a name begins with one of the prefixes."""
+    words = [fold_case(word) for word in dictionary_words(name)]
+    return any(word.startswith(prefix) for prefix in prefixes for word in words)
 
 
 def _matches(condition: Condition, actual: QueryValue, environment: Environment, clock: Clock) -> bool:
@@ -108,7 +118,7 @@ def _matches_text(condition: Condition, actual: str) -> bool:
     is_place = condition.value_type in PLACE_TYPES
     shown = name_of(actual) if is_place and is_possible_path(actual) else actual
     if condition.operator in ("=", "!="):
-        return shown.strip().lower() == condition.value.strip().lower()
+        return fold_case(shown.strip()) == fold_case(condition.value.strip())
     raise QueryError(
         "unsupported_comparison",
         f"comparisons with {condition.operator} can only be used with date and number fields",
@@ -118,9 +128,8 @@ def _matches_text(condition: Condition, actual: str) -> bool:
 
 def _contains(condition: Condition, actual: str) -> bool:
     if condition.is_address:
-        return condition.value.strip().lower() in actual.lower()
-    words = [word.lower() for word in dictionary_words(actual)]
-    return any(word.startswith(prefix) for prefix in name_prefixes(condition.value) for word in words)
+        return fold_case(condition.value.strip()) in fold_case(actual)
+    return matches_name(actual, name_prefixes(condition.value))
 
 
 def _matches_day(condition: Condition, actual: datetime, environment: Environment, clock: Clock) -> bool:

@@ -1,0 +1,207 @@
+"""Contact queries as SQL: which contacts of a workspace match (flow format, contact queries).
+
+For every contact the condition holds exactly when `flows.queries.evaluate` says so; both are tested on the same cases.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, and_, case, cast, exists, false, not_, or_, select, true
+
+from flows.clock import Clock, SystemClock
+from flows.environment import Environment
+from flows.numbers import render_decimal
+from flows.queries import Combination, Condition, Query, QueryError, Resolver
+from flows.queries.evaluation import name_prefixes, read_day, read_number
+from flows.queries.properties import PLACE_TYPES
+from flows.queries.tree import walk_conditions
+from flows.words import fold_case
+from persistence.columns import is_uuid
+from persistence.contacts import ACTIVE, contact, contact_urn
+from persistence.groups import group, group_membership
+from persistence.query_functions import FoldedText, NumberOrder, PlaceName, TextAsMoment, make_name_match
+
+ID_DIGITS_MAX = 10
+
+Clause = ColumnElement[bool]
+
+
+def _no_history(flow_id: int | None) -> Clause:
+    return false()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """What a query is translated with: the things it may name, and the formats its values are written in.
+
+    `read_reference` gives the id behind a contact's short reference, None for other texts. `flow_ids` are by lower-case
+    name. `find_history` gives the condition that a contact was in a flow, or with None in
+    any; a service without flows has none.
+    """
+
+    resolver: Resolver
+    environment: Environment
+    read_reference: Callable[[str], int | None]
+    clock: Clock = field(default_factory=SystemClock)
+    flow_ids: Mapping[str, int] = field(default_factory=dict)
+    find_history: Callable[[int | None], Clause] = _no_history
+
+
+def find_matches(workspace_id: int, query: Query | None, scope: SearchScope) -> Clause:
+    """The condition for contacts of a workspace that match: not deleted, and active unless the query asks for status.
+
+    Raises QueryError for a query that cannot be translated, because it was parsed without knowing its fields.
+    """
+    mine = and_(contact.c.workspace_id == workspace_id, ~contact.c.is_deleted)
+    if query is None:
+        return and_(mine, contact.c.status == ACTIVE)
+    asks_status = any(one.kind == "attribute" and one.key == "status" for one in walk_conditions(query))
+    condition = translate_query(query, scope)
+    return and_(mine, condition) if asks_status else and_(mine, contact.c.status == ACTIVE, condition)
+
+
+def translate_query(query: Query, scope: SearchScope) -> Clause:
+    """The condition on the contact table that a query stands for. Raises QueryError."""
+    if isinstance(query, Combination):
+        clauses = [translate_query(child, scope) for child in query.children]
+        return and_(true(), *clauses) if query.op == "and" else or_(false(), *clauses)
+    if query.is_set_check:
+        is_set = _has_value(query, scope)
+        return is_set if query.operator == "!=" else not_(is_set)
+    if query.operator == "!=":
+        # A contact without a value is not equal to any, so what is unknown counts as different.
+        return case((_matches(query, scope), false()), else_=true())
+    return _matches(query, scope)
+
+
+def _has_value(condition: Condition, scope: SearchScope) -> Clause:
+    if condition.is_address:
+        return _has_address(condition)
+    if condition.kind == "field":
+        return and_(_field_part(condition, scope).is_not(None), _field_part(condition, scope) != "")
+    if condition.key == "group":
+        return exists().where(group_membership.c.contact_id == contact.c.id)
+    if condition.key == "flow":
+        return contact.c.current_flow_id.is_not(None)
+    if condition.key == "history":
+        return scope.find_history(None)
+    column = contact.c[condition.key]
+    if condition.value_type == "datetime":
+        return column.is_not(None)
+    return and_(column.is_not(None), column != "")
+
+
+def _matches(condition: Condition, scope: SearchScope) -> Clause:
+    if condition.is_address:
+        path = contact_urn.c.path
+        if condition.operator == "~":
+            return _has_address(
+                condition, FoldedText(path).contains(fold_case(condition.value.strip()), autoescape=True)
+            )
+        return _has_address(condition, FoldedText(path) == FoldedText(condition.value))
+    if condition.kind == "attribute" and condition.key in _ATTRIBUTES:
+        return _ATTRIBUTES[condition.key](condition, scope)
+    if condition.value_type == "number":
+        return _matches_number(condition, _typed_column(condition, scope))
+    if condition.value_type == "datetime":
+        return _matches_day(condition, scope)
+    text = _typed_column(condition, scope)
+    shown = PlaceName(text) if condition.value_type in PLACE_TYPES else text
+    return FoldedText(shown) == FoldedText(condition.value)
+
+
+def _has_address(condition: Condition, *more: Clause) -> Clause:
+    mine = [contact_urn.c.contact_id == contact.c.id, *more]
+    if condition.kind == "scheme":
+        mine.append(contact_urn.c.scheme == condition.key)
+    return exists().where(*mine)
+
+
+def _typed_column(condition: Condition, scope: SearchScope) -> ColumnElement[Any]:
+    return _field_part(condition, scope) if condition.kind == "field" else contact.c[_COLUMNS[condition.key]]
+
+
+def _field_part(condition: Condition, scope: SearchScope) -> ColumnElement[Any]:
+    """What a field's value was read as, by the field's own type, as text."""
+    known = scope.resolver.find_field(condition.key)
+    if known is None or condition.value_type == "unknown":
+        message = f"can't resolve '{condition.key}' to attribute, scheme or field"
+        raise QueryError("unknown_property", message, {"property": condition.key})
+    part: ColumnElement[Any] = contact.c.fields[(known.uuid, condition.value_type)].as_string()
+    return part
+
+
+def _matches_number(condition: Condition, column: ColumnElement[Any]) -> Clause:
+    order = NumberOrder(column, render_decimal(read_number(condition.value)))
+    if condition.operator in ("=", "!="):
+        return order == 0
+    clause: Clause = order.op(condition.operator, is_comparison=True)(0)
+    return clause
+
+
+def _matches_day(condition: Condition, scope: SearchScope) -> Clause:
+    begin, end = read_day(condition.value, scope.environment, scope.clock)
+    column = _typed_column(condition, scope)
+    moment = TextAsMoment(column) if condition.kind == "field" else column
+    comparisons = {">": moment >= end, ">=": moment >= begin, "<": moment < begin, "<=": moment < end}
+    return comparisons.get(condition.operator, and_(moment >= begin, moment < end))
+
+
+def _matches_uuid(condition: Condition, scope: SearchScope) -> Clause:
+    value = condition.value.strip()
+    return contact.c.uuid == value if is_uuid(value) else false()
+
+
+def _matches_id(condition: Condition, scope: SearchScope) -> Clause:
+    value = condition.value.strip()
+    if not value.isdecimal() or len(value) > ID_DIGITS_MAX:
+        return false()
+    return cast(contact.c.id, String) == value
+
+
+def _matches_reference(condition: Condition, scope: SearchScope) -> Clause:
+    contact_id = scope.read_reference(condition.value.strip())
+    return false() if contact_id is None else contact.c.id == contact_id
+
+
+def _matches_name(condition: Condition, scope: SearchScope) -> Clause:
+    if condition.operator == "~":
+        return make_name_match(contact.c.name, name_prefixes(condition.value))
+    return FoldedText(contact.c.name) == FoldedText(condition.value)
+
+
+def _matches_code(condition: Condition, scope: SearchScope) -> Clause:
+    return contact.c[condition.key] == condition.value.strip().lower()
+
+
+def _matches_group(condition: Condition, scope: SearchScope) -> Clause:
+    found = scope.resolver.find_group(condition.value)
+    if found is None:
+        return false()
+    members = select(group_membership.c.contact_id).join(group, group.c.id == group_membership.c.group_id)
+    return contact.c.id.in_(members.where(group.c.uuid == found.uuid))
+
+
+def _matches_flow(condition: Condition, scope: SearchScope) -> Clause:
+    flow_id = scope.flow_ids.get(condition.value.lower())
+    return false() if flow_id is None else contact.c.current_flow_id == flow_id
+
+
+def _matches_history(condition: Condition, scope: SearchScope) -> Clause:
+    flow_id = scope.flow_ids.get(condition.value.lower())
+    return false() if flow_id is None else scope.find_history(flow_id)
+
+
+_COLUMNS = {"tickets": "open_ticket_count", "created_on": "created_on", "last_seen_on": "last_seen_on"}
+_ATTRIBUTES: dict[str, Callable[[Condition, SearchScope], Clause]] = {
+    "uuid": _matches_uuid,
+    "id": _matches_id,
+    "ref": _matches_reference,
+    "name": _matches_name,
+    "status": _matches_code,
+    "language": _matches_code,
+    "group": _matches_group,
+    "flow": _matches_flow,
+    "history": _matches_history,
+}
