@@ -77,7 +77,8 @@ def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], ch
     ]
     tx.execute(insert(contact), values)
     uuids = [row["uuid"] for row in values]
-    made = dict(tx.execute(select(contact.c.uuid, contact.c.id).where(contact.c.uuid.in_(uuids))).tuples())
+    rows = tx.execute(select(contact.c.uuid, contact.c.id).where(contact.c.uuid.in_(uuids)))
+    made = {uuid: contact_id for uuid, contact_id in rows}
     contact_ids = {urn.identity: made[uuid] for urn, uuid in zip(urns, uuids, strict=True)}
     _adopt_free(tx, workspace_id, contact_ids, urns, channel_id)
 

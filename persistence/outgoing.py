@@ -95,7 +95,8 @@ def create_outgoing(
     rows = [_row(tx, workspace_id, draft, routes[draft.contact_id]) for draft in drafts]
     tx.execute(insert(message), rows)
     uuids = [row["uuid"] for row in rows]
-    made = dict(tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids))).tuples())
+    found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids)))
+    made = {uuid: message_id for uuid, message_id in found}
     tx.wake("sending")
     return [int(made[uuid]) for uuid in uuids]
 
