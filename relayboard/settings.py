@@ -1,31 +1,39 @@
 """Settings, read once from the environment or a `.env` file (prefix `RELAYBOARD_`) into one typed object."""
 
+import contextlib
 import ipaddress
+import math
 import os
 import secrets
+import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
 from dotenv import dotenv_values
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 PREFIX = "RELAYBOARD_"
+SECRET_KEY_LENGTH = 16
+DATABASES = ("sqlite", "postgresql", "postgres")
+QUEUES = (*DATABASES, "redis", "rediss", "unix")
 PERIODS = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
 }
+SWITCHES = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Value = TypeVar("Value")
 
 
 class SettingError(Exception):
-    """A setting has no usable value; the message names it."""
+    """A setting has no usable value; the message names the variable, and never shows a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +46,13 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of design section 6; each is the environment variable of its name in capitals."""
+    """All settings; each is the environment variable of its name in capitals. Its text form holds no secret."""
 
-    database_url: str
-    queue_url: str
+    database_url: str = field(repr=False)
+    queue_url: str = field(repr=False)
     base_url: str
-    secret_key: str
-    media_url: str
+    secret_key: str = field(repr=False)
+    media_url: str = field(repr=False)
     rate_limit: RateLimit
     page_size: int
     body_limit_bytes: int
@@ -58,25 +66,26 @@ class Settings:
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process. Raises SettingError naming the variable that cannot be used.
 
-    Without an argument the process environment counts, and for what it leaves out the file `.env`.
+    Without an argument the process environment counts, and for what it leaves out the file `.env`. An empty value
+    counts as absent. Without a SECRET_KEY one is made and kept beside the SQLite database (`var/` for others).
     """
     if environ is None:
         from_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
         environ = {**from_file, **os.environ}
     read = _Reader(environ).read
-    database_url = read("DATABASE_URL", "sqlite:///var/relayboard.db", _url)
+    database_url = read("DATABASE_URL", "sqlite:///var/relayboard.db", _database_url)
     return Settings(
         database_url=database_url,
-        queue_url=read("QUEUE_URL", "sqlite:///var/queue.db", _url),
-        base_url=read("BASE_URL", "", str),
-        secret_key=environ.get(PREFIX + "SECRET_KEY") or _kept_secret_key(database_url),
-        media_url=read("MEDIA_URL", "file://var/media", str),
+        queue_url=read("QUEUE_URL", "sqlite:///var/queue.db", _queue_url),
+        base_url=read("BASE_URL", "", _base_url),
+        secret_key=read("SECRET_KEY", "", _secret_key) or _kept_secret_key(database_url),
+        media_url=read("MEDIA_URL", "file://var/media", _media_url),
         rate_limit=read("RATE_LIMIT", "2500/hour", _rate_limit),
-        page_size=read("PAGE_SIZE", "250", _positive),
-        body_limit_bytes=read("BODY_LIMIT_BYTES", "1048576", _positive),
+        page_size=read("PAGE_SIZE", "250", _count),
+        body_limit_bytes=read("BODY_LIMIT_BYTES", "1048576", _count),
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
-        webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", float),
+        webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", _timeout),
         log_format=read("LOG_FORMAT", "text", _log_format),
         metrics=read("METRICS", "on", _switch),
     )
@@ -91,38 +100,79 @@ class _Reader:
         try:
             return convert(text)
         except ValueError as error:
-            raise SettingError(f"{PREFIX}{name} cannot be used: {error}") from error
+            raise SettingError(f"{PREFIX}{name} cannot be used: {error}") from None
 
 
-def _url(text: str) -> str:
-    if "://" not in text:
-        raise ValueError("it is no URL")
+def _scheme(text: str, allowed: tuple[str, ...], example: str) -> str:
+    scheme, separator, _ = text.partition("://")
+    if not separator or scheme.partition("+")[0] not in allowed:
+        raise ValueError(f"expected a URL like {example}")
     return text
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError("it has to be at least 1")
-    return number
+def _database_url(text: str) -> str:
+    example = "sqlite:///var/relayboard.db or postgresql://user:password@host/name"
+    try:
+        make_url(_scheme(text, DATABASES, example))
+    except ArgumentError:
+        raise ValueError(f"expected a URL like {example}") from None
+    return text
+
+
+def _queue_url(text: str) -> str:
+    return _scheme(text, QUEUES, "sqlite:///var/queue.db, postgresql://... or redis://...")
+
+
+def _media_url(text: str) -> str:
+    return _scheme(text, ("file",), "file://var/media")
+
+
+def _base_url(text: str) -> str:
+    return _scheme(text, ("http", "https"), "https://sms.example.org").rstrip("/") if text else ""
+
+
+def _secret_key(text: str) -> str:
+    if text and len(text) < SECRET_KEY_LENGTH:
+        raise ValueError(f"it needs at least {SECRET_KEY_LENGTH} characters")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= len(text) <= 18 or int(text) < 1:
+        raise ValueError("expected a whole number of at least 1")
+    return int(text)
 
 
 def _rate_limit(text: str) -> RateLimit:
-    requests, separator, period = text.partition("/")
-    if not separator or period not in PERIODS:
-        raise ValueError("expected a form like 2500/hour")
-    return RateLimit(_positive(requests), PERIODS[period])
+    requests, _, period = text.partition("/")
+    if period not in PERIODS:
+        raise ValueError(f"expected a form like 2500/hour (periods: {', '.join(PERIODS)})")
+    return RateLimit(_count(requests), PERIODS[period])
 
 
 def _networks(text: str) -> tuple[Network, ...]:
     return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not math.isfinite(seconds) or seconds < 0:
+        raise ValueError("expected seconds, like 15 or 0.5")
+    return seconds
+
+
 def _delays(text: str) -> tuple[float, ...]:
-    delays = tuple(float(part) for part in text.split(",") if part.strip())
-    if any(delay < 0 for delay in delays):
-        raise ValueError("delays cannot be negative")
-    return delays
+    return tuple(_seconds(part) for part in text.split(",") if part.strip())
+
+
+def _timeout(text: str) -> float:
+    seconds = _seconds(text)
+    if seconds == 0:
+        raise ValueError("a timeout of no time lets nothing through")
+    return seconds
 
 
 def _log_format(text: str) -> str:
@@ -132,20 +182,34 @@ def _log_format(text: str) -> str:
 
 
 def _switch(text: str) -> bool:
-    words = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
-    if text.lower() not in words:
+    if text.lower() not in SWITCHES:
         raise ValueError("expected on or off")
-    return words[text.lower()]
+    return SWITCHES[text.lower()]
 
 
 def _kept_secret_key(database_url: str) -> str:
-    """The key made at the first start, kept in a file only its owner can read beside the SQLite database."""
+    """The key made at the first start, in a file only its owner can read; processes that start at once agree on it."""
     url = make_url(database_url)
-    embedded = url.get_backend_name() == "sqlite" and url.database
-    path = (Path(url.database).parent if embedded and url.database else Path("var")) / "secret.key"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
+    in_file = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
+    path = (Path(str(url.database)).parent if in_file else Path("var")) / "secret.key"
+    try:
+        if not path.exists():
+            _write_secret_key(path)
+        key = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise SettingError(f"{PREFIX}SECRET_KEY is not set and {path} cannot be used: {error}") from error
+    if len(key) < SECRET_KEY_LENGTH:
+        raise SettingError(f"{PREFIX}SECRET_KEY is not set and {path} holds no key")
+    return key
+
+
+def _write_secret_key(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, draft = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(48))
-    return path.read_text().strip()
+        with contextlib.suppress(FileExistsError):  # another process was first: its key counts
+            os.link(draft, path)
+    finally:
+        os.unlink(draft)

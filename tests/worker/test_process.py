@@ -25,7 +25,7 @@ def environment(database_url, tmp_path):
         **os.environ,
         "RELAYBOARD_DATABASE_URL": database_url,
         "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
-        "RELAYBOARD_SECRET_KEY": "for-tests-only",
+        "RELAYBOARD_SECRET_KEY": "a-key-for-tests-only",
         "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.05,0.05,0.05",
         "RELAYBOARD_WEBHOOK_TIMEOUT_SECONDS": "1",

@@ -1,0 +1,146 @@
+"""Settings: defaults, types, refusals, and the key nobody has to think of."""
+
+import ipaddress
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from relayboard.settings import RateLimit, SettingError, load_settings
+
+KEY = {"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"}
+
+
+def test_every_setting_has_a_default_except_the_key():
+    settings = load_settings(KEY)
+
+    assert settings.database_url == "sqlite:///var/relayboard.db"
+    assert settings.queue_url == "sqlite:///var/queue.db"
+    assert settings.base_url == ""
+    assert settings.media_url == "file://var/media"
+    assert settings.rate_limit == RateLimit(2500, timedelta(hours=1))
+    assert (settings.page_size, settings.body_limit_bytes) == (250, 1048576)
+    assert settings.webhook_allowed_networks == ()
+    assert settings.webhook_retry_delays_seconds == (10.0, 120.0, 900.0)
+    assert settings.webhook_timeout_seconds == 15.0
+    assert (settings.log_format, settings.metrics) == ("text", True)
+
+
+def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
+    settings = load_settings(
+        {
+            **KEY,
+            "RELAYBOARD_BASE_URL": " https://sms.example.org/ ",
+            "RELAYBOARD_RATE_LIMIT": "10/minute",
+            "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8, ::1",
+            "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.5, 2",
+            "RELAYBOARD_METRICS": "Off",
+            "RELAYBOARD_PAGE_SIZE": "",
+        }
+    )
+
+    assert settings.base_url == "https://sms.example.org"
+    assert settings.rate_limit == RateLimit(10, timedelta(minutes=1))
+    assert settings.webhook_allowed_networks == (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("::1"))
+    assert settings.webhook_retry_delays_seconds == (0.5, 2.0)
+    assert (settings.metrics, settings.page_size) == (False, 250)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "relayboard.db"),
+        ("DATABASE_URL", "mysql://host/name"),
+        ("DATABASE_URL", "postgresql://user:hidden@host:port/name"),
+        ("QUEUE_URL", "amqp://user:hidden@host"),
+        ("MEDIA_URL", "ftp://host"),
+        ("BASE_URL", "sms.example.org"),
+        ("SECRET_KEY", "hidden"),
+        ("RATE_LIMIT", "2500"),
+        ("RATE_LIMIT", "2500/fortnight"),
+        ("RATE_LIMIT", "0/hour"),
+        ("PAGE_SIZE", "many"),
+        ("PAGE_SIZE", "-1"),
+        ("PAGE_SIZE", "²"),
+        ("BODY_LIMIT_BYTES", "0"),
+        ("WEBHOOK_ALLOWED_NETWORKS", "10.0.0.1/8"),
+        ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,-1"),
+        ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,nan"),
+        ("WEBHOOK_TIMEOUT_SECONDS", "0"),
+        ("WEBHOOK_TIMEOUT_SECONDS", "soon"),
+        ("LOG_FORMAT", "xml"),
+        ("METRICS", "maybe"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_by_the_name_of_its_variable(name, value):
+    with pytest.raises(SettingError, match=f"RELAYBOARD_{name} cannot be used") as refused:
+        load_settings({**KEY, f"RELAYBOARD_{name}": value})
+
+    assert "hidden" not in str(refused.value)
+
+
+def test_the_environment_wins_over_the_file(tmp_path, monkeypatch):
+    (tmp_path / ".env").write_text("RELAYBOARD_PAGE_SIZE=7\nRELAYBOARD_LOG_FORMAT=json\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RELAYBOARD_PAGE_SIZE", "9")
+
+    settings = load_settings()
+
+    assert (settings.page_size, settings.log_format) == (9, "json")
+
+
+def test_no_secret_shows_when_settings_are_printed():
+    settings = load_settings({**KEY, "RELAYBOARD_DATABASE_URL": "postgresql://user:hidden@host/name"})
+
+    assert "hidden" not in repr(settings) and KEY["RELAYBOARD_SECRET_KEY"] not in repr(settings)
+
+
+class TestKeptKey:
+    @pytest.fixture
+    def environment(self, tmp_path: Path) -> dict[str, str]:
+        return {"RELAYBOARD_DATABASE_URL": f"sqlite:///{tmp_path}/var/relayboard.db"}
+
+    def test_a_key_is_made_beside_the_database_once_and_for_its_owner_only(self, environment, tmp_path):
+        first = load_settings(environment).secret_key
+        second = load_settings(environment).secret_key
+
+        path = tmp_path / "var" / "secret.key"
+        assert first == second == path.read_text() and len(first) >= 64
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert [file.name for file in path.parent.iterdir()] == ["secret.key"]
+
+    def test_without_a_database_file_it_is_kept_in_var(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+
+        key = load_settings({"RELAYBOARD_DATABASE_URL": "postgresql://localhost/name"}).secret_key
+
+        assert (tmp_path / "var" / "secret.key").read_text() == key
+
+    def test_processes_that_start_together_agree_on_one_key(self, environment):
+        program = "from relayboard.settings import load_settings; print(load_settings().secret_key)"
+
+        def start(_number: int) -> str:
+            command = [sys.executable, "-c", program]
+            return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+        with ThreadPoolExecutor(4) as pool:
+            keys = set(pool.map(start, range(4)))
+
+        assert len(keys) == 1 and len(keys.pop()) > 64
+
+    def test_an_empty_key_file_is_an_error_not_a_key(self, environment, tmp_path):
+        (tmp_path / "var").mkdir()
+        (tmp_path / "var" / "secret.key").touch()
+
+        with pytest.raises(SettingError, match="holds no key"):
+            load_settings(environment)
+
+    def test_a_folder_that_cannot_be_made_is_an_error_that_names_the_variable(self, environment, tmp_path):
+        (tmp_path / "var").write_text("a file where the folder should be")
+
+        with pytest.raises(SettingError, match=r"RELAYBOARD_SECRET_KEY is not set and .* cannot be used"):
+            load_settings(environment)
