@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,8 @@ from worker.crew import Crew
 from worker.services import Services, open_http
 from worker.wake import Waker
 from worker.works import WORKS, Work
+
+logger = logging.getLogger("relayboard.worker")
 
 IDLE_POLL_SECONDS = 0.2
 STOP_TIMEOUT_SECONDS = 20.0
@@ -49,9 +52,28 @@ def run_worker_process(settings: Settings, threads: int = 4, works: Iterable[Wor
 
 
 class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
-    """Looks every second, not every minute, which periodic tasks are due."""
+    """Looks every second, not every minute, which sweeps are due, and runs them itself while the queue is down."""
 
     periodic_task_seconds = 1
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._running: dict[str, threading.Thread] = {}
+
+    def enqueue_periodic_tasks(self, now: Any = None) -> None:
+        for task in self.huey.read_periodic(now):
+            try:
+                self.huey.enqueue(task)
+            except Exception:
+                # Each queue has errors of its own; whatever it is, the rows are in the database and work can go on.
+                logger.warning("the queue cannot be used; %s runs without it", task.name, exc_info=True)
+                self._run_here(task)
+
+    def _run_here(self, task: Any) -> None:
+        running = self._running.get(task.name)
+        if running is None or not running.is_alive():
+            self._running[task.name] = threading.Thread(target=task.execute, name=task.name, daemon=True)
+            self._running[task.name].start()
 
 
 class GracefulConsumer(Consumer):  # type: ignore[misc]  # huey has no types

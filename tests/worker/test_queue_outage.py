@@ -1,0 +1,51 @@
+import threading
+
+import pytest
+
+from tests.worker.conftest import redis_server
+from worker.app import create_queue, declare_sweeps
+from worker.process import GracefulConsumer
+from worker.works import Work
+
+WAIT_SECONDS = 15
+
+
+@pytest.fixture
+def lost_queue():
+    """A queue in a Redis server that has died."""
+    with redis_server() as url:
+        queue = create_queue(url)
+        assert queue.pending_count() == 0
+    return queue
+
+
+def test_sweeps_go_on_while_the_queue_is_down(lost_queue, caplog):
+    swept = threading.Semaphore(0)
+    works = [Work("webhooks", lambda _: bool, every_seconds=1)]
+    declare_sweeps(lost_queue, lambda kind: swept.release(), works)
+    consumer = GracefulConsumer(lost_queue, workers=1)
+    consumer._set_signal_handlers = lambda: None
+    consumer.start()
+
+    assert swept.acquire(timeout=WAIT_SECONDS) and swept.acquire(timeout=WAIT_SECONDS)
+
+    consumer.stop(graceful=True)
+    assert "the queue cannot be used; sweep_webhooks runs without it" in caplog.text
+
+
+def test_a_sweep_that_still_runs_is_not_begun_again(lost_queue):
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def run(kind):
+        begun.release()
+        go_on.wait(WAIT_SECONDS)
+
+    declare_sweeps(lost_queue, run, [Work("webhooks", lambda _: bool, every_seconds=0)])
+    consumer = GracefulConsumer(lost_queue, workers=1)
+    scheduler = consumer._create_scheduler()
+    scheduler.enqueue_periodic_tasks()
+    scheduler.enqueue_periodic_tasks()
+
+    assert begun.acquire(timeout=WAIT_SECONDS)
+    assert not begun.acquire(timeout=0.05)
+    go_on.set()
