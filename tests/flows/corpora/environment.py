@@ -13,7 +13,7 @@ from flows.dates import parse_date, parse_datetime, parse_time
 from flows.environment import Environment
 from flows.layouts import LayoutError, format_with_layout, parse_with_layout
 from flows.phones import PhoneError, find_phones, parse_number, parse_phone
-from tests.flows.corpora.case_values import FixedClock, assert_case_value, read_case_value
+from tests.flows.corpora.case_values import assert_case_value, read_case_value, standing_clock
 
 Case = dict[str, Any]
 
@@ -21,7 +21,7 @@ Case = dict[str, Any]
 def check_env_dates(case: Case, fixtures: Case) -> None:
     """Reads a date, time or both; times finer than microseconds are cut."""
     settings = {name: case[name] for name in ("date_format", "time_format", "timezone") if name in case}
-    environment, clock = Environment(**settings), FixedClock(_cut(fixtures["now"]))
+    environment, clock = Environment(**settings), standing_clock(fixtures["now"])
     if case["kind"] == "datetime":
         actual: Any = parse_datetime(environment, clock, case["value"], case["fill_time"])
         expected: Any = datetime.fromisoformat(_cut(case["expected"])) if "expected" in case else None
