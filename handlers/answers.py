@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LARGEST_PAGE_NUMBER = 1_000_000
 
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A status code and a JSON body as text or bytes; None for an empty body."""

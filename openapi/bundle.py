@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-GENERATIONS = ("v2", "relay")
+GENERATIONS = ("v1", "v2", "relay")
 HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 
 Document = dict[str, Any]

@@ -1,0 +1,78 @@
+"""`/api/v1/messages.json`."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from flows.urns import UrnError, normalize, parse
+from handlers.answers import Answer, answer_numbered_page
+from handlers.calls import Call
+from persistence import message_summaries
+from persistence.errors import Refused
+from persistence.message_summaries import SummaryFilter
+
+
+def list_messages(
+    call: Call,
+    *,
+    id: list[int] | None = None,
+    contact: list[str] | None = None,
+    group_uuids: list[str] | None = None,
+    status: list[str] | None = None,
+    direction: list[str] | None = None,
+    archived: bool | None = None,
+    type: list[str] | None = None,
+    urn: list[str] | None = None,
+    label: list[str] | None = None,
+    flow: list[int] | None = None,
+    broadcast: list[int] | None = None,
+    relayer: list[int] | None = None,
+    channel: list[int] | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    page: str | None = None,
+) -> Answer:
+    workspace = call.workspace
+    wanted = SummaryFilter(
+        ids=id,
+        contact_uuids=contact,
+        group_uuids=group_uuids,
+        statuses=_capitals(status),
+        directions=_capitals(direction),
+        is_archived=archived,
+        types=_capitals(type),
+        urns=_addresses(call, urn),
+        labels=label,
+        flow_ids=flow,
+        broadcast_ids=broadcast,
+        channel_ids=[*(relayer or ()), *(channel or ())],
+        before=before,
+        after=after,
+    )
+    return answer_numbered_page(
+        call,
+        page,
+        lambda number, size: message_summaries.list_summaries(
+            call.tx, workspace.id, wanted, number, size, masked=workspace.is_anonymous
+        ),
+    )
+
+
+def _capitals(letters: Sequence[str] | None) -> list[str] | None:
+    return None if letters is None else [letter.upper() for letter in letters]
+
+
+def _addresses(call: Call, texts: Sequence[str] | None) -> list[tuple[str, str]] | None:
+    """Scheme and path of each address, in the form they are stored; texts that are no address are left out."""
+    if texts is None:
+        return None
+    if call.workspace.is_anonymous:
+        raise Refused("This workspace hides addresses; parameter urn cannot be used.")
+    found = []
+    for text in texts:
+        try:
+            # A plain `+` in a query string arrives as a blank.
+            urn = normalize(parse(text.strip().replace(": ", ":+")), call.workspace.country)
+        except UrnError:
+            continue
+        found.append((urn.scheme, urn.path))
+    return found

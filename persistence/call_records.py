@@ -1,0 +1,79 @@
+"""Calls as v1 shows them: the channel events of the four call types."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, func, null
+
+from persistence.channel_events import CALL_TYPES, CHANNEL_EVENTS_ORDER, channel_event
+from persistence.channels import channel
+from persistence.contacts import contact
+from persistence.database import Transaction
+from persistence.numbered_pages import NumberedPage, fetch_numbered_page
+from persistence.relayer_records import as_e164
+from persistence.shapes import json_record
+
+TEL = "tel:"
+
+CALL_FIELDS: dict[str, ColumnElement[Any]] = {
+    "call": channel_event.c.id,
+    "contact": contact.c.uuid,
+    "relayer": channel.c.id,
+    "relayer_phone": channel.c.address,
+    "phone": case((channel_event.c.urn.startswith(TEL), func.substr(channel_event.c.urn, len(TEL) + 1)), else_=null()),
+    "created_on": channel_event.c.occurred_on,
+    "duration": func.coalesce(channel_event.c.extra["duration"].as_integer(), 0),
+    "call_type": case({stored: word for word, stored in CALL_TYPES.items()}, value=channel_event.c.type),
+}
+
+CALL_RECORD = json_record(CALL_FIELDS)
+MASKED_CALL_RECORD = json_record({**CALL_FIELDS, "phone": null()})
+"""The record in an anonymous workspace, which shows no address."""
+
+SOURCE = channel_event.join(contact, contact.c.id == channel_event.c.contact_id).join(
+    channel, channel.c.id == channel_event.c.channel_id
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """Which calls are meant, types in the words of v1; None and empty lists leave a property open."""
+
+    ids: Sequence[int] | None = None
+    types: Sequence[str] | None = None
+    phones: Sequence[str] | None = None
+    channel_ids: Sequence[int] | None = None
+    before: datetime | None = None
+    after: datetime | None = None
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        rows = channel_event.c
+        found: list[ColumnElement[bool]] = [rows.type.in_([CALL_TYPES[word] for word in self.types or CALL_TYPES])]
+        if self.ids:
+            found.append(rows.id.in_(self.ids))
+        if self.phones:
+            found.append(rows.urn.in_([TEL + as_e164(phone) for phone in self.phones]))
+        if self.channel_ids:
+            found.append(rows.channel_id.in_(self.channel_ids))
+        if self.before is not None:
+            found.append(rows.created_on <= self.before)
+        if self.after is not None:
+            found.append(rows.created_on >= self.after)
+        return found
+
+
+def list_calls(
+    tx: Transaction, workspace_id: int, wanted: CallFilter, number: int, size: int, *, masked: bool = False
+) -> NumberedPage:
+    """The calls of a workspace that fit, the one recorded last first."""
+    return fetch_numbered_page(
+        tx,
+        record=MASKED_CALL_RECORD if masked else CALL_RECORD,
+        source=SOURCE,
+        order=CHANNEL_EVENTS_ORDER,
+        conditions=[channel_event.c.workspace_id == workspace_id, *wanted.conditions()],
+        number=number,
+        size=size,
+    )
