@@ -131,6 +131,7 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
         "pool_size": pool_size,
         "max_overflow": 5,
         "pool_timeout": 10,
+        "hide_parameters": True,  # errors are logged, the texts of messages are not
     }
     if parsed.get_backend_name() == "sqlite":
         if parsed.database and parsed.database != ":memory:":

@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from relayboard.tracebacks import format_traceback
+
 FORMATS = ("text", "json")
 
 current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
@@ -51,7 +53,7 @@ class JsonLines(logging.Formatter):
             line["request_id"] = request_id
         line.update((name, value) for name, value in _extras(record).items() if name not in line)
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _exception(record)
         return json.dumps(line, default=str)
 
 
@@ -66,7 +68,7 @@ class TextLines(logging.Formatter):
         parts.append(record.getMessage())
         parts += [f"{name}={value}" for name, value in _extras(record).items()]
         line = " ".join(parts).translate(_CONTROL_CHARACTERS)
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        return f"{line}\n{_exception(record)}" if record.exc_info else line
 
 
 def _moment(record: logging.LogRecord) -> str:
@@ -77,6 +79,11 @@ def _moment(record: logging.LogRecord) -> str:
 def _request_id(record: logging.LogRecord) -> str | None:
     given: str | None = getattr(record, "request_id", None)
     return given if given is not None else current_request_id.get()
+
+
+def _exception(record: logging.LogRecord) -> str:
+    error = record.exc_info[1] if record.exc_info else None
+    return format_traceback(error) if error is not None else ""
 
 
 def _extras(record: logging.LogRecord) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ logger = logging.getLogger("relayboard.processes")
 STOP_TIMEOUT_SECONDS = 30.0
 RESTART_PAUSE_SECONDS = 1.0
 LIFELINE = "RELAYBOARD_LIFELINE_FD"
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 
 @dataclass(slots=True)
@@ -34,15 +36,21 @@ class Supervisor:
     """Starts children, restarts those that die, and stops all of them together.
 
     The children hold the reading end of a pipe; when the supervisor dies, however it dies, the pipe closes and they
-    stop by themselves (see `follow_lifeline`).
+    stop by themselves (see `follow_lifeline`). They share a folder of metrics, so that each shows those of all.
     """
 
     children: list[Child]
     stopping: threading.Event = field(default_factory=threading.Event)
     _lifeline: tuple[int, int] = (-1, -1)
+    _metrics_folder: str = ""
 
     def run(self) -> int:
         """Keep the children running until `stop` is called; returns 0 after a clean stop."""
+        with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
+            self._metrics_folder = os.environ.get(METRICS_FOLDER, folder)
+            return self._watch()
+
+    def _watch(self) -> int:
         self._lifeline = os.pipe()
         for child in self.children:
             self._start(child)
@@ -59,7 +67,7 @@ class Supervisor:
 
     def _start(self, child: Child) -> None:
         reading, _ = self._lifeline
-        environment = {**os.environ, LIFELINE: str(reading)}
+        environment = {**os.environ, LIFELINE: str(reading), METRICS_FOLDER: self._metrics_folder}
         child.process = subprocess.Popen(
             child.command, pass_fds=(reading, *child.descriptors), env=environment, start_new_session=True
         )

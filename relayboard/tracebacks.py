@@ -1,0 +1,42 @@
+"""Tracebacks for the log. What a database says of a failure quotes values (names, numbers, texts of messages), so of
+its errors only the kind, the code and the statement without values are written."""
+
+import traceback
+from collections.abc import Iterator
+
+from sqlalchemy.exc import SQLAlchemyError, StatementError
+
+DRIVERS = frozenset({"psycopg", "psycopg2", "sqlite3"})
+
+
+def format_traceback(error: BaseException) -> str:
+    """The traceback of an exception and of those that led to it, oldest first."""
+    chain = list(_chain(error))
+    if not any(_quotes_values(one) for one in chain):
+        return "".join(traceback.format_exception(error)).rstrip("\n")
+    return "\n\n".join(_format_one(one) for one in reversed(chain))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _quotes_values(error: BaseException) -> bool:
+    return isinstance(error, SQLAlchemyError) or type(error).__module__.partition(".")[0] in DRIVERS
+
+
+def _format_one(error: BaseException) -> str:
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    if not _quotes_values(error):
+        return f"Traceback (most recent call last):\n{frames}{''.join(traceback.format_exception_only(error))}".rstrip()
+    words = [f"{type(error).__module__}.{type(error).__qualname__}"]
+    code = getattr(getattr(error, "orig", error), "pgcode", None)
+    if code is not None:
+        words.append(f"[code {code}]")
+    if isinstance(error, StatementError) and error.statement is not None:
+        words.append(f"[SQL: {error.statement}]")
+    return f"Traceback (most recent call last):\n{frames}{' '.join(words)}"
