@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ import regex
 COUNTRY, STATE, DISTRICT, WARD = range(4)
 LEVELS_MAX = 4
 PATH_SEPARATOR = " > "
+INDEXES_KEPT = 32
 
 _SPACES = regex.compile(r"\s+")
 _NOT_IN_NAMES = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
@@ -33,7 +35,6 @@ class Place:
     aliases: tuple[str, ...] = ()
     children: tuple[Place, ...] = ()
     parent_path: str = ""
-    names: frozenset[str] = field(default=frozenset(), repr=False)
 
     def is_below(self, parent: Place) -> bool:
         """Whether this place lies directly in another one."""
@@ -60,7 +61,6 @@ def read_places(tree: Mapping[str, Any], parent: str = "", level: int = COUNTRY)
         aliases=aliases,
         children=tuple(read_places(child, path, level + 1) for child in tree.get("children") or ()),
         parent_path=parent,
-        names=frozenset(_fold(known) for known in (name, *aliases)),
     )
 
 
@@ -82,8 +82,7 @@ def name_of(path: str) -> str:
 
 def find_path(root: Place, path: str) -> Place | None:
     """The place with a path, whatever its capitals, spaces and punctuation."""
-    wanted = normalize_path(path).lower()
-    return next((place for place in root.walk() if normalize_path(place.path).lower() == wanted), None)
+    return _index(root).by_path.get(_fold_path(path))
 
 
 def find_named(root: Place, text: str, level: int, parent: Place | None = None) -> list[Place]:
@@ -92,8 +91,7 @@ def find_named(root: Place, text: str, level: int, parent: Place | None = None) 
         place = find_path(root, text)
         found = [place] if place else []
     else:
-        wanted = _fold(text)
-        found = [place for place in root.walk() if wanted in place.names]
+        found = _index(root).by_name.get(_fold(text), [])
     return [place for place in found if place.level == level and (parent is None or place.is_below(parent))]
 
 
@@ -123,6 +121,26 @@ def _attempts(text: str) -> Iterator[str]:
     # An elided article ("l'Île") is no part of a name, but other names have an apostrophe within ("N'Djamena").
     yield from (part for word in words if "'" in word for part in word.split("'"))
     yield from (f"{first} {second}" for first, second in pairwise(words))
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    by_path: dict[str, Place]
+    by_name: dict[str, list[Place]]
+
+
+@lru_cache(maxsize=INDEXES_KEPT)
+def _index(root: Place) -> _Index:
+    # Trees have thousands of places and texts are tried word by word, so walking the tree each time would not do.
+    by_name: dict[str, list[Place]] = {}
+    for place in root.walk():
+        for name in {_fold(known) for known in (place.name, *place.aliases)}:
+            by_name.setdefault(name, []).append(place)
+    return _Index({_fold_path(place.path): place for place in reversed(list(root.walk()))}, by_name)
+
+
+def _fold_path(path: str) -> str:
+    return normalize_path(path).lower()
 
 
 def _fold(name: str) -> str:
