@@ -4,12 +4,12 @@ import logging
 import sys
 
 import uvicorn
-from worker.wake import make_wake
 
 from handlers.app import create_app
 from relayboard.logs import configure_logging
 from relayboard.processes import follow_lifeline
 from relayboard.settings import load_settings
+from worker.wake import make_wake
 
 GRACE_SECONDS = 20
 

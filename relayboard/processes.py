@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
 
 logger = logging.getLogger("relayboard.processes")
 
@@ -28,6 +30,7 @@ class Child:
     name: str
     command: Sequence[str]
     descriptors: tuple[int, ...] = ()
+    log: Path | None = None
     process: subprocess.Popen[bytes] | None = None
 
 
@@ -68,9 +71,14 @@ class Supervisor:
     def _start(self, child: Child) -> None:
         reading, _ = self._lifeline
         environment = {**os.environ, LIFELINE: str(reading), METRICS_FOLDER: self._metrics_folder}
-        child.process = subprocess.Popen(
-            child.command, pass_fds=(reading, *child.descriptors), env=environment, start_new_session=True
-        )
+        with _opened_log(child.log) as log:
+            child.process = subprocess.Popen(
+                child.command,
+                pass_fds=(reading, *child.descriptors),
+                env=environment,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def _stop_children(self) -> int:
         running = [child.process for child in self.children if child.process is not None]
@@ -89,6 +97,17 @@ class Supervisor:
         for end in self._lifeline:
             os.close(end)
         return 0
+
+
+@contextlib.contextmanager
+def _opened_log(path: Path | None) -> Iterator[IO[bytes] | None]:
+    """Where a child's log goes: to the end of a file, or with everybody else's to stderr."""
+    if path is None:
+        yield None
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        yield file
 
 
 def follow_lifeline() -> None:
@@ -131,11 +150,15 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def service_children(listener: socket.socket, api_processes: int, *, with_worker: bool) -> list[Child]:
+def service_children(
+    listener: socket.socket, api_processes: int, *, with_worker: bool, log: Path | None = None
+) -> list[Child]:
     """The processes of `relayboard serve`."""
     descriptor = listener.fileno()
-    api = [sys.executable, "-m", "relayboard.api_process", str(descriptor)]
-    children = [Child(f"API process {number}", api, (descriptor,)) for number in range(1, api_processes + 1)]
+    # Warnings of libraries about each other's future are for developers, not for operators.
+    python = [sys.executable, "-W", "ignore::DeprecationWarning", "-W", "ignore::UserWarning", "-m"]
+    api = [*python, "relayboard.api_process", str(descriptor)]
+    children = [Child(f"API process {number}", api, (descriptor,), log) for number in range(1, api_processes + 1)]
     if with_worker:
-        children.append(Child("worker", [sys.executable, "-m", "relayboard", "worker"]))
+        children.append(Child("worker", [*python, "relayboard", "worker"], log=log))
     return children

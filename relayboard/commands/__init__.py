@@ -5,6 +5,7 @@ from typing import Any
 
 from relayboard.commands import (
     channels,
+    deliveries,
     groups,
     labels,
     phone,
@@ -24,5 +25,6 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     groups.register,
     labels.register,
     webhooks.register,
+    deliveries.register,
     phone.register,
 )

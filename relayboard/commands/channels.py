@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from flows.urn_schemes import SCHEMES
 from persistence.channel_event_form import CHANNEL_EVENTS
-from persistence.channel_webhooks import set_channel_webhook
+from persistence.channel_webhooks import rotate_webhook_secret, set_channel_webhook
 from persistence.channels import channel, create_external_channel
 from persistence.columns import is_uuid
 from persistence.database import Transaction
@@ -36,6 +36,7 @@ def register(commands: Any) -> None:
     target = webhook.add_mutually_exclusive_group(required=True)
     target.add_argument("--url")
     target.add_argument("--off", action="store_true", help="send no events any more")
+    target.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
     webhook.add_argument("--event", action="append", choices=CHANNEL_EVENTS, help="repeat; default: all")
     webhook.set_defaults(run=run_webhook)
     release = actions.add_parser("release", help="end a channel; what it has not sent fails")
@@ -107,6 +108,10 @@ def run_create(options: argparse.Namespace) -> None:
 def run_webhook(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace_id = _workspace_of(tx, options.channel)
+        if options.rotate:
+            secret = rotate_webhook_secret(tx, workspace_id, options.channel)
+            print_json({"channel": options.channel, "secret": secret})
+            return
         url = None if options.off else options.url
         secret = set_channel_webhook(tx, workspace_id, options.channel, url, options.event)
     print_json({"channel": options.channel, "url": url, "events": options.event, "secret": secret})

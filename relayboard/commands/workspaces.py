@@ -5,8 +5,8 @@ from typing import Any
 from zoneinfo import available_timezones
 
 import phonenumbers
-from flows.languages import is_language
 
+from flows.languages import is_language
 from persistence.workspaces import DATE_STYLES, Workspace, create_workspace, list_workspaces
 from relayboard.commands.output import CommandFailed, opened_database, print_json
 

@@ -1,0 +1,72 @@
+"""`relayboard delivery list|resend|test`: what became of events, and sending them again."""
+
+import argparse
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from persistence.columns import is_uuid
+from persistence.deliveries import DELIVERED, FAILED, PENDING, record_test_event
+from persistence.delivery_records import count_deliveries, list_deliveries, send_again, send_failed_again
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+
+LISTED = 50
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("delivery", help="events sent to webhooks: what became of them, sending them again")
+    actions = parser.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="the newest deliveries with their attempts, and how many there are")
+    listing.add_argument("--workspace", required=True, metavar="UUID")
+    listing.add_argument("--status", choices=(PENDING, DELIVERED, FAILED))
+    listing.add_argument("--channel", metavar="UUID")
+    listing.add_argument("--limit", type=int, default=LISTED)
+    listing.set_defaults(run=run_list)
+    resend = actions.add_parser("resend", help="send a finished delivery, or all that failed since a moment, once more")
+    resend.add_argument("--workspace", required=True, metavar="UUID")
+    what = resend.add_mutually_exclusive_group(required=True)
+    what.add_argument("--delivery", metavar="UUID")
+    what.add_argument("--failed-since", type=_moment, metavar="TIME", help="for example 2026-03-02T08:00:00Z")
+    resend.set_defaults(run=run_resend)
+    test = actions.add_parser("test", help="send an event of the type `test` to the delivery URL of a channel")
+    test.add_argument("--workspace", required=True, metavar="UUID")
+    test.add_argument("--channel", required=True, metavar="UUID")
+    test.set_defaults(run=run_test)
+
+
+def run_list(options: argparse.Namespace) -> None:
+    if options.channel is not None and not is_uuid(options.channel):
+        raise CommandFailed(f"there is no channel {options.channel}")
+    with opened_database() as database, database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        ledger = count_deliveries(tx, workspace.id)
+        page = list_deliveries(
+            tx, workspace.id, None, max(options.limit, 1), status=options.status, channel_uuid=options.channel
+        )
+    counts = {"pending": ledger.pending, "delivered": ledger.delivered, "failed": ledger.failed}
+    print_json({"counts": counts, "deliveries": [orjson.loads(record) for record in page.records]})
+
+
+def run_resend(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        if options.delivery is None:
+            resent = send_failed_again(tx, workspace.id, options.failed_since)
+        elif is_uuid(options.delivery) and send_again(tx, workspace.id, options.delivery):
+            resent = 1
+        else:
+            raise CommandFailed(f"there is no finished delivery {options.delivery}")
+    print_json({"resent": resent})
+
+
+def run_test(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        event_id = record_test_event(tx, workspace.id, options.channel)
+    print_json({"uuid": event_id, "event": "test"})
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
