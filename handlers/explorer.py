@@ -55,8 +55,8 @@ CSS = "body { margin: 0; }\n"
 JAVASCRIPT = """"use strict";
 // "Authorize" takes the bare token; the scheme word is added here.
 const withScheme = (request) => {
-  const given = request.headers.Authorization;
-  if (given && !/^token\\s/i.test(given)) {
+  const given = request.headers && request.headers.Authorization;
+  if (given && !/^\\s*token\\s/i.test(given)) {
     request.headers.Authorization = "Token " + given.trim();
   }
   return request;

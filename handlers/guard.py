@@ -22,7 +22,7 @@ errors = logging.getLogger("relayboard.api")
 FORM_ENVELOPE_BYTES = 1024 * 1024
 UPLOAD_LIMIT_BYTES = 25 * 1024 * 1024 + FORM_ENVELOPE_BYTES
 JSON_PREFIX = "/api/"
-QUIET_PREFIXES = ("/health/", "/metrics")
+PROBE_PREFIXES = ("/health/", "/metrics")
 UPLOAD_PATHS = frozenset({"/api/v2/media.json"})
 BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
@@ -100,10 +100,11 @@ class Guard:
     def _note(
         self, scope: MutableMapping[str, Any], method: str, path: str, status: int | None, seconds: float
     ) -> None:
-        """Write the access log line and count the request; a client that left before its answer counts as 499."""
-        if self.has_metrics:
+        """Write the access log line and count the request; a client that left counts as 499. Probes are quiet."""
+        is_probe = path.startswith(PROBE_PREFIXES)
+        if self.has_metrics and not is_probe:
             count_request(method, path, status or 499, seconds)
-        level = logging.DEBUG if path.startswith(QUIET_PREFIXES) else logging.INFO
+        level = logging.DEBUG if is_probe else logging.INFO
         client = scope.get("client")
         extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
         access.log(level, "%s %s %s", method, path[:LOGGED_PATH_LENGTH], status or 499, extra=extra)

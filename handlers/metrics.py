@@ -32,10 +32,15 @@ durations = Histogram(
 
 
 def count_request(method: str, path: str, status: int, seconds: float) -> None:
-    generation, route = route_of(path)
-    method = method if method in METHODS else "other"
-    requests.labels(generation, route, method, str(status)).inc()
-    durations.labels(generation, route, method).observe(seconds)
+    counter, histogram = _series(*route_of(path), method if method in METHODS else "other", str(status))
+    counter.inc()
+    histogram.observe(seconds)
+
+
+@cache
+def _series(generation: str, route: str, method: str, status: str) -> tuple[Counter, Histogram]:
+    """Looking series up by their labels costs more than counting."""
+    return requests.labels(generation, route, method, status), durations.labels(generation, route, method)
 
 
 def render_metrics() -> bytes:

@@ -20,6 +20,8 @@ async def read_body(scope: MutableMapping[str, Any], receive: Any, limit_bytes: 
     if declared is not None and declared > limit_bytes:
         await _drain(scope, receive, 0)
         raise _too_large(limit_bytes)
+    if declared is None and header(scope, b"transfer-encoding") is None:
+        return await _collect(scope, receive, limit_bytes)  # nothing to wait for, and a timer has its price
     try:
         with anyio.fail_after(READ_TIMEOUT_SECONDS):
             body = await _collect(scope, receive, limit_bytes)

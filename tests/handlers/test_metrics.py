@@ -65,6 +65,15 @@ def test_nothing_is_counted_when_metrics_are_off(settings):
     assert counted() == before
 
 
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics"])
+def test_probes_are_not_counted(settings, path):
+    before = counted()
+
+    exchange(Guard(Echo(), settings), "GET", path)
+
+    assert counted() == before
+
+
 def test_invented_paths_and_methods_make_no_new_labels(settings):
     guard = Guard(Echo(), settings)
     before = counted(generation="none", route="other", method="other")
