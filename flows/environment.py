@@ -8,7 +8,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 DATE_FORMATS = ("YYYY-MM-DD", "MM-DD-YYYY", "DD-MM-YYYY")
-TIME_FORMATS = ("tt:mm", "h:mm aa", "tt:mm:ss", "h:mm:ss aa")
 COLLATIONS = ("default", "confusables", "arabic_variants")
 REDACTION_POLICIES = ("none", "urns")
 

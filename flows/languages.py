@@ -15,12 +15,6 @@ def is_language(code: str) -> bool:
     return len(code) == 3 and code.islower() and _find(code) is not None
 
 
-def name_language(code: str) -> str:
-    """The English name of a language; empty text for codes that name none."""
-    language = _find(code)
-    return language.name if language else ""
-
-
 def make_locale_tag(language: str, country: str = "") -> str:
     """The short tag by which the web names a language and a country: `eng` and `US` give `en-US`."""
     found = _find(language)
