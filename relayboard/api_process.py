@@ -1,6 +1,7 @@
 """One API process: uvicorn on a listening socket it inherits (`python -m relayboard.api_process FD`)."""
 
 import logging
+import signal
 import sys
 
 import uvicorn
@@ -31,6 +32,9 @@ def main(arguments: list[str]) -> int:
         lifespan="on",
     )
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
+        signal.signal(number, lambda *_: None)
     server = uvicorn.Server(config)
     server.run()
     return 0

@@ -1,6 +1,7 @@
 """`relayboard demo`: a running service with sample data, in which a simulated phone carries a message each way."""
 
 import contextlib
+import logging
 import os
 import threading
 import time
@@ -47,7 +48,7 @@ def run_demo(port: int) -> int:
     """Serve on the port, tell the story once, and go on serving until SIGINT or SIGTERM."""
     os.environ.setdefault("RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)
     settings = load_settings()
-    configure_logging(settings.log_format)
+    configure_logging(settings.log_format, level=logging.WARNING)
     migrate_database(settings)
     try:
         listener = listen("127.0.0.1", port)
@@ -120,9 +121,7 @@ class Story:
         self._wait_for_event("mo_sms")
         say("  3. The webhook receiver was told (event mo_sms)")
         self._answer(phone)
-        say(
-            "\n  Everything works (the log is in var/demo.log). The service goes on running; stop it with Ctrl-C. Some calls to try:\n"
-        )
+        say("\n  Everything works. The service goes on running (its log: var/demo.log); Ctrl-C stops it. Try:\n")
         say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/messages.json")
         say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/contacts.json\n")
         self._keep_syncing(phone)
@@ -157,6 +156,7 @@ class Story:
         say(f"  5. The phone holds it ({self._status(message['uuid'])}) and sends it")
         phone.send_waiting()
         phone.sync()
+        self._wait_for_event("mt_sent")
         self._wait_for_event("mt_dlvd")
         events = [event["event"]["event"] for event in self.events]
         say(f"  6. It is {self._status(message['uuid'])}; the webhook receiver was told: {', '.join(events)}")

@@ -113,8 +113,8 @@ def run_webhook(options: argparse.Namespace) -> None:
             print_json({"channel": options.channel, "secret": secret})
             return
         url = None if options.off else options.url
-        secret = set_channel_webhook(tx, workspace_id, options.channel, url, options.event)
-    print_json({"channel": options.channel, "url": url, "events": options.event, "secret": secret})
+        signing = set_channel_webhook(tx, workspace_id, options.channel, url, options.event)
+    print_json({"channel": options.channel, "url": url, "events": options.event, "secret": signing})
 
 
 def run_release(options: argparse.Namespace) -> None:

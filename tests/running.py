@@ -1,0 +1,170 @@
+"""A running service of real processes for acceptance and fault tests."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from persistence.database import Database
+from persistence.migrations import upgrade
+from persistence.workspaces import Workspace, create_workspace
+from relayboard.processes import listen
+from relayboard.webhook_listener import WebhookListener
+from tests.api import SECRET_KEY, make_token
+
+PATIENCE_SECONDS = 60.0
+
+
+def wait_until(is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
+    """Look again and again until something is true; fails naming what did not happen."""
+    pause = threading.Event()
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        pause.wait(0.05)
+
+
+@dataclass(slots=True)
+class RunningService:
+    """An API process and a worker process on one database, which tests kill and start again."""
+
+    database_url: str
+    folder: Path
+    environment: dict[str, str]
+    database: Database
+    workspace: Workspace
+    token: str
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _listener: Any = None
+
+    def __post_init__(self) -> None:
+        self._listener = listen("127.0.0.1", 0)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def start(self, name: str) -> None:
+        """Start the `api` or the `worker` process."""
+        descriptor = self._listener.fileno()
+        commands = {
+            "api": [sys.executable, "-m", "relayboard.api_process", str(descriptor)],
+            "worker": [sys.executable, "-m", "relayboard", "worker"],
+        }
+        log = (self.folder / f"{name}.log").open("ab")
+        self.processes[name] = subprocess.Popen(
+            commands[name],
+            env=self.environment,
+            pass_fds=(descriptor,) if name == "api" else (),
+            stderr=log,
+            stdout=log,
+            start_new_session=True,
+        )
+        log.close()
+
+    def kill(self, name: str) -> None:
+        """End a process by SIGKILL, with everything it started."""
+        process = self.processes.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self, name: str) -> int:
+        """End a process by SIGTERM; its exit status."""
+        process = self.processes.pop(name)
+        process.terminate()
+        return process.wait(40)
+
+    def close(self) -> None:
+        for name in list(self.processes):
+            self.kill(name)
+        self._listener.close()
+        self.database.close()
+
+    def wait_until_ready(self) -> None:
+        def is_ready() -> bool:
+            try:
+                return requests.get(f"{self.url}/health/ready", timeout=5).status_code == 200
+            except requests.RequestException:
+                return False
+
+        wait_until(is_ready, "the API to be ready")
+
+    def get(self, path: str, **query: Any) -> Any:
+        response = requests.get(self.url + path, params=query, headers=self._headers(), timeout=30)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def post(self, path: str, body: Any, **headers: str) -> Any:
+        response = requests.post(self.url + path, json=body, headers={**self._headers(), **headers}, timeout=30)
+        assert response.status_code in (200, 201), response.text
+        return response.json()
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Token {self.token}"}
+
+
+@contextmanager
+def running_service(database_url: str, folder: Path, **settings: str) -> Iterator[RunningService]:
+    """A migrated database with a workspace, and both processes running on it; killed at the end."""
+    environment = {
+        **os.environ,
+        "RELAYBOARD_DATABASE_URL": database_url,
+        "RELAYBOARD_QUEUE_URL": f"sqlite:///{folder / 'queue.db'}",
+        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
+        "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
+        "RELAYBOARD_RATE_LIMIT": "100000000/hour",
+        "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.2,0.4",
+        **{f"RELAYBOARD_{name}": value for name, value in settings.items()},
+    }
+    database = Database(database_url)
+    upgrade(database.engine)
+    with database.writing() as tx:
+        workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
+    token = make_token(database, workspace, "administrator")
+    service = RunningService(database_url, folder, environment, database, workspace, token)
+    try:
+        service.start("api")
+        service.start("worker")
+        service.wait_until_ready()
+        yield service
+    finally:
+        service.close()
+
+
+class Receiver:
+    """A real webhook receiver that counts what it gets by event id."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.ids: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self.listener = WebhookListener(0, self._note)
+        self.listener.start()
+
+    @property
+    def url(self) -> str:
+        return f"{self.listener.url}hook?clinic=7"
+
+    def _note(self, shown: dict[str, Any]) -> None:
+        with self._lock:
+            self.ids[shown["webhook_id"]] += 1
+            if self.ids[shown["webhook_id"]] == 1:
+                self.events.append(shown["event"])
+
+    def names(self) -> list[str]:
+        with self._lock:
+            return [event["event"] for event in self.events]
+
+    def close(self) -> None:
+        self.listener.stop()
