@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Integer, String, literal
+from sqlalchemy import Boolean, ColumnElement, Dialect, Integer, String, Text, TypeDecorator, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
@@ -57,8 +57,20 @@ class TextAsMoment(GenericFunction[datetime]):
     inherit_cache = True
 
 
+class NamePrefixes(TypeDecorator[list[str]]):
+    """Beginnings of words: a pattern that finds them on PostgreSQL, a JSON list on SQLite."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> str | None:
+        if value is None:
+            return None
+        return json.dumps(value) if dialect.name == "sqlite" else make_name_pattern(value)
+
+
 class NameMatch(GenericFunction[bool]):
-    """Whether a word of a name begins with one of the prefixes, given as a JSON list and as a pattern."""
+    """Whether a word of a name begins with one of the prefixes."""
 
     name = "relayboard_name_match"
     type = Boolean()
@@ -67,7 +79,7 @@ class NameMatch(GenericFunction[bool]):
 
 def make_name_match(name: ColumnElement[Any], prefixes: list[str]) -> ColumnElement[bool]:
     """The condition that a word of a name begins with one of the folded prefixes."""
-    return NameMatch(name, literal(json.dumps(prefixes)), literal(make_name_pattern(prefixes)))
+    return NameMatch(name, literal(prefixes, NamePrefixes()))
 
 
 def register_query_functions(connection: Any) -> None:
@@ -76,7 +88,7 @@ def register_query_functions(connection: Any) -> None:
     connection.create_function("relayboard_place", 1, _name_place, deterministic=True)
     connection.create_function("relayboard_compare", 2, _compare, deterministic=True)
     connection.create_function("relayboard_moment", 1, _write_moment, deterministic=True)
-    connection.create_function("relayboard_name_match", 3, _match_name, deterministic=True)
+    connection.create_function("relayboard_name_match", 2, _match_name, deterministic=True)
 
 
 @compiles(FoldedText, "postgresql")
@@ -108,7 +120,7 @@ def _read_moment_on_postgresql(element: TextAsMoment, compiler: SQLCompiler, **o
 
 @compiles(NameMatch, "postgresql")
 def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **options: Any) -> str:
-    name, _prefixes, pattern = element.clauses
+    name, pattern = element.clauses
     return f"({compiler.process(FoldedText(name), **options)} ~ {compiler.process(pattern, **options)})"
 
 
@@ -131,5 +143,5 @@ def _write_moment(text: str | None) -> str | None:
     return None if text is None else time_text(datetime.fromisoformat(text))
 
 
-def _match_name(name: str | None, prefixes: str, _pattern: str) -> bool | None:
+def _match_name(name: str | None, prefixes: str) -> bool | None:
     return None if name is None else matches_name(name, json.loads(prefixes))
