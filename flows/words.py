@@ -12,12 +12,26 @@ import regex
 from flows.environment import Environment
 
 _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
-_UNICODE_BOUNDARY = regex.compile(r"\b", regex.VERSION1 | regex.WORD)
 _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 _NOT_SNAKE = regex.compile(r"[^a-z0-9_]+")
 
 # Unicode's own table keeps kra, and with it every kappa, apart from the k that people mean by it.
 _KRA_AS_K = {0x0138: "k"}
+# The rule of Unicode (UAX 29) spelt out, because the boundaries of the library join apostrophes to vowels behind them.
+_INVISIBLE = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+"
+_ANY_LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]"
+_INNER = rf"[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_INVISIBLE}(?={_ANY_LETTER})"
+_HEBREW_INNER = rf"\"{_INVISIBLE}(?=\p{{WB=Hebrew_Letter}})|'{_INVISIBLE}"
+_HEBREW = rf"\p{{WB=Hebrew_Letter}}{_INVISIBLE}(?:{_INNER}|{_HEBREW_INNER})?+"
+_LETTER = rf"\p{{WB=ALetter}}{_INVISIBLE}(?:{_INNER})?+"
+_NUMBER_INNER = rf"[\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_INVISIBLE}(?=\p{{WB=Numeric}})"
+_NUMBER = rf"\p{{WB=Numeric}}{_INVISIBLE}(?:{_NUMBER_INNER})?+"
+_CORE = rf"(?:(?:{_HEBREW}|{_LETTER}|{_NUMBER})++|(?:\p{{WB=Katakana}}{_INVISIBLE})++)"
+_LINKS = rf"(?:\p{{WB=ExtendNumLet}}{_INVISIBLE})"
+_DICTIONARY_WORD = regex.compile(
+    rf"{_LINKS}*+{_CORE}(?:{_LINKS}++{_CORE})*+{_LINKS}*+|{_LINKS}++|[\p{{L}}\p{{N}}]{_INVISIBLE}"
+)
+
 _FARSI_YEH = "\u06cc"
 _KEHEH = "\u06a9"
 # People of one region write the same word with the Arabic, Farsi or Pashto form of a letter.
@@ -59,7 +73,7 @@ def tokens_between(text: str, delimiters: str) -> list[str]:
 
 def dictionary_words(text: str) -> list[str]:
     """The words of a text by Unicode's rule for word boundaries (UAX 29), without punctuation and symbols."""
-    return [piece for piece in _UNICODE_BOUNDARY.split(text) if _LETTER_OR_NUMBER.search(piece)]
+    return [word for word in _DICTIONARY_WORD.findall(text) if _LETTER_OR_NUMBER.search(word)]
 
 
 def collate(environment: Environment, token: str) -> str:

@@ -9,7 +9,8 @@ from functools import cache
 
 import regex
 
-_LETTER = r"\p{WB=ALetter}\p{WB=Hebrew_Letter}"
+_HEBREW = r"\p{WB=Hebrew_Letter}"
+_LETTER = rf"\p{{WB=ALetter}}{_HEBREW}"
 _JOINING = rf"{_LETTER}\p{{WB=Numeric}}\p{{WB=ExtendNumLet}}"
 _KATAKANA = r"\p{WB=Katakana}\p{WB=ExtendNumLet}"
 _INVISIBLE = r"\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}"
@@ -28,9 +29,12 @@ def make_name_pattern(prefixes: Sequence[str]) -> str:
 def _before(first: str) -> str:
     """Lookbehinds for everything that would join a word's first character to what stands before it."""
     if _belongs(first, _LETTER):
-        return _not_after(_JOINING) + _not_within(_LETTER, _WITHIN_WORDS)
+        is_hebrew = _belongs(first, _HEBREW)
+        return (
+            _not_after(_JOINING) + _not_after(_LETTER, _WITHIN_WORDS) + (_not_after(_HEBREW, '"') if is_hebrew else "")
+        )
     if _belongs(first, r"\p{WB=Numeric}"):
-        return _not_after(_JOINING) + _not_within(r"\p{WB=Numeric}", _WITHIN_NUMBERS)
+        return _not_after(_JOINING) + _not_after(r"\p{WB=Numeric}", _WITHIN_NUMBERS)
     if _belongs(first, r"\p{WB=Katakana}"):
         return _not_after(_KATAKANA)
     if _belongs(first, r"\p{WB=ExtendNumLet}"):
@@ -38,13 +42,8 @@ def _before(first: str) -> str:
     return ""
 
 
-def _not_after(joined: str) -> str:
-    return f"(?<![{_spell(joined)}][{_spell(_INVISIBLE)}]*)"
-
-
-def _not_within(joined: str, inner: str) -> str:
-    """Not after an inner character of a word; like `dictionary_words`, which sees none after a combining mark."""
-    return f"(?<![{_spell(joined)}][{_spell(inner)}])"
+def _not_after(*classes: str) -> str:
+    return f"(?<!{''.join(f'[{_spell(one)}][{_spell(_INVISIBLE)}]*' for one in classes)})"
 
 
 def _belongs(character: str, properties: str) -> bool:
