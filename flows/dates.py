@@ -16,6 +16,8 @@ from flows.layouts import LayoutError, format_with_layout, parse_with_layout, se
 __all__ = ["LayoutError", "format_with_layout", "parse_date", "parse_datetime", "parse_time", "parse_with_layout"]
 
 MIDNIGHT = time()
+# Moments nearer to the ends of the calendar cannot be written in every timezone, nor have a day after them.
+EARLIEST, LATEST = datetime(1, 1, 3), datetime(9999, 12, 29)
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ISO_DATETIME = re.compile(
@@ -44,24 +46,14 @@ def parse_date(environment: Environment, clock: Clock, text: str) -> date | None
 
 
 def parse_datetime(environment: Environment, clock: Clock, text: str, fill_time: bool = False) -> datetime | None:
-    """The first date in a text with the time that follows it, aware.
+    """The first date in a text with the time that follows it, aware; none within two days of the calendar's ends.
 
     A full ISO text keeps its offset; everything else is in the environment's timezone. Without a time it is midnight,
     or with `fill_time` the present time of day.
     """
     trimmed = text.strip()
-    moment = _read_iso(trimmed)
-    if moment is not None:
-        return moment
-    found = _find_date(environment, clock, trimmed)
-    if found is None:
-        return None
-    day, rest = found
-    time_of_day = parse_time(_ISO_TIME_MARK.sub(" ", rest, count=1) if rest.startswith("T") else rest)
-    zone = environment.zone
-    if time_of_day is None:
-        time_of_day = clock.now().astimezone(zone).time() if fill_time else MIDNIGHT
-    return settle_in_zone(datetime.combine(day, time_of_day, zone), zone)
+    moment = _read_iso(trimmed) or _read_local(environment, clock, trimmed, fill_time)
+    return moment if moment and EARLIEST <= moment.replace(tzinfo=None) <= LATEST else None
 
 
 def parse_time(text: str) -> time | None:
@@ -71,6 +63,18 @@ def parse_time(text: str) -> time | None:
         if time_of_day is not None:
             return time_of_day
     return None
+
+
+def _read_local(environment: Environment, clock: Clock, trimmed: str, fill_time: bool) -> datetime | None:
+    found = _find_date(environment, clock, trimmed)
+    if found is None:
+        return None
+    day, rest = found
+    time_of_day = parse_time(_ISO_TIME_MARK.sub(" ", rest, count=1) if rest.startswith("T") else rest)
+    zone = environment.zone
+    if time_of_day is None:
+        time_of_day = clock.now().astimezone(zone).time() if fill_time else MIDNIGHT
+    return settle_in_zone(datetime.combine(day, time_of_day, zone), zone)
 
 
 def _read_iso(text: str) -> datetime | None:

@@ -34,7 +34,8 @@ class Token:
 
 _SPACES = regex.compile(r"\s+")
 _SYMBOL = regex.compile(r"!=|>=|<=|[=~><]")
-_QUOTED = regex.compile(r'"(?:[^"\\]|\\.)*+"', regex.DOTALL)
+# NUL and lone surrogates are no text that a database could compare with.
+_QUOTED = regex.compile(r'"(?:[^"\\\x00\ud800-\udfff]|\\[^\x00\ud800-\udfff])*+"')
 _BARE = regex.compile(r"[\p{L}\p{M}\p{Nd}_.\-+/'@:]+")
 _PROPERTY = regex.compile(r"(?:[A-Za-z_]+\.)?[A-Za-z0-9_]+")
 _ESCAPE = regex.compile(r"\\(.)", regex.DOTALL)

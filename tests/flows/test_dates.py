@@ -77,6 +77,11 @@ def test_a_datetime_is_a_date_with_the_time_that_follows_it(text, moment):
     assert parse_datetime(YEAR_FIRST, CLOCK, text) == datetime.fromisoformat(moment)
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31", "0001-01-02", "9999-12-30T00:00:00Z"])
+def test_moments_at_the_ends_of_the_calendar_are_not_found(text):
+    assert parse_datetime(YEAR_FIRST, CLOCK, text) is None
+
+
 def test_a_full_iso_text_keeps_its_offset():
     moment = parse_datetime(YEAR_FIRST, CLOCK, "2016-05-01T18:30:15-08:00")
 

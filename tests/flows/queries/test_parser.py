@@ -127,6 +127,7 @@ def test_asking_for_a_redacted_address_is_refused(text):
         ("age = old", "invalid_number", {"value": "old"}),
         ("tickets > 1e3", "invalid_number", {"value": "1e3"}),
         ("dob > soon", "invalid_date", {"value": "soon"}),
+        ("created_on > 9999-12-31", "invalid_date", {"value": "9999-12-31"}),
         ("created_on > 31-02-2020", "invalid_date", {"value": "31-02-2020"}),
         ("status = dead", "invalid_status", {"value": "dead"}),
         ("language = xxxx", "invalid_language", {"value": "xxxx"}),
@@ -157,6 +158,7 @@ def test_conditions_that_make_no_sense_are_refused_with_a_code_and_its_parts(tex
     [
         *("", " ", "$", "name =", 'name = "x', "nam/e = 1", "name. = 1", ".name = 1", "(bob", "bob)", "and", "bob or"),
         *("= 1", "()", "name = = 1", "name = (bob)", "bob, ann", '"name" = bob', "is", "name = has"),
+        *('name = "a\x00"', 'name = "\\\x00"', 'name = "\ud800"', "\x00"),
     ],
 )
 def test_broken_syntax_is_refused(text):
