@@ -22,6 +22,7 @@ from handlers.errors import (
 from handlers.explorer import Explorer
 from handlers.guard import Guard
 from handlers.health import Health
+from handlers.media_files import MediaFiles
 from handlers.rate_limiter import RateLimiter
 from handlers.resolver import HandlerResolver
 from handlers.response_check import ResponseCheck
@@ -53,6 +54,7 @@ def create_app(
     service = Service(settings, database, threads, limiter)
     app: AsgiApp = _with_service(_connexion_app(), service)
     app = Explorer(app, settings)
+    app = MediaFiles(app, settings)
     app = Health(app, settings, database)
     app = Guard(app, settings)
     return ResponseCheck(app) if check_responses else app

@@ -15,7 +15,7 @@ LONGEST_LENGTH = 15
 
 
 async def read_body(scope: MutableMapping[str, Any], receive: Any, limit_bytes: int) -> bytes:
-    """The whole body. Raises Refusal (413 beyond the limit, 400 for a wrong length, 408), or ClientGone."""
+    """The whole body. Raises Refusal (413 beyond the limit, 400 for a wrong length or a stall) or ClientGone."""
     declared = declared_length(scope)
     if declared is not None and declared > limit_bytes:
         await _drain(scope, receive, 0)
@@ -26,7 +26,7 @@ async def read_body(scope: MutableMapping[str, Any], receive: Any, limit_bytes: 
         with anyio.fail_after(READ_TIMEOUT_SECONDS):
             body = await _collect(scope, receive, limit_bytes)
     except TimeoutError as error:
-        raise Refusal(408, "The request body took too long to arrive.", {"Connection": "close"}) from error
+        raise Refusal(400, "The request body took too long to arrive.", {"Connection": "close"}) from error
     if declared is not None and declared != len(body):
         raise Refusal(400, "The Content-Length is not the length of the request body.", {"Connection": "close"})
     return body

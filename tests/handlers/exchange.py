@@ -61,6 +61,7 @@ def _scope(method: str, target: str | bytes, headers: Iterable[tuple[str, str]])
     path, _, query = raw.partition(b"?")
     return {
         "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
         "method": method,
         "path": path.decode("utf-8", "replace"),
         "raw_path": path,

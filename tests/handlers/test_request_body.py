@@ -30,12 +30,12 @@ def refusal(receive: Any, headers: list[tuple[bytes, bytes]]) -> Refusal:
 
 
 @pytest.mark.parametrize("headers", [CHUNKED, [(b"content-length", b"10")]])
-def test_a_body_that_stalls_is_a_408_and_the_connection_is_closed(headers, monkeypatch):
+def test_a_body_that_stalls_is_a_400_and_the_connection_is_closed(headers, monkeypatch):
     monkeypatch.setattr(request_body, "READ_TIMEOUT_SECONDS", 0.02)
 
     refused = refusal(stalled, headers)
 
-    assert (refused.status, refused.headers) == (408, {"Connection": "close"})
+    assert (refused.status, refused.headers) == (400, {"Connection": "close"})
 
 
 def test_a_body_that_never_ends_is_drained_only_so_far(monkeypatch):
