@@ -67,6 +67,8 @@ class WebhookListener:
     def _receive(self, request: BaseHTTPRequestHandler) -> None:
         length = min(int(request.headers.get("Content-Length", 0)), BODY_LIMIT_BYTES)
         body = request.rfile.read(length)
+        if len(body) < length:
+            return  # the sender died before it had said everything; it will come again
         headers = {name.lower(): value for name, value in request.headers.items()}
         parameters = read_parameters(headers.get("content-type", ""), body)
         shown: dict[str, Any] = {"path": request.path, "webhook_id": headers.get("webhook-id"), "event": parameters}

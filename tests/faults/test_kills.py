@@ -1,0 +1,149 @@
+"""Nothing accepted is lost and nothing is doubled while the API and the worker are killed again and again."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from sqlalchemy import select
+
+from persistence.channel_webhooks import set_channel_webhook
+from persistence.channels import channel
+from persistence.delivery_records import count_deliveries
+from persistence.messages import INCOMING, OUTGOING, message
+from persistence.relayers import claim_phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport, NoReply
+from tests.running import Receiver, RunningService, running_service, wait_until
+
+PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE, KILLS = 20, 500, 25, 10
+BURST = 40
+
+
+@pytest.fixture
+def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
+    with running_service(database_url, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+    yield made
+    made.close()
+
+
+def connect_phones(service: RunningService, receiver: Receiver) -> list[Phone]:
+    """Claimed phones, every second one in lagging mode, whose events go to the receiver."""
+    phones = []
+    for number in range(PHONES):
+        phone = Phone(HttpTransport(service.url), is_lagging=number % 2 == 1)
+        phone.register()
+        with service.database.writing() as tx:
+            claim_phone(tx, service.workspace, phone.state.claim_code or "", f"+25078800{number:04}", None)
+        phones.append(phone)
+    with service.database.writing() as tx:
+        for uuid in tx.execute(select(channel.c.uuid)).scalars().all():
+            set_channel_webhook(tx, service.workspace.id, uuid, receiver.url)
+    return phones
+
+
+class Relayer(threading.Thread):
+    """A phone at work: SMS come in, answers are posted and sent, and syncs are repeated until nothing is left."""
+
+    def __init__(self, service: RunningService, phone: Phone, number: int) -> None:
+        super().__init__(name=f"phone {number}")
+        self.service = service
+        self.phone = phone
+        self.number = number
+        self.answered = 0
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self.error = error
+
+    def _work(self) -> None:
+        while self.phone.state.workspace_id == -1:
+            self._sync()
+        for index in range(SMS_PER_PHONE):
+            self.phone.receive_sms(f"+2507990{self.number:02}{index % 50:02}0", f"sms {self.number}-{index}")
+            if index % BURST == BURST - 1:
+                self._sync()
+        while self.phone.state.queue:
+            self._sync()
+        for index in range(ANSWERS_PER_PHONE):
+            self._answer(index)
+        while self._unsent() or self.phone.state.queue:
+            self._sync()
+
+    def _sync(self) -> None:
+        try:
+            self.phone.sync()
+        except NoReply:
+            threading.Event().wait(0.05)
+        self.phone.send_waiting()
+
+    def _answer(self, index: int) -> None:
+        """Post a message, again under the same key until an answer arrives."""
+        body = {"contact": f"tel:+2507990{self.number:02}{index % 50:02}0", "text": f"answer {self.number}-{index}"}
+        headers = {"Authorization": f"Token {self.service.token}", "Idempotency-Key": f"{self.number}-{index}"}
+        while True:
+            try:
+                url = f"{self.service.url}/api/v2/messages.json"
+                response = requests.post(url, json=body, headers=headers, timeout=30)
+            except requests.RequestException:
+                threading.Event().wait(0.05)
+                continue
+            assert response.status_code in (201, 503), response.text
+            if response.status_code == 201:
+                return
+
+    def _unsent(self) -> bool:
+        return sum(1 for held in self.phone.state.messages.values() if held.copies) < ANSWERS_PER_PHONE
+
+
+def kill_again_and_again(service: RunningService, relayers: list[Relayer]) -> None:
+    """Ten times while the phones work: SIGKILL to the API or the worker, which is started again at once."""
+    pause = threading.Event()
+    for number in range(KILLS):
+        pause.wait(0.8)
+        name = "api" if number % 2 == 0 else "worker"
+        service.kill(name)
+        service.start(name)
+    for relayer in relayers:
+        relayer.join(300)
+        assert relayer.error is None, relayer.error
+        assert not relayer.is_alive(), f"{relayer.name} did not finish"
+
+
+def test_ten_thousand_sms_survive_ten_kills_each_exactly_once(service: RunningService, receiver: Receiver) -> None:
+    phones = connect_phones(service, receiver)
+    relayers = [Relayer(service, phone, number) for number, phone in enumerate(phones)]
+    for relayer in relayers:
+        relayer.start()
+
+    kill_again_and_again(service, relayers)
+
+    texts = stored_texts(service, INCOMING)
+    assert texts == Counter(f"sms {phone}-{index}" for phone in range(PHONES) for index in range(SMS_PER_PHONE))
+    answers = Counter(f"answer {phone}-{index}" for phone in range(PHONES) for index in range(ANSWERS_PER_PHONE))
+    assert stored_texts(service, OUTGOING) == answers
+    assert [held.copies for phone in phones for held in phone.state.messages.values()] == [1] * answers.total()
+    expected = texts.total() + 2 * answers.total()
+    wait_until(lambda: len(receiver.ids) == expected, f"{expected} events at the receiver", 300)
+    with service.database.reading() as tx:
+        ledger = count_deliveries(tx, service.workspace.id)
+    assert ledger.failed == 0
+    assert ledger.pending + ledger.delivered == expected
+    assert Counter(receiver.names()) == {"mo_sms": texts.total(), "mt_sent": 500, "mt_dlvd": 500}
+
+
+def stored_texts(service: RunningService, direction: str) -> Counter[str]:
+    with service.database.reading() as tx:
+        mine = (message.c.workspace_id == service.workspace.id) & (message.c.direction == direction)
+        return Counter(tx.execute(select(message.c.text).where(mine)).scalars())
