@@ -3,6 +3,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flows.environment import Environment
 from flows.queries import (
@@ -15,6 +17,7 @@ from flows.queries import (
     evaluate,
     parse_query,
 )
+from flows.queries.properties import ATTRIBUTES
 
 ENVIRONMENT = Environment(timezone="America/New_York")
 RESOLVER = ListResolver.of(
@@ -162,3 +165,32 @@ def test_trust_that_was_misplaced_shows_when_a_query_is_evaluated(text, code):
     with pytest.raises(QueryError) as raised:
         evaluate(query, Contact(), ENVIRONMENT)
     assert raised.value.code == code
+
+
+OPERANDS = st.sampled_from(
+    ["36.5", "1981-05-28", "bob", "0788", "active", "eng", "Farmers", "Registration", '""', "9999-12-31"]
+)
+CONDITIONS = st.tuples(
+    st.sampled_from([*ATTRIBUTES, "tel", "twitter", "age", "dob", "gender", "state"]),
+    st.sampled_from(["=", "!=", "~", ">", ">=", "<", "<="]),
+    OPERANDS,
+).map(" ".join)
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=3).map(" OR ".join))
+def test_whatever_was_read_with_a_resolver_can_be_decided(text):
+    try:
+        query = parse_query(text, ENVIRONMENT, RESOLVER)
+    except QueryError:
+        return
+    assert evaluate(query, Contact(), ENVIRONMENT) in (True, False)
+
+
+@pytest.mark.parametrize("key", ["name", "language", "urn", "group", "tel", "viber", "age", "dob", "gender", "state"])
+@given(OPERANDS)
+def test_not_equal_is_the_opposite_of_equal(key, value):
+    try:
+        is_equal = decide(f"{key} = {value}")
+    except QueryError:
+        return
+    assert decide(f"{key} != {value}") is not is_equal
