@@ -10,6 +10,7 @@ from persistence.channel_events import CALL_TYPES
 TEXT_LENGTH = 4096
 LONGEST_ID_LIST = 10_000
 LARGEST_ID = 2**31 - 1
+LARGEST_NUMBER = 2**63
 WRAPPED_IDS = 2**32
 REPORTS = ("mt_sent", "mt_dlvd", "mt_fail", "mt_error")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -91,8 +92,16 @@ def read_upload(commands: list[Any]) -> Upload:
         elif name == "status":
             upload.status = _read_status(command)
         else:
-            upload.reports.append((command.get("p_id"), _read_report(name, command)))
+            upload.reports.append((_read_number(command.get("p_id")), _read_report(name, command)))
     return upload
+
+
+def _read_number(value: Any) -> Any:
+    """The number of a command as it came, to be given back; None for what no answer could carry."""
+    if isinstance(value, str):
+        return clean_text(value)
+    is_number = isinstance(value, (int, float)) and abs(value) < LARGEST_NUMBER
+    return value if is_number else None
 
 
 def _read_report(name: Any, command: Mapping[str, Any]) -> Report:
@@ -115,9 +124,9 @@ def _read_call(command: Mapping[str, Any], moment: datetime | None) -> CallRepor
     kind, seconds = command.get("type"), max(0, read_integer(command.get("dur")) or 0)
     if kind == "mt_call" and seconds == 0:
         kind = "mt_miss"
-    if kind not in CALL_TYPES:
+    if not isinstance(kind, str) or kind not in CALL_TYPES:
         return None
-    return CallReport(_text(command.get("phone"), 128) or "", str(kind), moment, min(seconds, LARGEST_ID))
+    return CallReport(_text(command.get("phone"), 128) or "", kind, moment, min(seconds, LARGEST_ID))
 
 
 def _read_status(command: Mapping[str, Any]) -> StatusReport:
@@ -147,7 +156,7 @@ def read_integer(value: Any) -> int | None:
         number = int(value) if not isinstance(value, str) else int(float(value)) if "." in value else int(value)
     except (ValueError, OverflowError):
         return None
-    return number if abs(number) < 2**63 else None
+    return number if abs(number) < LARGEST_NUMBER else None
 
 
 def read_moment(value: Any) -> datetime | None:

@@ -2,8 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
+from sqlalchemy import FromClause, func, select
 from starlette.testclient import TestClient
 
+from persistence.contacts import contact
+from persistence.database import Database
+from persistence.messages import message
+from persistence.outgoing import Draft, create_outgoing
 from persistence.relayers import claim_phone
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import PhoneState
@@ -63,3 +68,38 @@ def commands(phone: Phone) -> list[dict[str, object]]:
     assert isinstance(transport, AppTransport)
     listed: list[dict[str, object]] = transport.replies[-1].document["cmds"]
     return listed
+
+
+def count_rows(database: Database, table: FromClause) -> int:
+    with database.reading() as tx:
+        return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def send_texts(api: Api, phone: Phone, *texts: str) -> list[int]:
+    """Outgoing messages to one contact who wrote to this phone, in this order; their ids."""
+    phone.receive_sms("+250788000111", "hello")
+    phone.sync()
+    with api.database.reading() as tx:
+        contact_id = tx.execute(select(contact.c.id).order_by(contact.c.id)).scalars().first()
+    assert contact_id is not None
+    ids = []
+    for text in texts:
+        with api.database.writing() as tx:
+            ids += create_outgoing(tx, api.workspace.id, [Draft(contact_id, text)])
+    return ids
+
+
+def status_of(database: Database, message_id: int) -> str:
+    with database.reading() as tx:
+        return str(tx.execute(select(message.c.status).where(message.c.id == message_id)).scalar_one())
+
+
+def repeat_last(phone: Phone) -> WireReply:
+    """The very bytes of the phone's last request once more."""
+    assert isinstance(phone.transport, AppTransport)
+    return phone.transport.repeat_last()
+
+
+def last_reply(phone: Phone) -> WireReply:
+    assert isinstance(phone.transport, AppTransport)
+    return phone.transport.replies[-1]

@@ -1,14 +1,16 @@
 """The list of commands in a phone's body, and the answers of its protocol."""
 
+import json
 from typing import Any
 
 import orjson
 
 from handlers.answers import Answer, as_json
-from handlers.strict_json import StrictJsonError, parse_strict
+from handlers.strict_json import StrictJsonError, check_nesting
 
 WRONG_SIGNATURE, WRONG_CLOCK, WRONG_REQUEST = 1, 3, 4
-MOST_COMMANDS = 2000
+MOST_COMMANDS = 500
+NESTING_LIMIT = 32
 
 
 class MalformedBody(Exception):
@@ -16,12 +18,19 @@ class MalformedBody(Exception):
 
 
 def read_commands(raw_body: bytes) -> list[Any]:
-    """The commands of a body. Raises MalformedBody; phones are read leniently, but only well-formed JSON."""
+    """The first 500 commands of a body; more are left for the phone to send again. Raises MalformedBody.
+
+    Read leniently, unlike the API: a phone repeats what was refused until it is taken, so one SMS with a character that
+    no text should hold would keep it from reporting anything for ever. Values are cleaned where they are used.
+    """
     try:
-        document = parse_strict(raw_body)
-    except StrictJsonError as error:
-        raise MalformedBody(str(error)) from error
-    commands = document.get("cmds", []) if isinstance(document, dict) else None
+        check_nesting(raw_body, NESTING_LIMIT)
+        document = json.loads(raw_body.decode("utf-8-sig", "replace"), strict=False)
+    except (StrictJsonError, ValueError, RecursionError) as error:
+        raise MalformedBody("The body must be a JSON object with a list of commands.") from error
+    if isinstance(document, dict) and document.get("cmds") is None:
+        return []
+    commands = document.get("cmds") if isinstance(document, dict) else None
     if not isinstance(commands, list):
         raise MalformedBody("The body must be a JSON object with a list of commands.")
     return commands[:MOST_COMMANDS]

@@ -5,11 +5,13 @@ from typing import Any
 from handlers.answers import Answer
 from handlers.calls import RelayCall
 from handlers.relay.commands import WRONG_REQUEST, MalformedBody, answer_commands, answer_error, read_commands
+from persistence.phone_commands import clean_text
 from persistence.relayers import PhoneIdentity, Registration
 from persistence.relayers import register_phone as register_in_database
 
 UNSUPPORTED = {"cmd": "reg", "relayer_id": -1, "relayer_secret": "0" * 64, "relayer_claim_code": "*" * 9}
 TEXT_LENGTH = 255
+UUID_LENGTH = 64
 
 
 def register_phone_without_slash(call: RelayCall) -> Answer:
@@ -41,7 +43,7 @@ def registration_command(registration: Registration) -> dict[str, Any]:
 
 
 def _read_identity(fcm: dict[str, Any], status: Any) -> PhoneIdentity | None:
-    uuid, token = _text(fcm.get("uuid"), 64), _text(fcm.get("fcm_id"), TEXT_LENGTH)
+    uuid, token = read_device_uuid(fcm), _text(fcm.get("fcm_id"), TEXT_LENGTH)
     if fcm.get("cmd") != "fcm" or not uuid or not token:
         return None
     said = status if isinstance(status, dict) else {}
@@ -51,5 +53,10 @@ def _read_identity(fcm: dict[str, Any], status: Any) -> PhoneIdentity | None:
     return PhoneIdentity(uuid, token, country if is_country else None, device, os)
 
 
+def read_device_uuid(fcm: dict[str, Any]) -> str | None:
+    """The name a phone gives itself, in the form it is stored."""
+    return _text(fcm.get("uuid"), UUID_LENGTH)
+
+
 def _text(value: Any, length: int) -> str | None:
-    return value.strip()[:length] if isinstance(value, str) else None
+    return clean_text(value).strip()[:length] if isinstance(value, str) else None

@@ -13,7 +13,7 @@ from handlers.relay.commands import (
     answer_error,
     read_commands,
 )
-from handlers.relay.register import registration_command
+from handlers.relay.register import read_device_uuid, registration_command
 from handlers.relay.signature import is_signed
 from persistence import phone_sync
 from persistence.database import Transaction
@@ -69,7 +69,7 @@ def _exchange(tx: Transaction, phone: Any, secret: str, commands: list[Any], *, 
         return answer_error(401, WRONG_REQUEST, "The first command must be fcm.")
     is_waiting = phone.workspace_id is None or secret == phone.pending_secret
     if is_waiting:
-        if first.get("uuid") != phone.device_uuid:
+        if read_device_uuid(first) != phone.device_uuid:
             return answer_error(401, WRONG_REQUEST, "This registration belongs to another phone.")
         phone_sync.note_unclaimed_sync(tx, phone)
         return answer_commands([registration_command(Registration(phone.id, secret, phone.claim_code))])

@@ -1,0 +1,102 @@
+"""Phones over HTTP: the outbox, and what became of messages (relayer protocol, 8.4, 10 and 11)."""
+
+import pytest
+
+from relayboard.phone.state import SENT
+from tests.api import Api
+from tests.phones import (
+    claimed_phone,
+    commands,
+    send_texts,
+    status_of,
+)
+
+NOW_MS = 1772438400000
+
+BOTH_MODES = pytest.mark.parametrize("is_lagging", [False, True], ids=["classic", "lagging"])
+
+
+class TestOutgoing:
+    def test_consecutive_equal_texts_share_a_command(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        send_texts(api, phone, "A", "A", "B", "A")
+
+        phone.sync()
+
+        sizes = [(command["msg"], len(command["to"])) for command in commands(phone)]  # type: ignore[arg-type]
+        assert sizes == [("A", 2), ("B", 1), ("A", 1)]
+
+    def test_a_message_is_wired_once_the_phone_holds_it_and_not_offered_again(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        offered = status_of(api.database, message_id)
+
+        phone.sync()
+
+        assert (offered, status_of(api.database, message_id)) == ("queued", "wired")
+        assert commands(phone) == []
+
+    @BOTH_MODES
+    def test_a_message_is_sent_once_and_its_progress_shows(self, api: Api, is_lagging: bool) -> None:
+        phone = claimed_phone(api, is_lagging=is_lagging)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        seen = []
+        for _ in range(6):
+            phone.sync()
+            phone.send_waiting()
+            seen.append(status_of(api.database, message_id))
+
+        assert seen[-1] == "delivered"
+        assert phone.state.messages[message_id].copies == 1
+
+    def test_a_late_report_of_sending_does_not_undo_a_delivery(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        phone._report("mt_dlvd", message_id, NOW_MS + 5000)
+        phone.sync()
+        phone._report("mt_sent", message_id, NOW_MS + 9000)
+
+        phone.sync()
+
+        assert status_of(api.database, message_id) == "delivered"
+
+    def test_a_failure_is_undone_only_by_a_later_report(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        phone._report("mt_fail", message_id, NOW_MS + 5000)
+        phone.sync()
+        failed = status_of(api.database, message_id)
+        phone._report("mt_sent", message_id, NOW_MS + 4000)
+        phone.sync()
+        still_failed = status_of(api.database, message_id)
+
+        phone._report("mt_sent", message_id, NOW_MS + 6000)
+        phone.sync()
+
+        assert (failed, still_failed, status_of(api.database, message_id)) == ("failed", "failed", "sent")
+
+    @pytest.mark.parametrize("report", ["mt_sent", "mt_dlvd", "mt_fail", "mt_error"])
+    def test_reports_about_another_phones_message_change_nothing(self, api: Api, report: str) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        other = claimed_phone(api, number="+250788999999")
+        other._report(report, message_id)
+
+        other.sync()
+
+        assert (status_of(api.database, message_id), other.state.queue) == ("queued", [])
+
+    def test_finished_messages_are_never_offered(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        ids = send_texts(api, phone, "one", "two", "three")
+        phone.sync()
+        for message_id, report in zip(ids, ("mt_sent", "mt_dlvd", "mt_fail"), strict=True):
+            phone._report(report, message_id)
+        phone.state.messages = {key: held for key, held in phone.state.messages.items() if held.state == SENT}
+
+        phone.sync()
+
+        assert [command["cmd"] for command in commands(phone)] == ["ack", "ack", "ack"]
