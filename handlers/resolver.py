@@ -13,6 +13,7 @@ from starlette.responses import Response
 from handlers.answers import Answer
 from handlers.calls import Call, RelayCall
 from handlers.contract import OperationRules, load_contract
+from handlers.request_body import replay
 from handlers.service import Service, service_of, state_of
 from handlers.uploads import read_upload
 from persistence.database import Transaction
@@ -44,7 +45,9 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         service = service_of(request.scope)
         state = state_of(request.scope)
         if rules.is_upload:
-            state["media"] = await read_upload(request)
+            # Connexion has read the form before it calls us, so it is read again from what the guard kept.
+            again = replay(state["raw_body"], connexion_receive)
+            state["media"] = await read_upload(Request(request.scope, again))
         run = _run_relay if rules.generation == "relay" else _run
         answer = await anyio.to_thread.run_sync(run, service, rules, request, state, limiter=service.limiter)
         return render(answer, state)
