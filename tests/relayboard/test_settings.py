@@ -1,16 +1,18 @@
 """Settings: defaults, types, refusals, and the key nobody has to think of."""
 
 import ipaddress
+import re
 import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from relayboard.settings import RateLimit, SettingError, load_settings
+from relayboard.settings import RateLimit, SettingError, Settings, load_settings
 
 KEY = {"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"}
 
@@ -144,3 +146,19 @@ class TestKeptKey:
 
         with pytest.raises(SettingError, match=r"RELAYBOARD_SECRET_KEY is not set and .* cannot be used"):
             load_settings(environment)
+
+
+def test_the_operating_page_lists_every_setting_and_no_other():
+    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+
+    listed = re.findall(r"^\| `RELAYBOARD_(\w+)` \|", page, re.MULTILINE)
+
+    assert listed == [setting.name.upper() for setting in fields(Settings)]
+
+
+def test_the_defaults_on_the_operating_page_are_the_defaults():
+    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| `(RELAYBOARD_\w+)` \| `([^`]+)` \|", page, re.MULTILINE))
+
+    assert len(listed) >= 10
+    assert load_settings({**KEY, **listed}) == load_settings(KEY)
