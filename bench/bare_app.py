@@ -1,0 +1,150 @@
+"""The yardstick: a bare ASGI application that asks the same of the database and builds the same rows in Python."""
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl
+
+import anyio.to_thread
+import orjson
+from sqlalchemy import Select, insert, select, tuple_
+
+from persistence.channels import channel
+from persistence.columns import new_uuid, time_text
+from persistence.contacts import contact
+from persistence.database import Database
+from persistence.labels import label, message_label
+from persistence.messages import message
+
+PAGE = 250
+database = Database(os.environ["RELAYBOARD_DATABASE_URL"])
+limiter = anyio.CapacityLimiter(1 if database.sqlite else 4)
+
+COLUMNS = (
+    message.c.id,
+    message.c.uuid,
+    message.c.urn,
+    message.c.direction,
+    message.c.type,
+    message.c.status,
+    message.c.visibility,
+    message.c.text,
+    message.c.attachments,
+    message.c.quick_replies,
+    message.c.broadcast_id,
+    message.c.created_on,
+    message.c.sent_on,
+    message.c.modified_on,
+    contact.c.uuid.label("contact_uuid"),
+    contact.c.name.label("contact_name"),
+    channel.c.uuid.label("channel_uuid"),
+    channel.c.name.label("channel_name"),
+)
+SOURCE = message.join(contact, contact.c.id == message.c.contact_id).outerjoin(
+    channel, channel.c.id == message.c.channel_id
+)
+
+
+def _statement(query: dict[str, str]) -> Select[Any]:
+    statement = select(*COLUMNS).select_from(SOURCE).where(message.c.workspace_id == 1)
+    if "contact" in query:
+        owner = select(contact.c.id).where(contact.c.uuid == query["contact"]).scalar_subquery()
+        statement = statement.where(message.c.contact_id == owner)
+    if "folder" in query:
+        statement = statement.where(message.c.folder == query["folder"])
+    if "label" in query:
+        wanted = select(label.c.id).where(label.c.uuid == query["label"]).scalar_subquery()
+        statement = statement.where(message_label.c.label_id == wanted, message_label.c.message_id == message.c.id)
+        return statement.order_by(message_label.c.created_on.desc(), message_label.c.message_id.desc()).limit(PAGE)
+    if "after" in query:
+        moment, _, number = query["after"].partition("|")
+        place = (datetime.fromisoformat(moment), int(number))
+        statement = statement.where(tuple_(message.c.created_on, message.c.id) < place)
+    return statement.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(PAGE)
+
+
+def read_page(query: dict[str, str]) -> bytes:
+    with database.reading() as tx:
+        rows = tx.execute(_statement(query)).all()
+        ids = [row.id for row in rows]
+        labels: dict[int, list[dict[str, str]]] = {}
+        links = select(message_label.c.message_id, label.c.uuid, label.c.name).join(label)
+        for message_id, uuid, name in tx.execute(links.where(message_label.c.message_id.in_(ids))):
+            labels.setdefault(message_id, []).append({"uuid": uuid, "name": name})
+    results = [_record(row, labels.get(row.id, [])) for row in rows]
+    return orjson.dumps({"next": None, "previous": None, "results": results})
+
+
+def _record(row: Any, labels: list[dict[str, str]]) -> dict[str, Any]:
+    return {
+        "uuid": row.uuid,
+        "id": row.id,
+        "contact": {"uuid": row.contact_uuid, "name": row.contact_name},
+        "urn": row.urn,
+        "channel": {"uuid": row.channel_uuid, "name": row.channel_name},
+        "direction": row.direction,
+        "type": row.type,
+        "status": row.status,
+        "visibility": row.visibility,
+        "archived": row.visibility == "archived",
+        "text": row.text,
+        "attachments": row.attachments,
+        "media": row.attachments[0]["url"] if row.attachments else None,
+        "quick_replies": row.quick_replies,
+        "labels": labels,
+        "flow": None,
+        "broadcast": row.broadcast_id,
+        "created_on": time_text(row.created_on),
+        "sent_on": time_text(row.sent_on) if row.sent_on else None,
+        "modified_on": time_text(row.modified_on),
+    }
+
+
+def write_messages(bodies: list[dict[str, Any]]) -> bytes:
+    now = datetime.now(UTC)
+    with database.writing() as tx:
+        contact_id = tx.execute(select(contact.c.id).where(contact.c.id == 1)).scalar_one()
+        rows = [
+            {
+                "uuid": new_uuid(),
+                "workspace_id": 1,
+                "contact_id": contact_id,
+                "urn": "tel:+250700000000",
+                "channel_id": 1,
+                "direction": "out",
+                "type": "text",
+                "status": "queued",
+                "visibility": "visible",
+                "text": body["text"],
+                "attachments": [],
+                "quick_replies": [],
+                "error_count": 0,
+                "created_on": now,
+                "modified_on": now,
+            }
+            for body in bodies
+        ]
+        tx.execute(insert(message), rows)
+    return orjson.dumps({"uuid": rows[0]["uuid"]})
+
+
+async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """ASGI: GET gives a page, POST writes one message or a list of them."""
+    if scope["type"] != "http":
+        return
+    if scope["method"] == "GET":
+        query = dict(parse_qsl(scope["query_string"].decode()))
+        body = await anyio.to_thread.run_sync(read_page, query, limiter=limiter)
+    else:
+        raw = b""
+        while True:
+            part = await receive()
+            raw += part.get("body", b"")
+            if not part.get("more_body"):
+                break
+        document = orjson.loads(raw)
+        bodies = document if isinstance(document, list) else [document]
+        body = await anyio.to_thread.run_sync(write_messages, bodies, limiter=limiter)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

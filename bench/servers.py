@@ -1,0 +1,84 @@
+"""The servers of a benchmark: ours, the bare ASGI application and the Django one, each one process on its own port."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from relayboard.processes import listen
+
+WAIT_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Servers:
+    """Base URLs of the three servers by name."""
+
+    urls: dict[str, str] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def running_servers(environment: dict[str, str], folder: Path) -> Iterator[Servers]:
+    """Start the servers, wait until each answers, and stop them at the end."""
+    started: list[subprocess.Popen[bytes]] = []
+    servers = Servers()
+    probes = {"relayboard": "/health/ready", "bare": "/messages", "django": "/messages"}
+    try:
+        for name, command in _commands().items():
+            listener = listen("127.0.0.1", 0)
+            descriptor, port = listener.fileno(), listener.getsockname()[1]
+            log = (folder / f"{name}.log").open("wb")
+            started.append(
+                subprocess.Popen(
+                    [part.format(fd=descriptor) for part in command],
+                    env={**os.environ, **environment, "PYTHONPATH": os.getcwd()},
+                    pass_fds=(descriptor,),
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            )
+            log.close()
+            listener.close()
+            servers.urls[name] = f"http://127.0.0.1:{port}"
+        for name, url in servers.urls.items():
+            _wait_for(url + probes[name], folder / f"{name}.log")
+        yield servers
+    finally:
+        for process in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait(30)
+
+
+def _commands() -> dict[str, list[str]]:
+    uvicorn = [sys.executable, "-m", "uvicorn", "--fd", "{fd}", "--no-access-log", "--log-level", "warning"]
+    gunicorn = [sys.executable, "-m", "gunicorn", "-w", "1", "-k", "gthread", "--threads", "4", "-b", "fd://{fd}"]
+    return {
+        "relayboard": [sys.executable, "-m", "relayboard.api_process", "{fd}"],
+        "bare": [*uvicorn, "bench.bare_app:app"],
+        "django": [*gunicorn, "bench.drf_app:application"],
+    }
+
+
+def _wait_for(url: str, log: Path) -> None:
+    pause = threading.Event()
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=20):
+                return
+        except (urllib.error.URLError, ConnectionError) as error:
+            if time.monotonic() > deadline:
+                raise RuntimeError(
+                    f"{url} does not answer: {error}; its log says:\n{log.read_text()[-2000:]}"
+                ) from error
+            pause.wait(0.2)
