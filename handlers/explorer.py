@@ -80,6 +80,7 @@ window.ui = SwaggerUIBundle({
 class Explorer:
     """ASGI layer with `/api/{v1,v2}/openapi.json`, `openapi.yaml` and `docs`; everything else goes inside.
 
+    The root leads to the explorer of the newer generation, for people who open the address in a browser.
     The documents are the bundled contract without service keys; with the setting BASE_URL their server is absolute.
     """
 
@@ -104,13 +105,13 @@ class Explorer:
         return self._pages[path]
 
     def _routes(self) -> dict[str, Callable[[], Page]]:
-        routes: dict[str, Callable[[], Page]] = {}
+        routes: dict[str, Callable[[], Page]] = {"/": partial(_redirect, "api/v2/docs")}
         for generation in GENERATIONS:
             root = f"/api/{generation}"
             routes[f"{root}/openapi.json"] = partial(json_document, generation, self.base_url)
             routes[f"{root}/openapi.yaml"] = partial(yaml_document, generation, self.base_url)
             routes[f"{root}/docs"] = partial(explorer_page, generation)
-            routes[f"{root}/docs/"] = _to_docs
+            routes[f"{root}/docs/"] = partial(_redirect, "../docs")
             routes |= {f"{root}/docs/{name}": partial(static_page, name) for name in STATIC_FILES}
             routes[f"{root}/docs/explorer.js"] = partial(_asset, JAVASCRIPT.encode(), SCRIPT_TYPE)
             routes[f"{root}/docs/explorer.css"] = partial(_asset, CSS.encode(), STYLE_TYPE)
@@ -157,8 +158,9 @@ def _revalidated(body: bytes, media_type: str, headers: dict[str, str] | None = 
     return Page(body, media_type, headers={"Cache-Control": "no-cache", **(headers or {})})
 
 
-def _to_docs() -> Page:
-    return Page(b"", "", 308, {"Location": "../docs"})
+def _redirect(target: str) -> Page:
+    """To a relative address, which also holds behind a proxy that serves us under a path of its own."""
+    return Page(b"", "", 307, {"Location": target})
 
 
 def _unless_known(scope: MutableMapping[str, Any], page: Page) -> Page:

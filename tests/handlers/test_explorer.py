@@ -98,13 +98,19 @@ class TestPage:
     def test_a_final_slash_leads_to_the_page(self, explorer, generation):
         reply = exchange(explorer, "GET", f"/api/{generation}/docs/")
 
-        assert (reply.status, reply.headers["location"]) == (308, "../docs")
+        assert (reply.status, reply.headers["location"]) == (307, "../docs")
 
     def test_pages_can_only_be_read(self, explorer, generation):
         reply = exchange(explorer, "POST", f"/api/{generation}/docs")
 
         assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD")
         assert list(reply.json) == ["detail"]
+
+
+def test_the_root_leads_people_to_the_explorer(explorer):
+    reply = exchange(explorer, "GET", "/")
+
+    assert (reply.status, reply.headers["location"]) == (307, "api/v2/docs")
 
 
 def test_our_own_page_holds_no_inline_script_or_style_and_no_foreign_address():
