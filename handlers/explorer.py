@@ -7,6 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import orjson
 import yaml
 from swagger_ui_bundle import swagger_ui_path
@@ -94,15 +95,11 @@ class Explorer:
         if scope["type"] != "http" or scope["path"] not in self._makers:
             await self.app(scope, receive, send)
             return
-        page = wrong_method(scope) or _unless_known(scope, self._page(scope["path"]))
+        path = scope["path"]
+        if path not in self._pages:  # a third of a second for a document: other requests need not wait
+            self._pages[path] = await anyio.to_thread.run_sync(_tagged, self._makers[path])
+        page = wrong_method(scope) or _unless_known(scope, self._pages[path])
         await page.send(send)
-
-    def _page(self, path: str) -> Page:
-        if path not in self._pages:
-            page = self._makers[path]()
-            tag = hashlib.sha256(page.body).hexdigest()[:32]
-            self._pages[path] = replace(page, headers={**page.headers, "ETag": f'"{tag}"'})
-        return self._pages[path]
 
     def _routes(self) -> dict[str, Callable[[], Page]]:
         routes: dict[str, Callable[[], Page]] = {"/": partial(_redirect, "api/v2/docs")}
@@ -145,6 +142,12 @@ def explorer_page(generation: str) -> Page:
 def static_page(name: str) -> Page:
     """One of the listed files of the user interface package; other names have no route, so no path can leave it."""
     return _asset(Path(str(swagger_ui_path / name)).read_bytes(), STATIC_FILES[name])
+
+
+def _tagged(make: Callable[[], Page]) -> Page:
+    page = make()
+    tag = hashlib.sha256(page.body).hexdigest()[:32]
+    return replace(page, headers={**page.headers, "ETag": f'"{tag}"'})
 
 
 def _asset(body: bytes, media_type: str) -> Page:
