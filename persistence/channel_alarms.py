@@ -28,7 +28,7 @@ from persistence.channels import ANDROID, channel
 from persistence.columns import id_column, metadata, time_column, workspace_column
 from persistence.database import Transaction
 from persistence.deliveries import record_channel_event
-from persistence.messages import ERRORED, OUTGOING, QUEUED, WIRED, message
+from persistence.messages import DELIVERED, ERRORED, OUTGOING, QUEUED, READ, SENT, WIRED, message
 
 BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
 
@@ -103,6 +103,8 @@ def _is_quiet(now: datetime) -> ColumnElement[bool]:
         select(literal(1)).where(
             message.c.workspace_id == channel.c.workspace_id,
             message.c.folder == "sent",
+            # The folder holds wired ones too: a phone that only collects messages sends nothing.
+            message.c.status.in_((SENT, DELIVERED, READ)),
             message.c.sent_on > now - QUIET_FOR,
             message.c.channel_id == channel.c.id,
         )

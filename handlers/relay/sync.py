@@ -44,7 +44,7 @@ def _sync(tx: Transaction, call: RelayCall, channel_id: int | None) -> Answer:
         return answer_error(401, WRONG_REQUEST, "This phone has no secret; register again.")
     ts = call.query.get("ts", "")
     sent_at = read_integer(ts)
-    if sent_at is None or abs(tx.now.timestamp() - sent_at) > CLOCK_TOLERANCE_SECONDS:
+    if sent_at is None or abs(int(tx.now.timestamp()) - sent_at) > CLOCK_TOLERANCE_SECONDS:
         return answer_error(401, WRONG_CLOCK, "The clocks differ by more than fifteen minutes.")
     secret = _secret_of(phone, ts, call)
     if secret is None:
