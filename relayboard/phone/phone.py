@@ -10,6 +10,7 @@ from relayboard.phone.wire import REGISTER_PATH, NoReply, Transport, WireReply, 
 COMMANDS_PER_SYNC = 50
 MOST_TRIES = 10
 RETRY_WAITS_MINUTES = (1, 1, 1, 5, 5, 15, 15, 30, 30)
+GIVE_UP_MS = 86_400
 WRONG_SIGNATURE = 1
 
 
@@ -85,7 +86,7 @@ class Phone:
 
     def _exchange(self, request: Callable[[], WireReply]) -> None:
         if not self.is_lagging:
-            self._carry_out(request())
+            self._carry_out(self._request_twice(request))
             return
         previous = self.last_reply
         self._request_lagging(request)
@@ -95,6 +96,13 @@ class Phone:
             self._request_lagging(request)
         if previous is not None:
             self._carry_out(previous)
+
+    def _request_twice(self, request: Callable[[], WireReply]) -> WireReply:
+        """The reply to a request, sent once more when the first one is lost; raises NoReply when both are."""
+        try:
+            return request()
+        except NoReply:
+            return request()
 
     def _request_lagging(self, request: Callable[[], WireReply]) -> None:
         """Send a request, twice when it is refused; only a 2xx body ever arrives, a lost reply leaves the last one."""
@@ -189,13 +197,23 @@ class Phone:
         self.state.messages[message_id].state = DELIVERED
         self._report("mt_dlvd", message_id, at_ms)
 
+    def run_sender(self) -> list[int]:
+        """Hand every message that is due to Android; returns the ids of all that wait for a result.
+
+        What got no result for 86.4 seconds is taken for sent, as the published app does.
+        """
+        now_ms = self.clock()
+        for message in self.state.messages.values():
+            if message.state == NEW or (message.state == RETRY and message.next_try_ms <= now_ms):
+                message.state, message.handed_over_ms = HANDED_OVER, now_ms
+            elif message.state == HANDED_OVER and now_ms - message.handed_over_ms > GIVE_UP_MS:
+                message.state = SENT
+                self._report("mt_sent", message.id)
+        return self.state.ids_in(HANDED_OVER)
+
     def send_waiting(self, *, is_delivered: bool = True) -> list[int]:
         """Send every message that waits, all with success; returns their ids."""
-        due = [
-            message.id
-            for message in self.state.messages.values()
-            if message.state in (NEW, HANDED_OVER) or (message.state == RETRY and message.next_try_ms <= self.clock())
-        ]
+        due = self.run_sender()
         for message_id in due:
             self.send_result(message_id)
             if is_delivered:

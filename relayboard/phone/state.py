@@ -20,6 +20,7 @@ class HeldMessage:
     state: str = NEW
     tries: int = 0
     next_try_ms: int = 0
+    handed_over_ms: int = 0
     copies: int = 0
 
 
