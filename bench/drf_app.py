@@ -26,10 +26,11 @@ DATABASE: dict[str, Any] = (
 settings.configure(
     SECRET_KEY="bench",
     ALLOWED_HOSTS=["*"],
+    DEBUG_PROPAGATE_EXCEPTIONS=True,
     ROOT_URLCONF=__name__,
     USE_TZ=True,
     DATABASES={"default": DATABASE},
-    INSTALLED_APPS=["rest_framework"],
+    INSTALLED_APPS=["rest_framework", "bench"],
     REST_FRAMEWORK={
         "UNAUTHENTICATED_USER": None,
         "DEFAULT_AUTHENTICATION_CLASSES": [],

@@ -60,11 +60,10 @@ def running_servers(environment: dict[str, str], folder: Path) -> Iterator[Serve
 
 
 def _commands() -> dict[str, list[str]]:
-    uvicorn = [sys.executable, "-m", "uvicorn", "--fd", "{fd}", "--no-access-log", "--log-level", "warning"]
     gunicorn = [sys.executable, "-m", "gunicorn", "-w", "1", "-k", "gthread", "--threads", "4", "-b", "fd://{fd}"]
     return {
         "relayboard": [sys.executable, "-m", "relayboard.api_process", "{fd}"],
-        "bare": [*uvicorn, "bench.bare_app:app"],
+        "bare": [sys.executable, "-m", "bench.serve_bare", "{fd}"],
         "django": [*gunicorn, "bench.drf_app:application"],
     }
 

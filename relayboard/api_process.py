@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import socket
 import sys
 
 import uvicorn
@@ -23,7 +24,6 @@ def main(arguments: list[str]) -> int:
     app = create_app(settings, wake=make_wake(settings))
     config = uvicorn.Config(
         app,
-        fd=int(arguments[0]),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -36,7 +36,8 @@ def main(arguments: list[str]) -> int:
         # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
         signal.signal(number, lambda *_: None)
     server = uvicorn.Server(config)
-    server.run()
+    # uvicorn takes an inherited descriptor for a UNIX socket and then leaves Nagle's delay on.
+    server.run(sockets=[socket.socket(fileno=int(arguments[0]))])
     return 0
 
 
