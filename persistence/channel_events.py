@@ -9,7 +9,7 @@ from persistence.columns import Json, id_column, is_uuid, metadata, time_column,
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import json_record
+from persistence.shapes import declare_record, json_record
 
 CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
 """The words of phones, webhooks and v1 for calls, and the words of v2, which are stored."""
@@ -36,7 +36,7 @@ channel_event = Table(
 )
 """`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event."""
 
-CHANNEL_EVENT_RECORD = json_record(
+CHANNEL_EVENT_RECORD = declare_record(
     {
         "id": channel_event.c.id,
         "uuid": channel_event.c.uuid,

@@ -7,7 +7,7 @@ from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and
 from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import json_record, json_record_or_null
+from persistence.shapes import declare_record, json_record_or_null
 
 ANDROID = "android"
 EXTERNAL = "external"
@@ -70,7 +70,7 @@ claimed phone under another push token waits as `pending_*` for a new claim and 
 
 CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
 
-CHANNEL_RECORD = json_record(
+CHANNEL_RECORD = declare_record(
     {
         "uuid": channel.c.uuid,
         "name": channel.c.name,

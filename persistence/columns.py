@@ -46,7 +46,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         if isinstance(value, str):
-            return datetime.strptime(value, TIME_LAYOUT).replace(tzinfo=UTC)
+            return datetime.fromisoformat(value)
         moment: datetime = value
         return moment.astimezone(UTC)
 

@@ -18,7 +18,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.names import check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, json_record
+from persistence.shapes import as_text, declare_record
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 NAME_LENGTH = KEY_LENGTH = 36
@@ -48,7 +48,7 @@ field = Table(
 
 LEGACY_TYPE = case((field.c.type == "number", literal("numeric", literal_execute=True)), else_=field.c.type)
 
-FIELD_RECORD = json_record(
+FIELD_RECORD = declare_record(
     {
         "key": field.c.key,
         "name": field.c.name,

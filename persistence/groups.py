@@ -9,7 +9,7 @@ from persistence.database import Transaction
 from persistence.errors import RecordMissing, SystemRecord
 from persistence.names import check_name, check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, json_record
+from persistence.shapes import as_text, declare_record
 
 INITIALIZING, EVALUATING, READY = "initializing", "evaluating", "ready"
 OPEN_TICKETS = "Open Tickets"
@@ -42,7 +42,7 @@ group_membership = Table(
 
 GROUP_REF: dict[str, Any] = {"uuid": group.c.uuid, "name": group.c.name}
 
-GROUP_RECORD = json_record(
+GROUP_RECORD = declare_record(
     {
         "uuid": group.c.uuid,
         "name": group.c.name,

@@ -15,7 +15,7 @@ from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.names import check_name, check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, json_record
+from persistence.shapes import as_text, declare_record
 
 label = Table(
     "label",
@@ -42,7 +42,7 @@ message_label = Table(
 )
 """`created_on` is the message's, which never changes: the label's messages are paged by this index alone."""
 
-LABEL_RECORD = json_record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
+LABEL_RECORD = declare_record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
 
 LABELS_ORDER = Order(label.c.created_on, label.c.id)
 

@@ -12,7 +12,7 @@ from persistence.database import Transaction
 from persistence.labels import find_label, label, message_label
 from persistence.messages import ARCHIVED, DELETED, HANDLED, INCOMING, VISIBLE, message
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, json_list, json_record, json_record_or_null
+from persistence.shapes import as_text, declare_record, json_list, json_record, json_record_or_null
 
 LABELS_OF_MESSAGE = json_list(
     select(json_record({"uuid": label.c.uuid, "name": label.c.name}).label("item"))
@@ -54,8 +54,8 @@ MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
 }
 """`archived`, `media`, `broadcast` and `id` are the legacy extras that published clients and bulk actions use."""
 
-MESSAGE_RECORD = json_record(MESSAGE_FIELDS)
-MASKED_MESSAGE_RECORD = json_record({**MESSAGE_FIELDS, "urn": null()})
+MESSAGE_RECORD = declare_record(MESSAGE_FIELDS)
+MASKED_MESSAGE_RECORD = declare_record({**MESSAGE_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no address."""
 
 SOURCE = message.join(contact, contact.c.id == message.c.contact_id).outerjoin(
