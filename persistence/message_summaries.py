@@ -32,7 +32,7 @@ from persistence.messages import (
 from persistence.names import name_key
 from persistence.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.pages import Order
-from persistence.shapes import json_record, json_text_list
+from persistence.shapes import declare_record, json_text_list
 
 STATUS_LETTERS = {
     QUEUED: "Q",
@@ -73,8 +73,8 @@ SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
     "delivered_on": case((message.c.status.in_((DELIVERED, READ)), message.c.reported_on), else_=null()),
 }
 
-SUMMARY = json_record(SUMMARY_FIELDS)
-MASKED_SUMMARY = json_record({**SUMMARY_FIELDS, "urn": null()})
+SUMMARY = declare_record(SUMMARY_FIELDS)
+MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no address."""
 
 SOURCE = message.join(contact, contact.c.id == message.c.contact_id).outerjoin(
@@ -112,7 +112,7 @@ def list_summaries(
         message.c.workspace_id == workspace_id,
         *_by_columns(wanted),
         *_by_words(wanted),
-        *_by_owners(workspace_id, wanted),
+        *_by_owners(tx, workspace_id, wanted),
     ]
     if wanted.labels:
         conditions += _by_labels(tx, workspace_id, wanted.labels)
@@ -162,25 +162,34 @@ def _by_words(wanted: SummaryFilter) -> list[ColumnElement[bool]]:
     return found
 
 
-def _by_owners(workspace_id: int, wanted: SummaryFilter) -> list[ColumnElement[bool]]:
-    """Messages of contacts named by UUID, by a group or by an address; names that mean nobody fit nothing."""
+def _by_owners(tx: Transaction, workspace_id: int, wanted: SummaryFilter) -> list[ColumnElement[bool]]:
+    """Messages of contacts named by UUID, by a group or by an address; names that mean nobody fit nothing.
+
+    Contacts are looked up first, so that the database goes through their messages and not through everybody's.
+    """
     owner = message.c.contact_id
     found: list[ColumnElement[bool]] = []
     if wanted.contact_uuids:
         uuids = [uuid for uuid in wanted.contact_uuids if is_uuid(uuid)]
         named = select(contact.c.id).where(contact.c.workspace_id == workspace_id, contact.c.uuid.in_(uuids))
-        found.append(owner.in_(named))
+        found.append(_is_one_of(owner, tx.execute(named).scalars().all()))
+    if wanted.urns is not None:
+        rows = contact_urn.c
+        owning = select(rows.contact_id).where(
+            rows.workspace_id == workspace_id,
+            rows.contact_id.is_not(None),
+            tuple_(rows.scheme, rows.path).in_(wanted.urns),
+        )
+        found.append(_is_one_of(owner, tx.execute(owning).scalars().all()))
     if wanted.group_uuids:
         uuids = [uuid for uuid in wanted.group_uuids if is_uuid(uuid)]
         members = select(group_membership.c.contact_id).join(group, group.c.id == group_membership.c.group_id)
         found.append(owner.in_(members.where(group.c.workspace_id == workspace_id, group.c.uuid.in_(uuids))))
-    if wanted.urns is not None:
-        rows = contact_urn.c
-        owners = select(rows.contact_id).where(
-            rows.workspace_id == workspace_id, tuple_(rows.scheme, rows.path).in_(wanted.urns)
-        )
-        found.append(owner.in_(owners.where(rows.contact_id.is_not(None))))
     return found
+
+
+def _is_one_of(column: ColumnElement[int], values: Sequence[int]) -> ColumnElement[bool]:
+    return column == values[0] if len(values) == 1 else column.in_(values)
 
 
 def _by_labels(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> list[ColumnElement[bool]]:
