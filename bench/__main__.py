@@ -139,7 +139,7 @@ def _writing(
 
 def _syncing(servers: Servers, database: Database, workspace_id: int, bare: str) -> dict[str, Request]:
     sync = make_sync(servers.urls["relayboard"], database, workspace_id)
-    texts = json.dumps([{"text": f"sms {index}"} for index in range(50)]).encode()
+    texts = json.dumps([{"phone": f"+2507{index:08}", "msg": f"sms {index}"} for index in range(50)]).encode()
     return {"relayboard": sync, "bare": Request("POST", bare, {}, lambda: texts)}
 
 

@@ -7,11 +7,11 @@ from urllib.parse import parse_qsl
 
 import anyio.to_thread
 import orjson
-from sqlalchemy import Select, insert, select, tuple_
+from sqlalchemy import Select, insert, select, tuple_, update
 
 from persistence.channels import channel
 from persistence.columns import new_uuid, time_text
-from persistence.contacts import contact
+from persistence.contacts import contact, contact_urn
 from persistence.database import Database
 from persistence.labels import label, message_label
 from persistence.messages import message
@@ -100,32 +100,58 @@ def _record(row: Any, labels: list[dict[str, str]]) -> dict[str, Any]:
     }
 
 
-def write_messages(bodies: list[dict[str, Any]]) -> bytes:
-    now = datetime.now(UTC)
+def write_message(body: dict[str, Any]) -> bytes:
+    """One outgoing message: the contact, its address and the channels are looked up, the row is read back."""
     with database.writing() as tx:
-        contact_id = tx.execute(select(contact.c.id).where(contact.c.id == 1)).scalar_one()
+        found = select(contact.c.id, contact.c.status).where(contact.c.uuid == body["contact"])
+        contact_id = tx.execute(found).one().id
+        mine = contact_urn.c.contact_id == contact_id
+        address = tx.execute(select(contact_urn.c.scheme, contact_urn.c.path).where(mine)).first()
+        sender = tx.execute(select(channel.c.id, channel.c.schemes).where(channel.c.workspace_id == 1)).first()
+        row = _row("out", contact_id, f"{address.scheme}:{address.path}" if address else None, body["text"])
+        tx.execute(insert(message), [{**row, "channel_id": sender.id if sender else None}])
+        written = tx.execute(select(*COLUMNS).select_from(SOURCE).where(message.c.uuid == row["uuid"])).one()
+        return orjson.dumps(_record(written, []))
+
+
+def write_sms(reports: list[dict[str, Any]]) -> bytes:
+    """Fifty SMS: the channel is locked, owners are looked up, rows written, contacts and the channel touched."""
+    with database.writing() as tx:
+        tx.execute(select(channel).where(channel.c.id == 1).with_for_update()).one()
+        paths = [report["phone"] for report in reports]
+        owners = tx.execute(select(contact_urn.c.path, contact_urn.c.contact_id).where(contact_urn.c.path.in_(paths)))
+        known = {path: contact_id for path, contact_id in owners}
         rows = [
-            {
-                "uuid": new_uuid(),
-                "workspace_id": 1,
-                "contact_id": contact_id,
-                "urn": "tel:+250700000000",
-                "channel_id": 1,
-                "direction": "out",
-                "type": "text",
-                "status": "queued",
-                "visibility": "visible",
-                "text": body["text"],
-                "attachments": [],
-                "quick_replies": [],
-                "error_count": 0,
-                "created_on": now,
-                "modified_on": now,
-            }
-            for body in bodies
+            _row("in", known.get(report["phone"], 1), f"tel:{report['phone']}", report["msg"]) for report in reports
         ]
-        tx.execute(insert(message), rows)
-    return orjson.dumps({"uuid": rows[0]["uuid"]})
+        tx.execute(insert(message), [{**row, "channel_id": 1} for row in rows])
+        tx.execute(update(contact).where(contact.c.id.in_(set(known.values()))).values(last_seen_on=tx.now))
+        tx.execute(update(channel).where(channel.c.id == 1).values(last_seen=tx.now))
+    return orjson.dumps({"cmds": [{"cmd": "ack", "p_id": number} for number, _ in enumerate(reports)]})
+
+
+def _row(direction: str, contact_id: int, urn: str | None, text: str) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    return {
+        "uuid": new_uuid(),
+        "workspace_id": 1,
+        "contact_id": contact_id,
+        "urn": urn,
+        "direction": direction,
+        "type": "text",
+        "status": "queued",
+        "visibility": "visible",
+        "text": text,
+        "attachments": [],
+        "quick_replies": [],
+        "error_count": 0,
+        "created_on": now,
+        "modified_on": now,
+    }
+
+
+def _write(document: Any) -> bytes:
+    return write_sms(document) if isinstance(document, list) else write_message(document)
 
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -143,8 +169,7 @@ async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
             if not part.get("more_body"):
                 break
         document = orjson.loads(raw)
-        bodies = document if isinstance(document, list) else [document]
-        body = await anyio.to_thread.run_sync(write_messages, bodies, limiter=limiter)
+        body = await anyio.to_thread.run_sync(_write, document, limiter=limiter)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})

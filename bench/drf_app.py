@@ -2,7 +2,7 @@
 
 import os
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import django
 from django.conf import settings
@@ -18,7 +18,7 @@ DATABASE: dict[str, Any] = (
         "NAME": url.path.lstrip("/"),
         "USER": url.username,
         "PASSWORD": url.password or "",
-        "HOST": dict(part.split("=", 1) for part in url.query.split("&") if part).get("host", url.hostname or ""),
+        "HOST": dict(parse_qsl(url.query)).get("host", url.hostname or ""),
         "PORT": str(url.port or ""),
         "CONN_MAX_AGE": None,
     }

@@ -29,7 +29,7 @@ def make_sync(server_url: str, database: Database, workspace_id: int) -> Request
         moment = int(time.time() * 1000)
         identity = {"cmd": "fcm", "fcm_id": phone.state.push_token, "uuid": phone.state.device_uuid}
         reports = [
-            {"cmd": "mo_sms", "phone": f"+25079{index:07}", "ts": moment, "msg": f"sms {next(number)}", "p_id": index}
+            {"cmd": "mo_sms", "phone": f"+2507{index:08}", "ts": moment, "msg": f"sms {next(number)}", "p_id": index}
             for index in range(SMS_PER_SYNC)
         ]
         return write_body([identity, *reports])
