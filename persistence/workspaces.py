@@ -78,8 +78,10 @@ def create_workspace(
     date_style: str = "day_first",
     is_anonymous: bool = False,
 ) -> Workspace:
-    """A new workspace with what every workspace has from its beginning: the Open Tickets group."""
+    """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer."""
     from persistence.groups import create_system_groups
+    from persistence.ticketers import create_internal_ticketer
+    from persistence.topics import create_default_topic
 
     values = {
         "uuid": new_uuid(),
@@ -94,6 +96,8 @@ def create_workspace(
     created = find_workspace(tx, result.scalar_one())
     assert created is not None
     create_system_groups(tx, created.id)
+    create_default_topic(tx, created.id)
+    create_internal_ticketer(tx, created.id)
     return created
 
 

@@ -120,6 +120,25 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "classifier",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("type", sa.String(length=32), nullable=False),
+        sa.Column("intents", sa.JSON(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_classifier_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_classifier")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_classifier_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("classifier", schema=None) as batch_op:
+        batch_op.create_index("ix_classifier_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("uq_classifier_name", ["workspace_id", "name_key"], unique=True)
+
+    op.create_table(
         "contact",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -189,6 +208,27 @@ def upgrade() -> None:
         batch_op.create_index("uq_contact_group_name", ["workspace_id", "name_key"], unique=True)
 
     op.create_table(
+        "global_value",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("key", sa.String(length=36), nullable=False),
+        sa.Column("name", sa.String(length=36), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("value", sa.Text(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_global_value_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_global_value")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_global_value_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("global_value", schema=None) as batch_op:
+        batch_op.create_index("ix_global_value_page", ["workspace_id", "modified_on", "id"], unique=False)
+        batch_op.create_index("uq_global_value_key", ["workspace_id", "key"], unique=True)
+        batch_op.create_index("uq_global_value_name", ["workspace_id", "name_key"], unique=True)
+
+    op.create_table(
         "idempotency_answer",
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("operation", sa.String(length=128), nullable=False),
@@ -253,6 +293,23 @@ def upgrade() -> None:
         batch_op.create_index("ix_membership_page", ["workspace_id", "created_on", "user_id"], unique=False)
 
     op.create_table(
+        "optin",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_optin_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_optin")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_optin_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("optin", schema=None) as batch_op:
+        batch_op.create_index("ix_optin_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("uq_optin_name", ["workspace_id", "name_key"], unique=True)
+
+    op.create_table(
         "rate_window",
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("scope", sa.String(length=16), nullable=False),
@@ -261,6 +318,77 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_rate_window_workspace_id")),
         sa.PrimaryKeyConstraint("workspace_id", "scope", name=op.f("pk_rate_window")),
     )
+    op.create_table(
+        "resthook",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("slug", sa.String(length=50), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_resthook")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("resthook", schema=None) as batch_op:
+        batch_op.create_index("ix_resthook_page", ["workspace_id", "modified_on", "id"], unique=False)
+        batch_op.create_index("uq_resthook_slug", ["workspace_id", "slug"], unique=True)
+
+    op.create_table(
+        "template",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_template_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_template")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_template_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("template", schema=None) as batch_op:
+        batch_op.create_index("ix_template_page", ["workspace_id", "modified_on", "id"], unique=False)
+        batch_op.create_index("uq_template_name", ["workspace_id", "name_key"], unique=True)
+
+    op.create_table(
+        "ticketer",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("type", sa.String(length=32), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_ticketer_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_ticketer")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_ticketer_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("ticketer", schema=None) as batch_op:
+        batch_op.create_index("ix_ticketer_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("uq_ticketer_name", ["workspace_id", "name_key"], unique=True)
+
+    op.create_table(
+        "topic",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("is_system", sa.Boolean(), nullable=False),
+        sa.Column("open_count", sa.Integer(), nullable=False),
+        sa.Column("closed_count", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_topic_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_topic")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_topic_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("topic", schema=None) as batch_op:
+        batch_op.create_index("ix_topic_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("uq_topic_name", ["workspace_id", "name_key"], unique=True)
+
     op.create_table(
         "channel_alarm",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
@@ -370,6 +498,13 @@ def upgrade() -> None:
         batch_op.create_index("ix_delivery_finished", ["finished_on", "id"], unique=False)
         batch_op.create_index("ix_delivery_page", ["workspace_id", "created_on", "id"], unique=False)
         batch_op.create_index("ix_delivery_status", ["workspace_id", "status", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_delivery_subscriber",
+            ["subscriber_id"],
+            unique=False,
+            postgresql_where=sa.text("status = 'pending' AND subscriber_id IS NOT NULL"),
+            sqlite_where=sa.text("status = 'pending' AND subscriber_id IS NOT NULL"),
+        )
 
     op.create_table(
         "group_membership",
@@ -462,6 +597,40 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "resthook_event",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("resthook_id", sa.Integer(), nullable=False),
+        sa.Column("data", sa.JSON(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["resthook_id"], ["resthook.id"], name=op.f("fk_resthook_event_resthook_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_event_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_resthook_event")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("resthook_event", schema=None) as batch_op:
+        batch_op.create_index("ix_resthook_event_age", ["created_on", "id"], unique=False)
+        batch_op.create_index("ix_resthook_event_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("ix_resthook_event_resthook", ["resthook_id", "created_on", "id"], unique=False)
+
+    op.create_table(
+        "resthook_subscriber",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("resthook_id", sa.Integer(), nullable=False),
+        sa.Column("target_url", sa.Text(), nullable=False),
+        sa.Column("target_digest", sa.String(length=64), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["resthook_id"], ["resthook.id"], name=op.f("fk_resthook_subscriber_resthook_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_subscriber_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_resthook_subscriber")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("resthook_subscriber", schema=None) as batch_op:
+        batch_op.create_index("ix_resthook_subscriber_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("uq_resthook_subscriber_target", ["resthook_id", "target_digest"], unique=True)
+
+    op.create_table(
         "sync_record",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=False),
@@ -481,6 +650,62 @@ def upgrade() -> None:
     with op.batch_alter_table("sync_record", schema=None) as batch_op:
         batch_op.create_index("ix_sync_record_channel", ["channel_id", "id"], unique=False)
         batch_op.create_index("ix_sync_record_created_on", ["created_on"], unique=False)
+
+    op.create_table(
+        "template_translation",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("template_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("language", sa.String(length=3), nullable=False),
+        sa.Column("locale", sa.String(length=6), nullable=False),
+        sa.Column("content", sa.Text(), nullable=False),
+        sa.Column("namespace", sa.String(length=128), nullable=False),
+        sa.Column("variable_count", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(length=24), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_template_translation_channel_id")),
+        sa.ForeignKeyConstraint(["template_id"], ["template.id"], name=op.f("fk_template_translation_template_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_template_translation_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_template_translation")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("template_translation", schema=None) as batch_op:
+        batch_op.create_index("uq_template_translation", ["template_id", "channel_id", "locale"], unique=True)
+
+    op.create_table(
+        "ticket",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(length=6), nullable=False),
+        sa.Column("topic_id", sa.Integer(), nullable=False),
+        sa.Column("assignee_id", sa.Integer(), nullable=True),
+        sa.Column("opened_by_id", sa.Integer(), nullable=True),
+        sa.Column("flow_uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=True),
+        sa.Column("flow_name", sa.String(length=255), nullable=True),
+        sa.Column("opened_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("closed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.ForeignKeyConstraint(["assignee_id"], ["app_user.id"], name=op.f("fk_ticket_assignee_id")),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_ticket_contact_id")),
+        sa.ForeignKeyConstraint(["opened_by_id"], ["app_user.id"], name=op.f("fk_ticket_opened_by_id")),
+        sa.ForeignKeyConstraint(["topic_id"], ["topic.id"], name=op.f("fk_ticket_topic_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_ticket_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_ticket")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_ticket_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("ticket", schema=None) as batch_op:
+        batch_op.create_index("ix_ticket_contact", ["contact_id", "modified_on", "id"], unique=False)
+        batch_op.create_index("ix_ticket_page", ["workspace_id", "modified_on", "id"], unique=False)
+        batch_op.create_index(
+            "uq_ticket_open",
+            ["contact_id"],
+            unique=True,
+            postgresql_where=sa.text("status = 'open'"),
+            sqlite_where=sa.text("status = 'open'"),
+        )
 
     op.create_table(
         "delivery_attempt",
@@ -518,11 +743,39 @@ def upgrade() -> None:
     with op.batch_alter_table("message_label", schema=None) as batch_op:
         batch_op.create_index("ix_message_label_page", ["label_id", "created_on", "message_id"], unique=False)
 
+    op.create_table(
+        "ticket_event",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("ticket_id", sa.Integer(), nullable=False),
+        sa.Column("type", sa.String(length=13), nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=True),
+        sa.Column("assignee_id", sa.Integer(), nullable=True),
+        sa.Column("topic_id", sa.Integer(), nullable=True),
+        sa.Column("note", sa.Text(), nullable=True),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["assignee_id"], ["app_user.id"], name=op.f("fk_ticket_event_assignee_id")),
+        sa.ForeignKeyConstraint(
+            ["ticket_id"], ["ticket.id"], name=op.f("fk_ticket_event_ticket_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["topic_id"], ["topic.id"], name=op.f("fk_ticket_event_topic_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_ticket_event_user_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_ticket_event_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_ticket_event")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("ticket_event", schema=None) as batch_op:
+        batch_op.create_index("ix_ticket_event_ticket", ["ticket_id", "created_on", "id"], unique=False)
+
     # ### end Alembic commands ###
 
 
 def downgrade() -> None:
     # ### commands auto generated by Alembic - please adjust! ###
+    with op.batch_alter_table("ticket_event", schema=None) as batch_op:
+        batch_op.drop_index("ix_ticket_event_ticket")
+
+    op.drop_table("ticket_event")
     with op.batch_alter_table("message_label", schema=None) as batch_op:
         batch_op.drop_index("ix_message_label_page")
 
@@ -531,11 +784,34 @@ def downgrade() -> None:
         batch_op.drop_index("ix_delivery_attempt_delivery")
 
     op.drop_table("delivery_attempt")
+    with op.batch_alter_table("ticket", schema=None) as batch_op:
+        batch_op.drop_index(
+            "uq_ticket_open", postgresql_where=sa.text("status = 'open'"), sqlite_where=sa.text("status = 'open'")
+        )
+        batch_op.drop_index("ix_ticket_page")
+        batch_op.drop_index("ix_ticket_contact")
+
+    op.drop_table("ticket")
+    with op.batch_alter_table("template_translation", schema=None) as batch_op:
+        batch_op.drop_index("uq_template_translation")
+
+    op.drop_table("template_translation")
     with op.batch_alter_table("sync_record", schema=None) as batch_op:
         batch_op.drop_index("ix_sync_record_created_on")
         batch_op.drop_index("ix_sync_record_channel")
 
     op.drop_table("sync_record")
+    with op.batch_alter_table("resthook_subscriber", schema=None) as batch_op:
+        batch_op.drop_index("uq_resthook_subscriber_target")
+        batch_op.drop_index("ix_resthook_subscriber_page")
+
+    op.drop_table("resthook_subscriber")
+    with op.batch_alter_table("resthook_event", schema=None) as batch_op:
+        batch_op.drop_index("ix_resthook_event_resthook")
+        batch_op.drop_index("ix_resthook_event_page")
+        batch_op.drop_index("ix_resthook_event_age")
+
+    op.drop_table("resthook_event")
     with op.batch_alter_table("message", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_message_unhandled",
@@ -565,6 +841,11 @@ def downgrade() -> None:
 
     op.drop_table("group_membership")
     with op.batch_alter_table("delivery", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_delivery_subscriber",
+            postgresql_where=sa.text("status = 'pending' AND subscriber_id IS NOT NULL"),
+            sqlite_where=sa.text("status = 'pending' AND subscriber_id IS NOT NULL"),
+        )
         batch_op.drop_index("ix_delivery_status")
         batch_op.drop_index("ix_delivery_page")
         batch_op.drop_index("ix_delivery_finished")
@@ -594,7 +875,32 @@ def downgrade() -> None:
         batch_op.drop_index("ix_channel_alarm_channel")
 
     op.drop_table("channel_alarm")
+    with op.batch_alter_table("topic", schema=None) as batch_op:
+        batch_op.drop_index("uq_topic_name")
+        batch_op.drop_index("ix_topic_page")
+
+    op.drop_table("topic")
+    with op.batch_alter_table("ticketer", schema=None) as batch_op:
+        batch_op.drop_index("uq_ticketer_name")
+        batch_op.drop_index("ix_ticketer_page")
+
+    op.drop_table("ticketer")
+    with op.batch_alter_table("template", schema=None) as batch_op:
+        batch_op.drop_index("uq_template_name")
+        batch_op.drop_index("ix_template_page")
+
+    op.drop_table("template")
+    with op.batch_alter_table("resthook", schema=None) as batch_op:
+        batch_op.drop_index("uq_resthook_slug")
+        batch_op.drop_index("ix_resthook_page")
+
+    op.drop_table("resthook")
     op.drop_table("rate_window")
+    with op.batch_alter_table("optin", schema=None) as batch_op:
+        batch_op.drop_index("uq_optin_name")
+        batch_op.drop_index("ix_optin_page")
+
+    op.drop_table("optin")
     with op.batch_alter_table("membership", schema=None) as batch_op:
         batch_op.drop_index("ix_membership_page")
 
@@ -612,6 +918,12 @@ def downgrade() -> None:
         batch_op.drop_index("ix_idempotency_answer_created_on")
 
     op.drop_table("idempotency_answer")
+    with op.batch_alter_table("global_value", schema=None) as batch_op:
+        batch_op.drop_index("uq_global_value_name")
+        batch_op.drop_index("uq_global_value_key")
+        batch_op.drop_index("ix_global_value_page")
+
+    op.drop_table("global_value")
     with op.batch_alter_table("contact_group", schema=None) as batch_op:
         batch_op.drop_index("uq_contact_group_name")
         batch_op.drop_index("ix_contact_group_page")
@@ -627,6 +939,11 @@ def downgrade() -> None:
         batch_op.drop_index("ix_contact_page")
 
     op.drop_table("contact")
+    with op.batch_alter_table("classifier", schema=None) as batch_op:
+        batch_op.drop_index("uq_classifier_name")
+        batch_op.drop_index("ix_classifier_page")
+
+    op.drop_table("classifier")
     with op.batch_alter_table("channel", schema=None) as batch_op:
         batch_op.drop_index(
             "uq_channel_device", postgresql_where=sa.text("is_active"), sqlite_where=sa.text("is_active")

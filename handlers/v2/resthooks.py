@@ -1,0 +1,15 @@
+"""`/api/v2/resthooks.json`."""
+
+from handlers.answers import Answer, answer_page
+from handlers.calls import Call
+from persistence import resthooks
+from persistence.pages import Page, Position
+
+
+def list_resthooks(call: Call, *, reverse: bool = False) -> Answer:
+    workspace = call.workspace
+
+    def fetch(position: Position | None, size: int) -> Page:
+        return resthooks.list_resthooks(call.tx, workspace.id, position, size, reverse=reverse)
+
+    return answer_page(call, resthooks.resthooks_order(reverse=reverse), fetch)

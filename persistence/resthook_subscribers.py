@@ -1,0 +1,153 @@
+"""Subscribers of resthooks: addresses that are called when a resthook is triggered."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, text, update
+
+from persistence.channel_webhooks import check_webhook_url
+from persistence.columns import id_column, metadata, time_column, workspace_column
+from persistence.database import Transaction
+from persistence.deliveries import FAILED, PENDING, delivery
+from persistence.errors import InvalidInput, RecordMissing
+from persistence.pages import Order, Page, Position, fetch_page
+from persistence.resthooks import find_resthook, resthook, touch_resthooks
+from persistence.shapes import as_text, declare_record
+
+ENDED = "The subscription ended before this delivery."
+LOCAL_NAMES = ("localhost", "local", "internal")
+
+Network = IPv4Network | IPv6Network
+
+resthook_subscriber = Table(
+    "resthook_subscriber",
+    metadata,
+    id_column(),
+    workspace_column(),
+    Column("resthook_id", Integer, ForeignKey("resthook.id"), nullable=False),
+    Column("target_url", Text, nullable=False),
+    Column("target_digest", String(64), nullable=False),
+    time_column("created_on"),
+    Index("uq_resthook_subscriber_target", "resthook_id", "target_digest", unique=True),
+    Index("ix_resthook_subscriber_page", "workspace_id", "created_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`target_digest` makes long URLs unique by an index that could not hold them."""
+
+# Ending a subscription looks for what is still to be delivered to it.
+Index(
+    "ix_delivery_subscriber",
+    delivery.c.subscriber_id,
+    postgresql_where=text("status = 'pending' AND subscriber_id IS NOT NULL"),
+    sqlite_where=text("status = 'pending' AND subscriber_id IS NOT NULL"),
+)
+
+SUBSCRIBER_RECORD = declare_record(
+    {
+        "id": resthook_subscriber.c.id,
+        "resthook": resthook.c.slug,
+        "target_url": resthook_subscriber.c.target_url,
+        "created_on": resthook_subscriber.c.created_on,
+    }
+)
+
+SUBSCRIBERS_ORDER = Order(resthook_subscriber.c.created_on, resthook_subscriber.c.id)
+WITH_RESTHOOK = resthook_subscriber.join(resthook, resthook.c.id == resthook_subscriber.c.resthook_id)
+
+
+def list_subscribers(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    subscriber_id: int | None = None,
+    slug: str | None = None,
+) -> Page:
+    """The subscribers of a workspace's resthooks, newest first; an unknown slug gives an empty page."""
+    conditions = [resthook_subscriber.c.workspace_id == workspace_id]
+    if subscriber_id is not None:
+        conditions.append(resthook_subscriber.c.id == subscriber_id)
+    if slug is not None:
+        named = select(resthook.c.id).where(resthook.c.workspace_id == workspace_id, resthook.c.slug == slug)
+        conditions.append(resthook_subscriber.c.resthook_id == named.scalar_subquery())
+    return fetch_page(
+        tx,
+        record=SUBSCRIBER_RECORD,
+        source=WITH_RESTHOOK,
+        source_id=resthook_subscriber.c.id,
+        order=SUBSCRIBERS_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def read_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
+    """One subscriber record as JSON text."""
+    mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == subscriber_id)
+    statement = select(as_text(SUBSCRIBER_RECORD)).select_from(WITH_RESTHOOK).where(mine)
+    document: str = tx.execute(statement).scalar_one()
+    return document
+
+
+def create_subscriber(
+    tx: Transaction, workspace_id: int, slug: str, target_url: str, *, allowed_networks: Sequence[Network] = ()
+) -> int:
+    """Subscribe a URL to a resthook; returns the subscriber's id.
+
+    Raises InvalidInput for an unknown resthook, a bad URL, one that names a private address outside
+    `allowed_networks`, and one that is subscribed already.
+    """
+    resthook_id = find_resthook(tx, workspace_id, slug)
+    if resthook_id is None:
+        raise InvalidInput.on("resthook", f'Nothing found for "{slug[:64]}".')
+    target_url = check_webhook_url(target_url, "target_url")
+    _check_is_public(target_url, allowed_networks)
+    digest = hashlib.sha256(target_url.encode()).hexdigest()
+    rows = resthook_subscriber.c
+    same = select(rows.id).where(rows.resthook_id == resthook_id, rows.target_digest == digest)
+    if tx.execute(same).first() is not None:
+        raise InvalidInput.across("This URL is already subscribed.")
+    values = {"resthook_id": resthook_id, "target_url": target_url, "target_digest": digest, "created_on": tx.now}
+    statement = insert(resthook_subscriber).values(workspace_id=workspace_id, **values).returning(rows.id)
+    subscriber_id: int = tx.execute(statement).scalar_one()
+    touch_resthooks(tx, [resthook_id])
+    return subscriber_id
+
+
+def delete_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> None:
+    """End a subscription. Raises RecordMissing."""
+    if not end_subscriptions(tx, workspace_id, [subscriber_id]):
+        raise RecordMissing
+
+
+def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collection[int]) -> bool:
+    """Removes subscribers and gives up what is still to be delivered to them; says whether any existed."""
+    rows = resthook_subscriber.c
+    theirs = (rows.workspace_id == workspace_id) & rows.id.in_(subscriber_ids)
+    ended = list(tx.execute(delete(resthook_subscriber).where(theirs).returning(rows.resthook_id)).scalars())
+    waiting = (delivery.c.workspace_id == workspace_id) & delivery.c.subscriber_id.in_(subscriber_ids)
+    tx.execute(
+        update(delivery)
+        .where(waiting, delivery.c.subscriber_id.is_not(None), delivery.c.status == PENDING)
+        .values(status=FAILED, last_error=ENDED, finished_on=tx.now)
+    )
+    touch_resthooks(tx, ended)
+    return bool(ended)
+
+
+def _check_is_public(url: str, allowed_networks: Sequence[Network]) -> None:
+    """Refuses addresses that are private by their spelling; those that names lead to are checked at each call."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        is_private = host.rpartition(".")[2] in LOCAL_NAMES and not allowed_networks
+    else:
+        is_allowed = any(address in network for network in allowed_networks if network.version == address.version)
+        is_private = not is_allowed and not address.is_global
+    if is_private:
+        raise InvalidInput.on("target_url", "This address is on a private network.")

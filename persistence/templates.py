@@ -1,0 +1,180 @@
+"""Templates: texts that a gateway approved in advance, with their translations."""
+
+import re
+from dataclasses import dataclass
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, update
+
+from persistence.channels import CHANNEL_REF, channel
+from persistence.columns import (
+    id_column,
+    is_uuid,
+    metadata,
+    name_columns,
+    new_uuid,
+    time_column,
+    uuid_column,
+    workspace_column,
+)
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.names import check_name, name_key
+from persistence.pages import Order, Page, Position, fetch_page
+from persistence.shapes import as_text, declare_record, json_list, json_record
+
+NAME_LENGTH = 512
+STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsupported_components")
+LOCALE = re.compile(r"([a-z]{3})(-[A-Z]{2})?\Z")
+VARIABLE = re.compile(r"\{\{\s*(\d+)\s*\}\}")
+
+template = Table(
+    "template",
+    metadata,
+    id_column(),
+    uuid_column(),
+    workspace_column(),
+    *name_columns(NAME_LENGTH),
+    time_column("created_on"),
+    time_column("modified_on"),
+    Index("uq_template_name", "workspace_id", "name_key", unique=True),
+    Index("ix_template_page", "workspace_id", "modified_on", "id"),
+    sqlite_autoincrement=True,
+)
+
+template_translation = Table(
+    "template_translation",
+    metadata,
+    id_column(),
+    workspace_column(),
+    Column("template_id", Integer, ForeignKey("template.id"), nullable=False),
+    Column("channel_id", Integer, ForeignKey("channel.id"), nullable=False),
+    Column("language", String(3), nullable=False),
+    Column("locale", String(6), nullable=False),
+    Column("content", Text, nullable=False),
+    Column("namespace", String(128), nullable=False, default=""),
+    Column("variable_count", Integer, nullable=False),
+    Column("status", String(24), nullable=False),
+    Index("uq_template_translation", "template_id", "channel_id", "locale", unique=True),
+    sqlite_autoincrement=True,
+)
+"""`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""
+
+TRANSLATION_RECORD = json_record(
+    {
+        "language": template_translation.c.language,
+        "locale": template_translation.c.locale,
+        "content": template_translation.c.content,
+        "namespace": template_translation.c.namespace,
+        "variable_count": template_translation.c.variable_count,
+        "status": template_translation.c.status,
+        "channel": json_record(CHANNEL_REF),
+    }
+)
+
+TEMPLATE_RECORD = declare_record(
+    {
+        "uuid": template.c.uuid,
+        "name": template.c.name,
+        "translations": json_list(
+            select(TRANSLATION_RECORD.label("item"))
+            .join(channel, channel.c.id == template_translation.c.channel_id)
+            .where(template_translation.c.template_id == template.c.id)
+            .order_by(template_translation.c.id)
+            .correlate(template)
+        ),
+        "created_on": template.c.created_on,
+        "modified_on": template.c.modified_on,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A text in one locale on one channel, and what the gateway said of it."""
+
+    channel_uuid: str
+    locale: str
+    content: str
+    namespace: str = ""
+    status: str = "approved"
+
+
+def templates_order(*, reverse: bool = False) -> Order:
+    return Order(template.c.modified_on, template.c.id, descending=not reverse)
+
+
+def list_templates(
+    tx: Transaction, workspace_id: int, position: Position | None, size: int, *, reverse: bool = False
+) -> Page:
+    """The templates of a workspace by their last change, newest first; each has at least one translation."""
+    return fetch_page(
+        tx,
+        record=TEMPLATE_RECORD,
+        source=template,
+        source_id=template.c.id,
+        order=templates_order(reverse=reverse),
+        conditions=[template.c.workspace_id == workspace_id],
+        position=position,
+        size=size,
+    )
+
+
+def read_template(tx: Transaction, workspace_id: int, template_id: int) -> str:
+    """One template record as JSON text."""
+    mine = (template.c.workspace_id == workspace_id) & (template.c.id == template_id)
+    document: str = tx.execute(select(as_text(TEMPLATE_RECORD)).where(mine)).scalar_one()
+    return document
+
+
+def set_translation(tx: Transaction, workspace_id: int, name: str, translation: Translation) -> int:
+    """Stores a translation, in place of the one of the same locale and channel; the id of its template.
+
+    The template of this name comes into being with its first translation. Raises InvalidInput.
+    """
+    name = check_name(name, length=NAME_LENGTH)
+    locale = LOCALE.match(translation.locale)
+    if locale is None:
+        raise InvalidInput.on("locale", "A language of three letters, and a country if needed, as in swa-KE.")
+    if translation.status not in STATUSES:
+        raise InvalidInput.on("status", f"One of {', '.join(STATUSES)}.")
+    if not translation.content.strip():
+        raise InvalidInput.on("content", "An empty value is not allowed.")
+    channel_id = _find_channel(tx, workspace_id, translation.channel_uuid)
+    template_id = _ensure_template(tx, workspace_id, name)
+    rows = template_translation.c
+    same = (rows.template_id == template_id) & (rows.channel_id == channel_id) & (rows.locale == translation.locale)
+    tx.execute(delete(template_translation).where(rows.workspace_id == workspace_id, same))
+    values = {
+        "template_id": template_id,
+        "channel_id": channel_id,
+        "language": locale.group(1),
+        "locale": translation.locale,
+        "content": translation.content,
+        "namespace": translation.namespace,
+        "variable_count": len(set(VARIABLE.findall(translation.content))),
+        "status": translation.status,
+    }
+    tx.execute(insert(template_translation).values(workspace_id=workspace_id, **values))
+    return template_id
+
+
+def _find_channel(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
+    statement = select(channel.c.id).where(mine, channel.c.uuid == uuid)
+    channel_id: int | None = tx.execute(statement).scalar_one_or_none() if is_uuid(uuid) else None
+    if channel_id is None:
+        raise InvalidInput.on("channel", f'Nothing found for "{uuid[:64]}".')
+    return channel_id
+
+
+def _ensure_template(tx: Transaction, workspace_id: int, name: str) -> int:
+    mine = (template.c.workspace_id == workspace_id) & (template.c.name_key == name_key(name))
+    statement = update(template).where(mine).values(modified_on=tx.now).returning(template.c.id)
+    template_id: int | None = tx.execute(statement).scalar_one_or_none()
+    if template_id is not None:
+        return template_id
+    values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name)}
+    times = {"created_on": tx.now, "modified_on": tx.now}
+    made = insert(template).values(workspace_id=workspace_id, **values, **times).returning(template.c.id)
+    created_id: int = tx.execute(made).scalar_one()
+    return created_id

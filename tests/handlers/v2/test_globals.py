@@ -1,0 +1,144 @@
+"""`/api/v2/globals.json` over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from persistence.global_values import create_global, read_global_values
+from persistence.workspaces import Workspace
+from tests.api import Api
+
+PATH = "/api/v2/globals.json"
+PHONE = {"name": "Clinic Phone", "value": "+254202555000"}
+
+
+class TestListGlobals:
+    def test_the_last_changed_global_comes_first(self, api: Api) -> None:
+        for name in ("First", "Second"):
+            api.post(PATH, {"name": name, "value": "x"})
+        api.post(PATH, {"value": "y"}, key="first")
+
+        assert [each["key"] for each in api.results(PATH)] == ["first", "second"]
+        assert [each["key"] for each in api.results(PATH, reverse="true")] == ["second", "first"]
+
+    def test_a_key_filter_is_exact_and_unknown_keys_find_nothing(self, api: Api) -> None:
+        api.post(PATH, PHONE)
+
+        assert len(api.results(PATH, key="clinic_phone")) == 1
+        assert api.results(PATH, key="clinic") == []
+        assert api.results(PATH, key="CLINIC_PHONE") == []
+
+    def test_before_and_after_compare_the_last_change_inclusively(self, api: Api) -> None:
+        first = api.post(PATH, {"name": "First", "value": "x"}).json()["modified_on"]
+        second = api.post(PATH, {"name": "Second", "value": "x"}).json()["modified_on"]
+
+        assert [each["key"] for each in api.results(PATH, before=first)] == ["first"]
+        assert [each["key"] for each in api.results(PATH, after=second)] == ["second"]
+        assert [each["key"] for each in api.results(PATH, after=first, before=second, key="second")] == ["second"]
+
+    @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("agent", 403), ("surveyor", 403)])
+    def test_agents_and_surveyors_do_not_see_globals(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+    def test_the_globals_of_another_workspace_are_not_seen(self, api: Api, other_api: Api) -> None:
+        other_api.post(PATH, PHONE)
+
+        assert api.results(PATH) == []
+        assert api.results(PATH, key="clinic_phone") == []
+
+
+class TestWriteGlobal:
+    def test_a_new_global_gets_a_key_made_from_its_name(self, api: Api) -> None:
+        response = api.post(PATH, PHONE)
+
+        assert response.status_code == 201
+        assert response.json() == {
+            "key": "clinic_phone",
+            "modified_on": response.json()["modified_on"],
+            **PHONE,
+        }
+
+    def test_a_key_changes_the_value_and_leaves_the_name(self, api: Api) -> None:
+        api.post(PATH, PHONE)
+
+        response = api.post(PATH, {"value": "112"}, key="clinic_phone")
+
+        assert response.status_code == 200
+        assert (response.json()["name"], response.json()["value"]) == ("Clinic Phone", "112")
+
+    def test_a_given_name_is_applied_and_the_key_stays(self, api: Api) -> None:
+        api.post(PATH, PHONE)
+
+        changed = api.post(PATH, {"name": "Hotline", "value": "112"}, key="clinic_phone").json()
+
+        assert (changed["name"], changed["key"]) == ("Hotline", "clinic_phone")
+
+    def test_an_unknown_key_is_not_found(self, api: Api) -> None:
+        assert api.post(PATH, {"value": "112"}, key="nothing").status_code == 404
+
+    def test_the_global_of_another_workspace_cannot_be_changed(self, api: Api, other_api: Api) -> None:
+        other_api.post(PATH, PHONE)
+
+        assert api.post(PATH, {"value": "112"}, key="clinic_phone").status_code == 404
+        assert other_api.results(PATH)[0]["value"] == PHONE["value"]
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"value": "x"}, "name"),
+            ({"name": None, "value": "x"}, "name"),
+            ({"name": "Phone"}, "value"),
+            ({"name": "Phone", "value": "  "}, "value"),
+            ({"name": "Phone", "value": "x" * 10_001}, "value"),
+            ({"name": "x" * 37, "value": "x"}, "name"),
+            ({"name": "a.b", "value": "x"}, "name"),
+            ({"name": "4 wheels", "value": "x"}, "name"),
+            ({"name": "___", "value": "x"}, "name"),
+        ],
+    )
+    def test_a_bad_body_is_refused_by_field(self, api: Api, body: dict[str, Any], field: str) -> None:
+        response = api.post(PATH, body)
+
+        assert (response.status_code, list(response.json())) == (400, [field])
+
+    def test_the_longest_name_and_value_are_accepted(self, api: Api) -> None:
+        assert api.post(PATH, {"name": "n" * 36, "value": "v" * 10_000}).status_code == 201
+
+    @pytest.mark.parametrize("name", ["CLINIC PHONE", "Clinic-Phone"])
+    def test_a_taken_name_or_key_is_refused(self, api: Api, name: str) -> None:
+        api.post(PATH, PHONE)
+
+        response = api.post(PATH, {"name": name, "value": "x"})
+
+        assert (response.status_code, list(response.json())) == (400, ["name"])
+
+    def test_the_workspace_holds_at_most_250_globals(self, api: Api, database: Database, workspace: Workspace) -> None:
+        with database.writing() as tx:
+            for number in range(250):
+                create_global(tx, workspace.id, f"Global {number}", "x")
+
+        assert api.post(PATH, PHONE).status_code == 409
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("viewer", 403), ("agent", 403)])
+    def test_only_administrators_and_editors_write(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).post(PATH, PHONE).status_code == status
+
+
+class TestDeleteGlobal:
+    def test_a_deleted_global_is_gone(self, api: Api, database: Database, workspace: Workspace) -> None:
+        api.post(PATH, PHONE)
+
+        assert api.delete(PATH, key="clinic_phone").status_code == 204
+        assert api.delete(PATH, key="clinic_phone").status_code == 404
+        with database.reading() as tx:
+            assert read_global_values(tx, workspace.id) == {}
+
+    def test_a_deletion_names_its_global(self, api: Api) -> None:
+        assert api.delete(PATH).status_code == 400
+
+    def test_the_global_of_another_workspace_does_not_exist(self, api: Api, other_api: Api) -> None:
+        other_api.post(PATH, PHONE)
+
+        assert api.delete(PATH, key="clinic_phone").status_code == 404
+        assert len(other_api.results(PATH)) == 1

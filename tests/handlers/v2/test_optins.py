@@ -1,0 +1,55 @@
+"""`/api/v2/optins.json` over HTTP."""
+
+import pytest
+
+from persistence.database import Database
+from persistence.optins import create_optin
+from persistence.workspaces import Workspace
+from tests.api import Api
+
+PATH = "/api/v2/optins.json"
+
+
+class TestListOptins:
+    def test_optins_come_newest_first(self, api: Api) -> None:
+        for name in ("News", "Offers"):
+            api.post(PATH, {"name": name})
+
+        assert [optin["name"] for optin in api.results(PATH)] == ["Offers", "News"]
+
+    def test_the_optins_of_another_workspace_are_not_seen(self, api: Api, other_api: Api) -> None:
+        other_api.post(PATH, {"name": "News"})
+
+        assert api.results(PATH) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("agent", 403), ("surveyor", 403)])
+    def test_agents_and_surveyors_do_not_see_optins(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+
+class TestCreateOptin:
+    def test_a_new_optin_is_answered_with_its_record(self, api: Api) -> None:
+        response = api.post(PATH, {"name": "News"})
+
+        record = response.json()
+        assert response.status_code == 201
+        assert record == {"uuid": record["uuid"], "name": "News", "created_on": record["created_on"]}
+
+    @pytest.mark.parametrize("name", ["", "back\\slash", "x" * 65, None, "nEWS"])
+    def test_a_bad_or_taken_name_is_refused_by_field(self, api: Api, name: object) -> None:
+        api.post(PATH, {"name": "News"})
+
+        response = api.post(PATH, {"name": name})
+
+        assert (response.status_code, list(response.json())) == (400, ["name"])
+
+    def test_the_workspace_holds_at_most_250_optins(self, api: Api, database: Database, workspace: Workspace) -> None:
+        with database.writing() as tx:
+            for number in range(250):
+                create_optin(tx, workspace.id, f"Opt-in {number}")
+
+        assert api.post(PATH, {"name": "One more"}).status_code == 409
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("viewer", 403)])
+    def test_only_administrators_and_editors_write(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).post(PATH, {"name": "News"}).status_code == status
