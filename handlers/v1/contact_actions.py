@@ -1,0 +1,53 @@
+"""`/api/v1/contact_actions.json`."""
+
+from handlers.answers import Answer, no_content
+from handlers.calls import Call
+from persistence import contact_actions
+from persistence.columns import is_uuid
+from persistence.contact_writes import delete_contacts
+from persistence.errors import InvalidInput
+from persistence.group_members import find_manual_groups
+
+WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
+WITHOUT_GROUP = {
+    "block": contact_actions.block_contacts,
+    "unblock": contact_actions.unblock_contacts,
+    "expire": contact_actions.interrupt_contacts,
+    "archive": contact_actions.archive_messages_of,
+    "delete": delete_contacts,
+}
+
+
+def act_on_contacts(call: Call) -> Answer:
+    workspace = call.workspace
+    action, given = call.body["action"], call.body["contacts"]
+    contact_ids = contact_actions.find_contacts(call.tx, workspace, [given] if isinstance(given, str) else given)
+    if not contact_ids:
+        raise InvalidInput.on("contacts", "An empty value is not allowed.")
+    group_id = _find_group(call, action)
+    if group_id is None:
+        WITHOUT_GROUP[action](call.tx, workspace.id, contact_ids)
+    else:
+        WITH_GROUP[action](call.tx, workspace.id, contact_ids, group_id)
+    return no_content()
+
+
+def _find_group(call: Call, action: str) -> int | None:
+    """The group the action speaks of, by name or by either name of its UUID; None where no group is taken."""
+    named = {name: call.body[name] for name in ("group", "label_uuid", "group_uuid") if call.body.get(name)}
+    if action in WITHOUT_GROUP:
+        if named:
+            raise InvalidInput.across(f'The action "{action}" takes no group.')
+        return None
+    if not named:
+        raise InvalidInput.across(f'The action "{action}" needs a group.')
+    ids = {_look_up(call, field, reference) for field, reference in named.items()}
+    if len(ids) > 1:
+        raise InvalidInput.across("These name different groups.")
+    return ids.pop()
+
+
+def _look_up(call: Call, field: str, reference: str) -> int:
+    if field != "group" and not is_uuid(reference):
+        raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+    return find_manual_groups(call.tx, call.workspace.id, [reference], field=field)[0]

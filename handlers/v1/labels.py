@@ -1,0 +1,31 @@
+"""`/api/v1/labels.json`."""
+
+from handlers.answers import Answer, answer_numbered_page, created
+from handlers.calls import Call
+from persistence import labels
+from persistence.errors import InvalidInput, RecordMissing
+from persistence.label_summaries import list_label_summaries
+
+
+def list_labels(
+    call: Call, *, name: str | None = None, uuid: list[str] | None = None, page: str | None = None
+) -> Answer:
+    workspace = call.workspace
+    return answer_numbered_page(
+        call,
+        page,
+        lambda number, size: list_label_summaries(call.tx, workspace.id, number, size, uuids=uuid, name_part=name),
+    )
+
+
+def write_label(call: Call) -> Answer:
+    workspace = call.workspace
+    uuid, name = call.body.get("uuid"), call.body["name"]
+    if uuid is None:
+        label_id = labels.create_label(call.tx, workspace.id, name)
+    else:
+        try:
+            label_id = labels.rename_label(call.tx, workspace.id, uuid, name)
+        except RecordMissing as error:
+            raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
+    return created(labels.read_label(call.tx, workspace.id, label_id))

@@ -1,0 +1,55 @@
+"""`/api/v1/message_actions.json`."""
+
+from handlers.answers import Answer, no_content
+from handlers.calls import Call
+from persistence import labels, message_actions
+from persistence.columns import is_uuid
+from persistence.errors import InvalidInput
+
+WITHOUT_LABEL = {
+    "archive": message_actions.archive_messages,
+    "unarchive": message_actions.restore_messages,
+    "delete": message_actions.delete_messages,
+}
+
+
+def act_on_messages(call: Call) -> Answer:
+    workspace = call.workspace
+    action = call.body["action"]
+    label_id = _find_label(call, action)
+    chosen = message_actions.select_incoming(call.tx, workspace.id, call.body["messages"], ignore_outgoing=True)
+    if action in WITHOUT_LABEL:
+        WITHOUT_LABEL[action](call.tx, workspace.id, chosen.ids)
+    elif label_id is not None:
+        change = message_actions.add_label if action == "label" else message_actions.remove_label
+        change(call.tx, workspace.id, chosen.ids, label_id)
+    return no_content()
+
+
+def _find_label(call: Call, action: str) -> int | None:
+    """The label the action speaks of; None where no label is taken, or nothing bears the name to take off."""
+    uuid, name = call.body.get("label_uuid") or None, call.body.get("label") or None
+    if action in WITHOUT_LABEL:
+        if uuid or name:
+            raise InvalidInput.across(f'The action "{action}" takes no label.')
+        return None
+    if uuid is not None:
+        label_id = labels.find_label(call.tx, call.workspace.id, uuid) if is_uuid(uuid) else None
+        if label_id is None:
+            raise InvalidInput.on("label_uuid", f'Nothing found for "{uuid[:64]}".')
+        return label_id
+    if name is None:
+        raise InvalidInput.across(f'The action "{action}" needs a label.')
+    if name[0] in "+-":
+        raise InvalidInput.on("label", "A label name cannot begin with + or -.")
+    label_id = labels.find_label_by_name(call.tx, call.workspace.id, name)
+    if label_id is None and action == "label":
+        return _create_label(call, name)
+    return label_id
+
+
+def _create_label(call: Call, name: str) -> int:
+    try:
+        return labels.create_label(call.tx, call.workspace.id, name)
+    except InvalidInput as error:
+        raise InvalidInput({"label": error.errors["name"]}) from error

@@ -1,0 +1,106 @@
+"""`/api/v1/contact_actions.json` over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from persistence.columns import new_uuid
+from tests.api import Api
+
+PATH = "/api/v1/contact_actions.json"
+CONTACTS = "/api/v2/contacts.json"
+
+
+@pytest.fixture
+def contacts(api: Api) -> list[str]:
+    """The UUIDs of two contacts."""
+    return [api.post(CONTACTS, {"name": name}).json()["uuid"] for name in ("Amina", "Grace")]
+
+
+@pytest.fixture
+def group(api: Api) -> str:
+    """The UUID of the group Nurses."""
+    uuid: str = api.post("/api/v2/groups.json", {"name": "Nurses"}).json()["uuid"]
+    return uuid
+
+
+def members(api: Api) -> set[str]:
+    return {contact["uuid"] for contact in api.results(CONTACTS, group="Nurses")}
+
+
+@pytest.mark.parametrize("field", ["group", "label_uuid", "group_uuid"])
+def test_a_group_is_named_in_three_ways(api: Api, contacts: list[str], group: str, field: str) -> None:
+    named = {field: "nurses" if field == "group" else group}
+
+    assert api.post(PATH, {"contacts": contacts, "action": "add", **named}).status_code == 204
+    joined = members(api)
+    assert api.post(PATH, {"contacts": contacts[0], "action": "remove", **named}).status_code == 204
+
+    assert (joined, members(api)) == (set(contacts), {contacts[1]})
+
+
+def test_a_blocked_contact_leaves_its_groups_and_can_be_unblocked(api: Api, contacts: list[str], group: str) -> None:
+    api.post(PATH, {"contacts": contacts, "action": "add", "group": "Nurses"})
+    api.post(PATH, {"contacts": contacts[:1], "action": "block"})
+    after_block = members(api)
+    status = api.results(CONTACTS, uuid=contacts[0])[0]["status"]
+    api.post(PATH, {"contacts": contacts[:1], "action": "unblock"})
+
+    assert (after_block, status) == ({contacts[1]}, "blocked")
+    assert api.results(CONTACTS, uuid=contacts[0])[0]["status"] == "active"
+
+
+def test_deleted_contacts_are_gone(api: Api, contacts: list[str]) -> None:
+    assert api.post(PATH, {"contacts": contacts[:1], "action": "delete"}).status_code == 204
+
+    assert [contact["uuid"] for contact in api.results(CONTACTS)] == [contacts[1]]
+
+
+@pytest.mark.parametrize("action", ["expire", "archive"])
+def test_runs_end_and_messages_are_archived_without_a_body(api: Api, contacts: list[str], action: str) -> None:
+    response = api.post(PATH, {"contacts": contacts, "action": action})
+
+    assert (response.status_code, response.content) == (204, b"")
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"action": "add"}, "non_field_errors"),
+        ({"action": "block", "group": "Nurses"}, "non_field_errors"),
+        ({"action": "add", "group": "Doctors"}, "group"),
+        ({"action": "add", "label_uuid": new_uuid()}, "label_uuid"),
+        ({"action": "add", "label_uuid": "Nurses"}, "label_uuid"),
+        ({"action": "add", "group": "Open Tickets"}, "group"),
+        ({"action": "juggle"}, "action"),
+        ({"contacts": [], "action": "block"}, "contacts"),
+        ({"contacts": [new_uuid()], "action": "block"}, "contacts"),
+    ],
+)
+def test_what_cannot_be_done_with_all_is_done_with_none(
+    api: Api, contacts: list[str], group: str, more: dict[str, Any], field: str
+) -> None:
+    response = api.post(PATH, {"contacts": contacts, **more})
+
+    assert (response.status_code, list(response.json())) == (400, [field])
+    assert (members(api), {contact["status"] for contact in api.results(CONTACTS)}) == (set(), {"active"})
+
+
+def test_two_names_of_different_groups_are_refused(api: Api, contacts: list[str], group: str) -> None:
+    api.post("/api/v2/groups.json", {"name": "Doctors"})
+
+    response = api.post(PATH, {"contacts": contacts, "action": "add", "group": "Doctors", "group_uuid": group})
+
+    assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
+
+
+def test_contacts_of_another_workspace_are_unknown(api: Api, other_api: Api, contacts: list[str]) -> None:
+    assert other_api.post(PATH, {"contacts": contacts, "action": "delete"}).status_code == 400
+    assert len(api.results(CONTACTS)) == 2
+
+
+def test_surveyors_may_act_and_agents_may_not(api: Api, contacts: list[str]) -> None:
+    body = {"contacts": contacts, "action": "block"}
+
+    assert api.as_role("surveyor").post(PATH, body).status_code == 204
+    assert api.as_role("agent").post(PATH, body).status_code == 403
