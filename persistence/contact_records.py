@@ -19,12 +19,14 @@ MASKED_PATH = "********"
 NEVER = contact.c.id < 0
 
 
-def _unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
+def unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The value, null for a deleted contact."""
     return case((contact.c.is_deleted, null()), else_=value)
 
 
-def _flag(status: str) -> ColumnElement[Any]:
-    return type_coerce(_unless_deleted(contact.c.status == status), Boolean)
+def status_flag(status: str) -> ColumnElement[Any]:
+    """Whether a contact has this status, null for a deleted one."""
+    return type_coerce(unless_deleted(contact.c.status == status), Boolean)
 
 
 GROUPS_OF_CONTACT = json_list(
@@ -36,7 +38,8 @@ GROUPS_OF_CONTACT = json_list(
 )
 
 
-def _urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
+def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
+    """The URNs of a contact as a list of texts, the preferred one first."""
     path = literal(MASKED_PATH, literal_execute=True) if masked else contact_urn.c.path
     return json_text_list(
         select((contact_urn.c.scheme + literal_column("':'") + path).label("item"))
@@ -46,7 +49,7 @@ def _urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
     )
 
 
-def _fields_of_contact(workspace_id: int, *, for_agent: bool) -> ColumnElement[Any]:
+def fields_of_contact(workspace_id: int, *, for_agent: bool) -> ColumnElement[Any]:
     """Every field of the workspace by key with the part of the value that is of the field's own type."""
     conditions = [field.c.workspace_id == workspace_id, ~contact.c.is_deleted]
     if for_agent:
@@ -62,17 +65,17 @@ def contact_record(workspace_id: int, *, masked: bool = False, for_agent: bool =
     parts = {
         "uuid": contact.c.uuid,
         "name": contact.c.name,
-        "status": _unless_deleted(contact.c.status),
+        "status": unless_deleted(contact.c.status),
         "language": contact.c.language,
-        "urns": _urns_of_contact(masked=masked),
+        "urns": urns_of_contact(masked=masked),
         "groups": GROUPS_OF_CONTACT,
-        "fields": _fields_of_contact(workspace_id, for_agent=for_agent),
+        "fields": fields_of_contact(workspace_id, for_agent=for_agent),
         "flow": null(),
         "created_on": contact.c.created_on,
         "modified_on": contact.c.modified_on,
         "last_seen_on": contact.c.last_seen_on,
-        "blocked": _flag(BLOCKED),
-        "stopped": _flag(STOPPED),
+        "blocked": status_flag(BLOCKED),
+        "stopped": status_flag(STOPPED),
     }
     return json_record(parts)
 

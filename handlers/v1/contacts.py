@@ -1,0 +1,144 @@
+"""`/api/v1/contacts.json`."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from flows.urns import Urn, UrnError, read_urn
+from handlers.answers import Answer, answer_numbered_page, created, no_content
+from handlers.calls import Call
+from persistence import contact_summaries, contact_writes
+from persistence.columns import is_uuid
+from persistence.contact_summaries import ContactFilter
+from persistence.contact_urns import find_owners
+from persistence.contact_writes import ContactChange
+from persistence.contacts import find_contact
+from persistence.errors import InvalidInput, Refused
+from persistence.group_members import find_manual_groups
+
+
+def list_contacts(
+    call: Call,
+    *,
+    uuid: list[str] | None = None,
+    urns: list[str] | None = None,
+    group_uuids: list[str] | None = None,
+    deleted: bool = False,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    page: str | None = None,
+) -> Answer:
+    workspace = call.workspace
+    wanted = ContactFilter(uuid, _addresses(call, urns), group_uuids, before, after)
+    return answer_numbered_page(
+        call,
+        page,
+        lambda number, size: contact_summaries.list_contact_summaries(
+            call.tx, workspace.id, wanted, number, size, deleted=deleted, masked=workspace.is_anonymous
+        ),
+    )
+
+
+def write_contact(call: Call) -> Answer:
+    workspace = call.workspace
+    urns = contact_writes.read_urns(workspace, _texts(call, "urns"))
+    contact_id = _find_contact(call, urns)
+    change = _read_change(call, urns, contact_id)
+    if contact_id is None:
+        contact_id = contact_writes.create_contact(call.tx, workspace, change)
+    else:
+        _change(call, contact_id, change)
+    masked = workspace.is_anonymous
+    return created(contact_summaries.read_contact_summary(call.tx, workspace.id, contact_id, masked=masked))
+
+
+def delete_contacts(
+    call: Call,
+    *,
+    uuid: list[str] | None = None,
+    urns: list[str] | None = None,
+    group_uuids: list[str] | None = None,
+) -> Answer:
+    workspace = call.workspace
+    wanted = ContactFilter(uuid, _addresses(call, urns), group_uuids)
+    contact_summaries.delete_matching_contacts(call.tx, workspace.id, wanted)
+    return no_content()
+
+
+def _find_contact(call: Call, urns: Sequence[Urn]) -> int | None:
+    """The contact the body means by `uuid` or by its addresses; None when a new one is to be made."""
+    workspace_id, uuid = call.workspace.id, call.body.get("uuid")
+    if uuid is None and not urns:
+        raise InvalidInput.on("urns", "A value is required.")
+    owners = {owner.contact_id for owner in find_owners(call.tx, workspace_id, urns).values()}
+    if len(owners) > 1:
+        raise InvalidInput.across("These URNs belong to more than one contact.")
+    if uuid is None:
+        return next(iter(owners), None)
+    contact_id = find_contact(call.tx, workspace_id, uuid)
+    if contact_id is None:
+        raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".')
+    if owners - {contact_id}:
+        raise InvalidInput.across("These URNs belong to another contact.")
+    return contact_id
+
+
+def _read_change(call: Call, urns: Sequence[Urn], contact_id: int | None) -> ContactChange:
+    """What the body changes; found by its addresses, a contact keeps those it has and gets the others."""
+    body, workspace_id = call.body, call.workspace.id
+    if contact_id is not None and body.get("uuid") is None:
+        present = contact_summaries.list_urns(call.tx, workspace_id, contact_id)
+        known = {urn.identity for urn in present}
+        urns = [*present, *(urn for urn in urns if urn.identity not in known)]
+    elif contact_id is not None and urns and call.workspace.is_anonymous:
+        raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
+    fields = body.get("fields") or {}
+    keys = contact_summaries.find_field_keys(call.tx, workspace_id, list(fields))
+    return ContactChange(
+        name=body.get("name"),
+        language=body.get("language"),
+        urns=urns if "urns" in body else None,
+        group_ids=_group_ids(call),
+        fields={keys[name]: value for name, value in fields.items()},
+        clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
+    )
+
+
+def _group_ids(call: Call) -> list[int] | None:
+    if "group_uuids" not in call.body:
+        return None
+    uuids = _texts(call, "group_uuids")
+    for uuid in uuids:
+        if not is_uuid(uuid):
+            raise InvalidInput.on("group_uuids", f'Nothing found for "{uuid[:64]}".')
+    return find_manual_groups(call.tx, call.workspace.id, uuids, field="group_uuids")
+
+
+def _change(call: Call, contact_id: int, change: ContactChange) -> None:
+    try:
+        contact_writes.change_contact(call.tx, call.workspace, contact_id, change)
+    except InvalidInput as error:
+        if "groups" in error.errors:
+            raise InvalidInput({"non_field_errors": error.errors["groups"]}) from error
+        raise
+
+
+def _texts(call: Call, name: str) -> list[str]:
+    """A list of texts in the body, where a single one may stand without a list."""
+    given: str | list[str] = call.body.get(name) or []
+    return [given] if isinstance(given, str) else given
+
+
+def _addresses(call: Call, texts: Sequence[str] | None) -> list[Urn] | None:
+    """The addresses of a parameter in the form they are stored; texts that are no address are left out."""
+    if texts is None:
+        return None
+    if call.workspace.is_anonymous:
+        raise Refused("This workspace hides addresses; parameter urns cannot be used.")
+    found = []
+    for text in texts:
+        try:
+            # A plain `+` in a query string arrives as a blank.
+            found.append(read_urn(text.strip().replace(": ", ":+"), call.workspace.country, lenient=True))
+        except UrnError:
+            continue
+    return found
