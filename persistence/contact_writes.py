@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.languages import is_language
 from sqlalchemy import delete, insert, select, update
 
+from flows.languages import is_language
 from flows.urns import Urn, UrnError, read_urn
 from persistence.columns import new_uuid
 from persistence.contact_urns import find_owners
@@ -19,6 +19,7 @@ from persistence.group_members import leave_all_groups, set_manual_groups
 from persistence.label_counts import recount_after
 from persistence.labels import message_label
 from persistence.messages import DELETED, VISIBLE, message
+from persistence.ticket_actions import delete_tickets_of
 from persistence.workspaces import Workspace
 
 BAD_URN = "Not a valid URN; phone numbers need a country code."
@@ -161,9 +162,10 @@ def release_urns(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
 
 
 def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Mark contacts deleted: what describes them is cleared, their URNs are free, their messages lose their content."""
+    """Mark contacts deleted: what describes them is cleared, their URNs are free, tickets gone, messages empty."""
     leave_all_groups(tx, workspace_id, contact_ids)
     release_urns(tx, workspace_id, contact_ids)
+    delete_tickets_of(tx, workspace_id, contact_ids)
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
     cleared: dict[str, Any] = {
         "name": None,

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
+from persistence.resthook_subscribers import end_subscriptions
 
 ANSWER_LENGTH = 500
 
@@ -57,7 +58,10 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """What one attempt gave: a status or an error, and what follows: DELIVERED, FAILED, or PENDING until `retry_at`."""
+    """What one attempt gave: a status or an error, and what follows: DELIVERED, FAILED, or PENDING until `retry_at`.
+
+    A receiver that is gone for good ends its subscription.
+    """
 
     state: str
     retry_at: datetime | None
@@ -65,6 +69,7 @@ class AttemptOutcome:
     error: str | None
     answer: bytes
     duration_seconds: float
+    ends_subscription: bool = False
 
 
 _MOVE_ON = (
@@ -128,7 +133,9 @@ def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome
     What was delivered is delivered, even after the lease ran out; any other outcome counts only within the lease.
     """
     tx.execute(insert(delivery_attempt).values(_attempt_row(tx, leased, outcome)))
-    return bool(tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount)
+    has_moved = bool(tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount)
+    _end_subscriptions(tx, [(leased, outcome)])
+    return has_moved
 
 
 def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
@@ -136,6 +143,7 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
     if attempts:
         tx.execute(insert(delivery_attempt), [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
         tx.execute(_MOVE_ON, [_move(tx, leased, outcome) for leased, outcome in attempts])
+        _end_subscriptions(tx, attempts)
 
 
 def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
@@ -156,6 +164,15 @@ def find_signers(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Sig
     secrets = (channel.c.webhook_secret, channel.c.webhook_previous_secret, channel.c.webhook_rotated_on)
     rows = tx.execute(select(channel.c.id, *secrets).where(channel.c.id.in_(channel_ids)))
     return {channel_id: Signer(*signer) for channel_id, *signer in rows}
+
+
+def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
+    gone: dict[int, set[int]] = {}
+    for leased, outcome in attempts:
+        if outcome.ends_subscription and leased.subscriber_id is not None:
+            gone.setdefault(leased.workspace_id, set()).add(leased.subscriber_id)
+    for workspace_id, subscriber_ids in gone.items():
+        end_subscriptions(tx, workspace_id, subscriber_ids)
 
 
 def _is_due(now: datetime) -> ColumnElement[bool]:

@@ -1,11 +1,10 @@
 """Subscribers of resthooks: addresses that are called when a resthook is triggered."""
 
-import hashlib
 from collections.abc import Collection, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, text, update
+from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, delete, insert, select, text, update
 
 from persistence.channel_webhooks import check_webhook_url
 from persistence.columns import id_column, metadata, time_column, workspace_column
@@ -28,14 +27,11 @@ resthook_subscriber = Table(
     workspace_column(),
     Column("resthook_id", Integer, ForeignKey("resthook.id"), nullable=False),
     Column("target_url", Text, nullable=False),
-    Column("target_digest", String(64), nullable=False),
     time_column("created_on"),
-    Index("uq_resthook_subscriber_target", "resthook_id", "target_digest", unique=True),
+    Index("uq_resthook_subscriber_target", "resthook_id", "target_url", unique=True),
     Index("ix_resthook_subscriber_page", "workspace_id", "created_on", "id"),
     sqlite_autoincrement=True,
 )
-"""`target_digest` makes long URLs unique by an index that could not hold them."""
-
 # Ending a subscription looks for what is still to be delivered to it.
 Index(
     "ix_delivery_subscriber",
@@ -106,12 +102,11 @@ def create_subscriber(
         raise InvalidInput.on("resthook", f'Nothing found for "{slug[:64]}".')
     target_url = check_webhook_url(target_url, "target_url")
     _check_is_public(target_url, allowed_networks)
-    digest = hashlib.sha256(target_url.encode()).hexdigest()
     rows = resthook_subscriber.c
-    same = select(rows.id).where(rows.resthook_id == resthook_id, rows.target_digest == digest)
+    same = select(rows.id).where(rows.resthook_id == resthook_id, rows.target_url == target_url)
     if tx.execute(same).first() is not None:
         raise InvalidInput.across("This URL is already subscribed.")
-    values = {"resthook_id": resthook_id, "target_url": target_url, "target_digest": digest, "created_on": tx.now}
+    values = {"resthook_id": resthook_id, "target_url": target_url, "created_on": tx.now}
     statement = insert(resthook_subscriber).values(workspace_id=workspace_id, **values).returning(rows.id)
     subscriber_id: int = tx.execute(statement).scalar_one()
     touch_resthooks(tx, [resthook_id])

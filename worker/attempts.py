@@ -58,4 +58,5 @@ def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequen
         error=attempt.error,
         answer=b"" if answer is None else answer.body,
         duration_seconds=attempt.duration_seconds,
+        ends_subscription=decision.verdict is Verdict.GONE,
     )

@@ -619,7 +619,6 @@ def upgrade() -> None:
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("resthook_id", sa.Integer(), nullable=False),
         sa.Column("target_url", sa.Text(), nullable=False),
-        sa.Column("target_digest", sa.String(length=64), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.ForeignKeyConstraint(["resthook_id"], ["resthook.id"], name=op.f("fk_resthook_subscriber_resthook_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_subscriber_workspace_id")),
@@ -628,7 +627,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("resthook_subscriber", schema=None) as batch_op:
         batch_op.create_index("ix_resthook_subscriber_page", ["workspace_id", "created_on", "id"], unique=False)
-        batch_op.create_index("uq_resthook_subscriber_target", ["resthook_id", "target_digest"], unique=True)
+        batch_op.create_index("uq_resthook_subscriber_target", ["resthook_id", "target_url"], unique=True)
 
     op.create_table(
         "sync_record",

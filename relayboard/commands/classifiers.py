@@ -1,0 +1,28 @@
+"""`relayboard classifier create`."""
+
+import argparse
+from typing import Any
+
+import orjson
+
+from persistence.classifiers import TYPES, create_classifier, read_classifier
+from relayboard.commands.output import opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("classifier", help="create services that find intents")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new classifier")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--name", required=True)
+    create.add_argument("--type", required=True, choices=TYPES)
+    create.add_argument("--intent", action="append", default=[], help="repeat for each intent it knows")
+    create.set_defaults(run=run_create)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        classifier_id = create_classifier(tx, workspace.id, options.name, options.type, options.intent)
+        record = read_classifier(tx, workspace.id, classifier_id)
+    print_json(orjson.loads(record))

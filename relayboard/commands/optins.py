@@ -1,0 +1,26 @@
+"""`relayboard optin create`."""
+
+import argparse
+from typing import Any
+
+import orjson
+
+from persistence.optins import create_optin, read_optin
+from relayboard.commands.output import opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("optin", help="create subjects that contacts can agree to hear about")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new opt-in")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--name", required=True)
+    create.set_defaults(run=run_create)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        optin_id = create_optin(tx, workspace.id, options.name)
+        record = read_optin(tx, workspace.id, optin_id)
+    print_json(orjson.loads(record))

@@ -1,0 +1,32 @@
+"""`relayboard template create`."""
+
+import argparse
+from typing import Any
+
+import orjson
+
+from persistence.templates import STATUSES, Translation, read_template, set_translation
+from relayboard.commands.output import opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("template", help="texts that a gateway approved in advance")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new template, or one more translation of a known one")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--name", required=True)
+    create.add_argument("--channel", required=True, metavar="UUID")
+    create.add_argument("--locale", required=True, help="language and country, for example swa-KE")
+    create.add_argument("--content", required=True, help="text with variables {{1}}, {{2}}, ...")
+    create.add_argument("--namespace", default="")
+    create.add_argument("--status", choices=STATUSES, default=STATUSES[0])
+    create.set_defaults(run=run_create)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    translation = Translation(options.channel, options.locale, options.content, options.namespace, options.status)
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        template_id = set_translation(tx, workspace.id, options.name, translation)
+        record = read_template(tx, workspace.id, template_id)
+    print_json(orjson.loads(record))

@@ -1,0 +1,27 @@
+"""`relayboard ticketer create`."""
+
+import argparse
+from typing import Any
+
+import orjson
+
+from persistence.ticketers import TYPES, create_ticketer, read_ticketer
+from relayboard.commands.output import opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("ticketer", help="create places where tickets are kept")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new ticketer")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--name", required=True)
+    create.add_argument("--type", required=True, choices=TYPES)
+    create.set_defaults(run=run_create)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        ticketer_id = create_ticketer(tx, workspace.id, options.name, options.type)
+        record = read_ticketer(tx, workspace.id, ticketer_id)
+    print_json(orjson.loads(record))

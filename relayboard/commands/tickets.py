@@ -1,0 +1,51 @@
+"""`relayboard ticket open`."""
+
+import argparse
+from typing import Any
+
+import orjson
+
+from persistence.columns import is_uuid
+from persistence.contacts import find_contact
+from persistence.database import Transaction
+from persistence.ticket_actions import NewTicket, open_ticket
+from persistence.tickets import read_ticket
+from persistence.topics import find_topic
+from persistence.users import find_member
+from persistence.workspaces import Workspace
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("ticket", help="open tickets")
+    actions = parser.add_subparsers(dest="action", required=True)
+    opening = actions.add_parser("open", help="a new ticket of a contact that has no open one")
+    opening.add_argument("--workspace", required=True, metavar="UUID")
+    opening.add_argument("--contact", required=True, metavar="UUID")
+    opening.add_argument("--topic", metavar="UUID", help="default: General")
+    opening.add_argument("--assignee", metavar="EMAIL")
+    opening.add_argument("--note")
+    opening.set_defaults(run=run_open)
+
+
+def run_open(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        ticket_id = open_ticket(tx, workspace, _read_ticket(tx, workspace, options))
+        if ticket_id is None:
+            raise CommandFailed("the contact has an open ticket already")
+        record = read_ticket(tx, workspace.id, ticket_id)
+    print_json(orjson.loads(record))
+
+
+def _read_ticket(tx: Transaction, workspace: Workspace, options: argparse.Namespace) -> NewTicket:
+    contact_id = find_contact(tx, workspace.id, options.contact) if is_uuid(options.contact) else None
+    if contact_id is None:
+        raise CommandFailed(f"there is no contact {options.contact}")
+    topic_id = find_topic(tx, workspace.id, options.topic) if options.topic else None
+    if options.topic and topic_id is None:
+        raise CommandFailed(f"there is no topic {options.topic}")
+    assignee_id = find_member(tx, workspace.id, options.assignee) if options.assignee else None
+    if options.assignee and assignee_id is None:
+        raise CommandFailed(f"there is no user {options.assignee}")
+    return NewTicket(contact_id, topic_id, assignee_id, options.note)

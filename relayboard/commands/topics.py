@@ -1,0 +1,26 @@
+"""`relayboard topic create`."""
+
+import argparse
+from typing import Any
+
+import orjson
+
+from persistence.topics import create_topic, read_topic
+from relayboard.commands.output import opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("topic", help="create topics of tickets")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new topic")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--name", required=True)
+    create.set_defaults(run=run_create)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        topic_id = create_topic(tx, workspace.id, options.name)
+        record = read_topic(tx, workspace.id, topic_id)
+    print_json(orjson.loads(record))

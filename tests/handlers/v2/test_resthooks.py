@@ -1,0 +1,53 @@
+"""`/api/v2/resthooks.json` over HTTP."""
+
+import pytest
+
+from persistence.database import Database
+from persistence.errors import InvalidInput
+from persistence.resthooks import ensure_resthook
+from persistence.workspaces import Workspace
+from tests.api import Api
+
+PATH = "/api/v2/resthooks.json"
+SUBSCRIBERS = "/api/v2/resthook_subscribers.json"
+
+
+def add_resthook(database: Database, workspace: Workspace, slug: str) -> int:
+    with database.writing() as tx:
+        return ensure_resthook(tx, workspace.id, slug)
+
+
+class TestListResthooks:
+    def test_the_last_changed_resthook_comes_first(self, api: Api, database: Database, workspace: Workspace) -> None:
+        for slug in ("registration", "birth"):
+            add_resthook(database, workspace, slug)
+        api.post(SUBSCRIBERS, {"resthook": "registration", "target_url": "https://hooks.example.org/r"})
+
+        records = api.results(PATH)
+
+        assert [record["resthook"] for record in records] == ["registration", "birth"]
+        assert records[0]["modified_on"] > records[0]["created_on"]
+        assert [record["resthook"] for record in api.results(PATH, reverse="1")] == ["birth", "registration"]
+
+    def test_the_resthooks_of_another_workspace_are_not_seen(
+        self, api: Api, database: Database, other_workspace: Workspace
+    ) -> None:
+        add_resthook(database, other_workspace, "registration")
+
+        assert api.results(PATH) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 403), ("agent", 403)])
+    def test_only_administrators_and_editors_see_resthooks(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+
+class TestMakingResthooks:
+    def test_a_slug_is_lower_case_and_made_once(self, database: Database, workspace: Workspace) -> None:
+        first = add_resthook(database, workspace, " New-Registration ")
+
+        assert add_resthook(database, workspace, "new-registration") == first
+
+    @pytest.mark.parametrize("slug", ["", "a b", "über", "x" * 51])
+    def test_a_bad_slug_is_refused(self, database: Database, workspace: Workspace, slug: str) -> None:
+        with pytest.raises(InvalidInput):
+            add_resthook(database, workspace, slug)

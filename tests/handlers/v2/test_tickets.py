@@ -1,0 +1,119 @@
+"""`/api/v2/tickets.json` over HTTP."""
+
+import pytest
+from sqlalchemy import select
+
+from persistence.contacts import contact
+from persistence.database import Database
+from persistence.ticket_actions import NewTicket, open_ticket
+from persistence.users import find_member
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_contact
+from tests.ticket_rows import add_ticket
+
+PATH = "/api/v2/tickets.json"
+ACTIONS = "/api/v2/ticket_actions.json"
+FLOW = ("c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111", "Registration")
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+
+
+def uuid_of(database: Database, contact_id: int) -> str:
+    with database.reading() as tx:
+        uuid: str = tx.execute(select(contact.c.uuid).where(contact.c.id == contact_id)).scalar_one()
+        return uuid
+
+
+class TestListTickets:
+    def test_a_ticket_shows_what_it_refers_to(self, api: Api, database: Database, workspace: Workspace) -> None:
+        contact_id = add_contact(database, workspace)
+        with database.reading() as tx:
+            user_id = find_member(tx, workspace.id, f"administrator@{workspace.uuid[:8]}.example.org")
+        uuid = add_ticket(database, workspace, contact_id, assignee_id=user_id, flow=FLOW)
+
+        (record,) = api.results(PATH)
+
+        assert record == {
+            "uuid": uuid,
+            "contact": {"uuid": uuid_of(database, contact_id), "name": "Amina"},
+            "status": "open",
+            "topic": {"uuid": api.results("/api/v2/topics.json")[0]["uuid"], "name": "General"},
+            "assignee": {
+                "email": f"administrator@{workspace.uuid[:8]}.example.org",
+                "name": "Administrator Tester",
+            },
+            "opened_on": record["opened_on"],
+            "opened_by": None,
+            "opened_in": {"uuid": FLOW[0], "name": FLOW[1]},
+            "modified_on": record["opened_on"],
+            "closed_on": None,
+        }
+
+    def test_the_last_changed_ticket_comes_first(self, api: Api, database: Database, workspace: Workspace) -> None:
+        numbers = ("+254722000111", "+254722000112")
+        first, second = (add_ticket(database, workspace, add_contact(database, workspace, one)) for one in numbers)
+        api.post(ACTIONS, {"tickets": [first], "action": "add_note", "note": "Call back"})
+
+        assert [each["uuid"] for each in api.results(PATH)] == [first, second]
+        assert [each["uuid"] for each in api.results(PATH, reverse="1")] == [second, first]
+
+    def test_filters_by_contact_and_uuid_combine(self, api: Api, database: Database, workspace: Workspace) -> None:
+        contact_id = add_contact(database, workspace)
+        mine = add_ticket(database, workspace, contact_id)
+        other = add_ticket(database, workspace, add_contact(database, workspace, "+254722000112"))
+        owner = uuid_of(database, contact_id)
+
+        assert [each["uuid"] for each in api.results(PATH, contact=owner)] == [mine]
+        assert [each["uuid"] for each in api.results(PATH, uuid=other)] == [other]
+        assert api.results(PATH, uuid=other, contact=owner) == []
+
+    @pytest.mark.parametrize("reference", [NOWHERE, "x"])
+    def test_an_unknown_contact_has_no_tickets(
+        self, api: Api, database: Database, workspace: Workspace, reference: str
+    ) -> None:
+        add_ticket(database, workspace, add_contact(database, workspace))
+
+        assert api.results(PATH, contact=reference) == []
+
+    def test_the_tickets_of_another_workspace_are_not_seen(
+        self, api: Api, database: Database, other_workspace: Workspace
+    ) -> None:
+        contact_id = add_contact(database, other_workspace)
+        uuid = add_ticket(database, other_workspace, contact_id)
+
+        assert api.results(PATH) == []
+        assert api.results(PATH, uuid=uuid) == []
+        assert api.results(PATH, contact=uuid_of(database, contact_id)) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("agent", 200), ("surveyor", 403)])
+    def test_surveyors_do_not_see_tickets(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+
+class TestOpeningTickets:
+    def test_a_contact_has_one_open_ticket_at_most(self, database: Database, workspace: Workspace) -> None:
+        contact_id = add_contact(database, workspace)
+        add_ticket(database, workspace, contact_id)
+
+        with database.writing() as tx:
+            assert open_ticket(tx, workspace, NewTicket(contact_id)) is None
+
+    def test_an_open_ticket_puts_its_contact_into_the_group_open_tickets(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        add_ticket(database, workspace, add_contact(database, workspace))
+
+        (group,) = api.results("/api/v2/groups.json", name="Open Tickets")
+        assert group["count"] == 1
+        assert api.results("/api/v2/topics.json")[0]["counts"] == {"open": 1, "closed": 0}
+
+    def test_the_tickets_of_a_deleted_contact_are_gone(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        contact_id = add_contact(database, workspace)
+        add_ticket(database, workspace, contact_id)
+
+        api.delete("/api/v2/contacts.json", uuid=uuid_of(database, contact_id))
+
+        assert api.results(PATH) == []
+        assert api.results("/api/v2/topics.json")[0]["counts"] == {"open": 0, "closed": 0}

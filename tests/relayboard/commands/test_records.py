@@ -1,0 +1,119 @@
+"""The commands that make what the API only reads."""
+
+import json
+
+import pytest
+
+from relayboard.cli import main
+from tests.api import Api
+from tests.channel_rows import add_channel, add_contact
+
+NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
+CHANNEL = "aa7d0b9c-22e1-4f8f-8f6d-1b3c5d7e9f00"
+TEMPLATE = ("--name", "reminder", "--channel", CHANNEL, "--locale")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, database_url, tmp_path, workspace):
+    """Runs a command for the workspace on the test's database; its status and the JSON it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+
+    def run_command(noun, verb, *arguments):
+        capsys.readouterr()
+        status = main([noun, verb, "--workspace", workspace.uuid, *arguments])
+        printed = capsys.readouterr().out
+        return status, json.loads(printed) if printed else None
+
+    return run_command
+
+
+@pytest.mark.parametrize(
+    ("noun", "path", "arguments"),
+    [
+        ("topic", "topics", ["--name", "Billing"]),
+        ("resthook", "resthooks", ["--slug", "New-Birth"]),
+        ("global", "globals", ["--name", "Clinic Phone", "--value", "112"]),
+        ("optin", "optins", ["--name", "News"]),
+        ("ticketer", "ticketers", ["--name", "Desk", "--type", "zendesk"]),
+        ("classifier", "classifiers", ["--name", "Booking", "--type", "wit", "--intent", "b", "--intent", "a"]),
+    ],
+)
+def test_what_a_command_makes_is_printed_and_listed_by_the_api(run, api: Api, noun, path, arguments):
+    status, printed = run(noun, "create", *arguments)
+
+    assert status == 0
+    assert api.results(f"/api/v2/{path}.json")[0] == printed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["topic", "create", "--name", "general"],
+        ["resthook", "create", "--slug", "a b"],
+        ["global", "create", "--name", "4", "--value", "x"],
+        ["ticketer", "create", "--name", "Relayboard Tickets", "--type", "zendesk"],
+        ["classifier", "create", "--name", "", "--type", "wit"],
+        ["classifier", "create", "--name", "Booking", "--type", "wit", "--intent", " "],
+        ["ticket", "open", "--contact", NOWHERE],
+        ["ticket", "open", "--contact", "nobody"],
+    ],
+)
+def test_what_breaks_a_rule_is_not_made(run, arguments):
+    assert run(*arguments) == (1, None)
+
+
+def test_a_classifier_lists_its_intents_sorted(run):
+    _, printed = run("classifier", "create", "--name", "Booking", "--type", "wit", "--intent", "b", "--intent", "a")
+
+    assert printed["intents"] == ["a", "b"]
+
+
+def test_a_template_grows_by_translations_and_replaces_those_it_has(run, api: Api, database, workspace):
+    add_channel(database, workspace, uuid=CHANNEL)
+    run("template", "create", *TEMPLATE, "swa-KE", "--content", "Karibu")
+    run("template", "create", *TEMPLATE, "eng", "--content", "Welcome {{1}}", "--status", "pending")
+
+    status, printed = run("template", "create", *TEMPLATE, "swa-KE", "--content", "Karibu {{1}}, saa {{2}}")
+
+    assert status == 0
+    assert api.results("/api/v2/templates.json") == [printed]
+    shown = [
+        (each["locale"], each["language"], each["variable_count"], each["status"]) for each in printed["translations"]
+    ]
+    assert shown == [("eng", "eng", 1, "pending"), ("swa-KE", "swa", 2, "approved")]
+    assert printed["translations"][0]["channel"] == {"uuid": CHANNEL, "name": "Front desk"}
+
+
+@pytest.mark.parametrize("arguments", [["swahili", "--content", "x"], ["swa", "--content", " "]])
+def test_a_bad_translation_is_refused(run, database, workspace, arguments):
+    add_channel(database, workspace, uuid=CHANNEL)
+
+    assert run("template", "create", *TEMPLATE, *arguments) == (1, None)
+
+
+def test_the_channel_of_a_translation_has_to_exist(run):
+    assert run("template", "create", *TEMPLATE, "swa", "--content", "x") == (1, None)
+
+
+def test_a_ticket_is_opened_once_for_a_contact(run, api: Api, database, workspace):
+    add_contact(database, workspace)
+    contact = api.results("/api/v2/contacts.json")[0]["uuid"]
+    _, topic = run("topic", "create", "--name", "Billing")
+    email = f"administrator@{workspace.uuid[:8]}.example.org"
+    arguments = ("--contact", contact, "--topic", topic["uuid"], "--assignee", email, "--note", "Wants a bill")
+
+    status, printed = run("ticket", "open", *arguments)
+
+    assert status == 0
+    assert api.results("/api/v2/tickets.json") == [printed]
+    assert (printed["topic"]["name"], printed["assignee"]["email"]) == ("Billing", email)
+    assert run("ticket", "open", *arguments) == (1, None)
+
+
+@pytest.mark.parametrize("option", ["--topic", "--assignee"])
+def test_a_ticket_refers_to_what_exists(run, api: Api, database, workspace, option):
+    add_contact(database, workspace)
+    contact = api.results("/api/v2/contacts.json")[0]["uuid"]
+
+    assert run("ticket", "open", "--contact", contact, option, NOWHERE) == (1, None)
