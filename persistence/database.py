@@ -145,7 +145,7 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    timeouts = f"-c statement_timeout={statement_timeout_seconds}s -c lock_timeout=20s -c timezone=UTC -c jit=off"
+    timeouts = f"-c statement_timeout={statement_timeout_seconds}s -c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
     return create_engine(parsed, connect_args={"options": timeouts}, **options)
 
 

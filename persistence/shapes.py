@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ColumnElement, Select, String, Text, cast, literal_column, null
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Null,
+    Numeric,
+    Select,
+    String,
+    Text,
+    cast,
+    literal_column,
+    null,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -11,7 +24,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import ScalarSelect
 from sqlalchemy.sql.visitors import InternalTraversal
 
-from persistence.columns import UtcDateTime
+from persistence.columns import UtcDateTime, UuidText
 
 
 class JsonRecord(FunctionElement[Any]):
@@ -69,7 +82,32 @@ def _record_sqlite(element: JsonRecord, compiler: SQLCompiler, **options: Any) -
 
 @compiles(JsonRecord, "postgresql")
 def _record_postgresql(element: JsonRecord, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json_build_object({compiler.process(element.clauses, **options)})"
+    # Joined texts take half the time of json_build_object, which looks up the type of every value of every row.
+    parts = list(element.clauses)
+    pairs = []
+    for key, value in zip(parts[::2], parts[1::2], strict=True):
+        comma = "," if pairs else ""
+        pairs.append(f"'{comma}{_quoted_key(key)}:' || {_postgresql_value(value, compiler, options)}")
+    return "('{' || " + " || ".join(pairs) + " || '}')"
+
+
+def _quoted_key(key: ColumnElement[Any]) -> str:
+    """A key literal as JSON text inside a SQL text literal."""
+    return '"' + str(key).strip("'") + '"'
+
+
+def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options: Any) -> str:
+    """An expression for the JSON text of a value, never null."""
+    text = compiler.process(value, **options)
+    if isinstance(value, (JsonRecord, JsonList, JsonTextList, JsonMap)):
+        return text
+    if isinstance(value, JsonTime) or isinstance(value.type, UuidText):
+        return f"""coalesce('"' || {text} || '"', 'null')"""
+    if isinstance(value.type, (JSON, JSONB, Boolean, Integer, Numeric)):
+        return f"coalesce(({text})::text, 'null')"
+    if isinstance(value, Null):
+        return "'null'"
+    return f"coalesce(to_json(({text})::text)::text, 'null')"
 
 
 @compiles(JsonTime, "sqlite")
@@ -111,7 +149,8 @@ def _list_sqlite(element: JsonList, compiler: SQLCompiler, **options: Any) -> st
 
 @compiles(JsonList, "postgresql")
 def _list_postgresql(element: JsonList, compiler: SQLCompiler, **options: Any) -> str:
-    return f"(SELECT coalesce(json_agg(s.item), '[]'::json) FROM {compiler.process(element.clauses, **options)} AS s)"
+    inner = compiler.process(element.clauses, **options)
+    return f"(SELECT '[' || coalesce(string_agg(s.item::text, ','), '') || ']' FROM {inner} AS s)"
 
 
 @compiles(JsonMap, "sqlite")
@@ -122,7 +161,8 @@ def _map_sqlite(element: JsonMap, compiler: SQLCompiler, **options: Any) -> str:
 @compiles(JsonMap, "postgresql")
 def _map_postgresql(element: JsonMap, compiler: SQLCompiler, **options: Any) -> str:
     inner = compiler.process(element.clauses, **options)
-    return f"(SELECT coalesce(json_object_agg(s.key, s.item), '{{}}'::json) FROM {inner} AS s)"
+    pair = "to_json(s.key)::text || ':' || coalesce(to_json(s.item)::text, 'null')"
+    return f"(SELECT '{{' || coalesce(string_agg({pair}, ','), '') || '}}' FROM {inner} AS s)"
 
 
 def json_value(value: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -181,7 +221,8 @@ def _text_list_sqlite(element: JsonTextList, compiler: SQLCompiler, **options: A
 
 @compiles(JsonTextList, "postgresql")
 def _text_list_postgresql(element: JsonTextList, compiler: SQLCompiler, **options: Any) -> str:
-    return _list_postgresql(element, compiler, **options)  # type: ignore[arg-type]  # same text, other element class
+    inner = compiler.process(element.clauses, **options)
+    return f"(SELECT '[' || coalesce(string_agg(to_json(s.item)::text, ','), '') || ']' FROM {inner} AS s)"
 
 
 def json_map(inner: Select[Any]) -> ColumnElement[Any]:
