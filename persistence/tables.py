@@ -1,6 +1,7 @@
 """All tables, imported so that `metadata` is complete; for migrations and tests."""
 
 from persistence import (
+    boundaries,
     channel_alarms,
     channel_events,
     channels,
@@ -32,6 +33,7 @@ from persistence import (
 from persistence.columns import metadata
 
 MODULES = (
+    boundaries,
     channel_alarms,
     channel_events,
     channels,

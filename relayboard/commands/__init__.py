@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from relayboard.commands import (
+    boundaries,
     channels,
     classifiers,
     deliveries,
@@ -40,6 +41,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     classifiers.register,
     templates.register,
     tickets.register,
+    boundaries.register,
     webhooks.register,
     deliveries.register,
     phone.register,

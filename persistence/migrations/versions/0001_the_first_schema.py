@@ -28,6 +28,28 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_table(
+        "boundary",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column(
+            "osm_id",
+            sa.String(length=32).with_variant(sa.String(length=32, collation="C"), "postgresql"),
+            nullable=False,
+        ),
+        sa.Column("name", sa.String(length=128), nullable=False),
+        sa.Column("level", sa.Integer(), nullable=False),
+        sa.Column("parent_id", sa.Integer(), nullable=True),
+        sa.Column("country", sa.String(length=2), nullable=False),
+        sa.Column("geometry", sa.JSON(), nullable=True),
+        sa.ForeignKeyConstraint(["parent_id"], ["boundary.id"], name=op.f("fk_boundary_parent_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_boundary")),
+        sa.UniqueConstraint("osm_id", name=op.f("uq_boundary_osm_id")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("boundary", schema=None) as batch_op:
+        batch_op.create_index("ix_boundary_page", ["country", "osm_id", "id"], unique=False)
+        batch_op.create_index("ix_boundary_parent", ["parent_id"], unique=False)
+
+    op.create_table(
         "workspace",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -61,6 +83,26 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("api_token", schema=None) as batch_op:
         batch_op.create_index("ix_api_token_workspace_id", ["workspace_id"], unique=False)
+
+    op.create_table(
+        "boundary_alias",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("boundary_id", sa.Integer(), nullable=False),
+        sa.Column(
+            "name",
+            sa.String(length=128).with_variant(sa.String(length=128, collation="C"), "postgresql"),
+            nullable=False,
+        ),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["boundary_id"], ["boundary.id"], name=op.f("fk_boundary_alias_boundary_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_boundary_alias_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_boundary_alias")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("boundary_alias", schema=None) as batch_op:
+        batch_op.create_index("ix_boundary_alias_boundary", ["boundary_id", "workspace_id"], unique=False)
+        batch_op.create_index("uq_boundary_alias_name", ["workspace_id", "boundary_id", "name_key"], unique=True)
 
     op.create_table(
         "channel",
@@ -952,10 +994,20 @@ def downgrade() -> None:
         batch_op.drop_index("ix_channel_address")
 
     op.drop_table("channel")
+    with op.batch_alter_table("boundary_alias", schema=None) as batch_op:
+        batch_op.drop_index("uq_boundary_alias_name")
+        batch_op.drop_index("ix_boundary_alias_boundary")
+
+    op.drop_table("boundary_alias")
     with op.batch_alter_table("api_token", schema=None) as batch_op:
         batch_op.drop_index("ix_api_token_workspace_id")
 
     op.drop_table("api_token")
     op.drop_table("workspace")
+    with op.batch_alter_table("boundary", schema=None) as batch_op:
+        batch_op.drop_index("ix_boundary_parent")
+        batch_op.drop_index("ix_boundary_page")
+
+    op.drop_table("boundary")
     op.drop_table("app_user")
     # ### end Alembic commands ###

@@ -1,0 +1,48 @@
+"""`relayboard boundaries import|alias`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from persistence.boundaries import add_alias, read_aliases, remove_alias
+from persistence.boundary_import import read_features, store_boundaries
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("boundaries", help="countries, states, districts and wards")
+    actions = parser.add_subparsers(dest="action", required=True)
+    importing = actions.add_parser("import", help="store the boundaries of a GeoJSON file, for all workspaces")
+    importing.add_argument("file", type=Path, metavar="FILE")
+    importing.add_argument("--country", help="two-letter code of a country that bears none in the file")
+    importing.set_defaults(run=run_import)
+    alias = actions.add_parser("alias", help="another name of a boundary in a workspace")
+    alias.add_argument("--workspace", required=True, metavar="UUID")
+    alias.add_argument("--boundary", required=True, metavar="OSM_ID")
+    alias.add_argument("--name", required=True)
+    alias.add_argument("--remove", action="store_true", help="take the name away")
+    alias.set_defaults(run=run_alias)
+
+
+def run_import(options: argparse.Namespace) -> None:
+    try:
+        document = orjson.loads(options.file.read_bytes())
+    except OSError as error:
+        raise CommandFailed(f"{options.file} cannot be read: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise CommandFailed(f"{options.file} is no JSON: {error}") from error
+    found = read_features(document, options.country)
+    with opened_database() as database, database.writing() as tx:
+        stored = store_boundaries(tx, found)
+    print_json({"imported": stored})
+
+
+def run_alias(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        change = remove_alias if options.remove else add_alias
+        change(tx, workspace, options.boundary, options.name)
+        aliases = read_aliases(tx, workspace, options.boundary)
+    print_json({"osm_id": options.boundary, "aliases": aliases})

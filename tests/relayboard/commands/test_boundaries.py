@@ -1,0 +1,59 @@
+import json
+
+import pytest
+
+from relayboard.cli import main
+from tests.boundary_files import RWANDA
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, database_url, tmp_path):
+    """Runs a command on the test's database; its status and the JSON it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+
+    def run_command(*arguments):
+        capsys.readouterr()
+        status = main(["boundaries", *arguments])
+        printed = capsys.readouterr().out
+        return status, json.loads(printed) if printed else None
+
+    return run_command
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "rwanda.geojson"
+    path.write_text(json.dumps(RWANDA), encoding="utf-8")
+    return str(path)
+
+
+def test_a_file_is_imported(run, file):
+    assert run("import", file) == (0, {"imported": 5})
+    assert run("import", file) == (0, {"imported": 5})
+
+
+@pytest.mark.parametrize("content", [None, b"{", b"[]", b'{"features": [{}]}'])
+def test_a_file_that_cannot_be_used_is_refused(run, tmp_path, content):
+    path = tmp_path / "broken.geojson"
+    if content is not None:
+        path.write_bytes(content)
+
+    assert run("import", str(path)) == (1, None)
+
+
+def test_aliases_are_added_and_removed_in_any_case(run, file, workspace):
+    run("import", file)
+    boundary = ("alias", "--workspace", workspace.uuid, "--boundary", "R2", "--name")
+
+    run(*boundary, "Umujyi")
+
+    assert run(*boundary, "KGL") == (0, {"osm_id": "R2", "aliases": ["KGL", "Umujyi"]})
+    assert run(*boundary, "kgl", "--remove") == (0, {"osm_id": "R2", "aliases": ["Umujyi"]})
+    assert run(*boundary, "kgl", "--remove") == (1, None)
+
+
+def test_boundaries_of_other_countries_have_no_alias(run, file, other_workspace):
+    run("import", file)
+
+    assert run("alias", "--workspace", other_workspace.uuid, "--boundary", "R2", "--name", "KGL") == (1, None)
