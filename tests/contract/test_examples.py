@@ -6,8 +6,9 @@ from openapi.table import follow
 from tests.api import Api
 from tests.contract.documents import Operation, all_operations, document
 
-SERVED = [operation for operation in all_operations() if operation.root == "v2/openapi.yaml"]
+SERVED = [operation for operation in all_operations() if operation.root in ("v1/openapi.yaml", "v2/openapi.yaml")]
 WITH_BODY = [operation for operation in SERVED if "application/json" in operation.request_schemas()]
+MISSING = ("Nothing found", "Unknown claim code")
 READING = [operation for operation in SERVED if operation.method == "get"]
 
 
@@ -26,7 +27,7 @@ def test_a_request_example_is_carried_out_or_names_a_record_that_is_missing(api:
         if response.status_code == 400:
             told = response.json()
             assert set(told) <= set(example["value"]), f"{name}: {told}"
-            assert "Nothing found" in response.text, f"{name}: {told}"
+            assert any(words in response.text for words in MISSING), f"{name}: {told}"
         else:
             assert response.status_code in (200, 201, 204), f"{name}: {response.text}"
 
@@ -34,7 +35,7 @@ def test_a_request_example_is_carried_out_or_names_a_record_that_is_missing(api:
 @pytest.mark.parametrize("operation", READING, ids=str)
 def test_a_list_accepts_the_example_of_each_parameter(api: Api, operation: Operation) -> None:
     for part in operation.parameters():
-        if part["name"] == "cursor":
+        if part["name"] in ("cursor", "page"):
             continue
         response = api.get(url_of(operation), **{part["name"]: part["example"]})
         assert response.status_code == 200, f"{part['name']}: {response.text}"
