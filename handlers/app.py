@@ -20,6 +20,7 @@ from handlers.errors import (
     answer_unexpected,
 )
 from handlers.explorer import Explorer
+from handlers.gateway import Gateway
 from handlers.guard import Guard
 from handlers.health import Health
 from handlers.media_files import MediaFiles
@@ -52,7 +53,7 @@ def create_app(
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
     limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
     service = Service(settings, database, threads, limiter)
-    app: AsgiApp = _with_service(_connexion_app(), service)
+    app: AsgiApp = _with_service(Gateway(_connexion_app()), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
     app = Health(app, settings, database)

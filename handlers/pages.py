@@ -1,6 +1,6 @@
 """Small answers of the service itself, beside the API: documents, pages, health. Plain ASGI messages."""
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,11 +36,11 @@ def detail_page(status: int, text: str, headers: Mapping[str, str] | None = None
     return json_page({"detail": text}, status, headers)
 
 
-def wrong_method(scope: MutableMapping[str, Any]) -> Page | None:
-    """The 405 for a method other than GET and HEAD on a page that can only be read; None when it is one of them."""
-    if scope["method"] in ("GET", "HEAD"):
+def wrong_method(scope: MutableMapping[str, Any], methods: Sequence[str] = ("GET", "HEAD")) -> Page | None:
+    """The 405 for a method that a page does not have (most can only be read); None when it has it."""
+    if scope["method"] in methods:
         return None
-    return detail_page(405, "This method is not available here.", {"Allow": "GET, HEAD"})
+    return detail_page(405, "This method is not available here.", {"Allow": ", ".join(methods)})
 
 
 def header(scope: MutableMapping[str, Any], name: bytes) -> bytes | None:

@@ -48,7 +48,7 @@ def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dic
     """
     reports = sorted(reports, key=lambda report: report.moment or tx.now)
     urns = {report: sender_urn(report.number, phone.country) for report in reports}
-    owners = _owners(tx, phone, urns.values())
+    owners = find_senders(tx, phone, urns.values())
     received: dict[SmsReport, Received] = {}
     for report, urn in urns.items():
         owner = owners.get(urn.identity) if urn is not None else None
@@ -56,17 +56,23 @@ def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dic
             moment = report.moment or tx.now
             name = _fingerprint("sms", owner.urn, _milliseconds(report.moment), report.text)
             received[report] = Received(owner, report.text, moment, name)
-    stored = store_received(tx, phone.workspace_id, phone.id, list(received.values()))
+    message_ids = announce_received(tx, phone, list(received.values()))
+    return {report: message_ids[each.external_id] for report, each in received.items()}
+
+
+def announce_received(tx: Transaction, source: Any, received: Sequence[Received]) -> dict[str, int]:
+    """Store what came in through a channel and queue an event for each new message; message ids by external id."""
+    stored = store_received(tx, source.workspace_id, source.id, received)
     first: dict[str, Received] = {}
-    for each in received.values():
+    for each in received:
         if stored[each.external_id].is_new:
             first.setdefault(each.external_id, each)
     events = [
-        ChannelEvent("mo_sms", _sms_fields(phone, each, stored[each.external_id].message_id), each.owner.contact_id)
+        ChannelEvent("mo_sms", _sms_fields(source, each, stored[each.external_id].message_id), each.owner.contact_id)
         for each in first.values()
     ]
-    record_channel_events(tx, phone.workspace_id, phone.id, events)
-    return {report: stored[each.external_id].message_id for report, each in received.items()}
+    record_channel_events(tx, source.workspace_id, source.id, events)
+    return {external_id: each.message_id for external_id, each in stored.items()}
 
 
 def _sms_fields(phone: Any, received: Received, message_id: int) -> Any:
@@ -83,7 +89,7 @@ def _sms_fields(phone: Any, received: Received, message_id: int) -> Any:
 def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> None:
     """Store calls as channel events; a repeat in this or a later sync makes no second one."""
     urns = {report: sender_urn(report.number, phone.country) for report in reports}
-    owners = _owners(tx, phone, urns.values())
+    owners = find_senders(tx, phone, urns.values())
     rows: dict[str, dict[str, Any]] = {}
     calls: dict[str, tuple[CallReport, UrnOwner]] = {}
     for report, urn in urns.items():
@@ -133,7 +139,7 @@ def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, 
     }
 
 
-def _owners(tx: Transaction, phone: Any, urns: Iterable[Urn | None]) -> dict[str, UrnOwner]:
+def find_senders(tx: Transaction, phone: Any, urns: Iterable[Urn | None]) -> dict[str, UrnOwner]:
     """The contacts behind these numbers, from now on seen just now and answered through this phone."""
     wanted = [urn for urn in urns if urn is not None]
     if not wanted:

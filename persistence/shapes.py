@@ -84,7 +84,7 @@ def _record_sqlite(element: JsonRecord, compiler: SQLCompiler, **options: Any) -
 def _record_postgresql(element: JsonRecord, compiler: SQLCompiler, **options: Any) -> str:
     # Joined texts take half the time of json_build_object, which looks up the type of every value of every row.
     parts = list(element.clauses)
-    pairs = []
+    pairs: list[str] = []
     for key, value in zip(parts[::2], parts[1::2], strict=True):
         comma = "," if pairs else ""
         pairs.append(f"'{comma}{_quoted_key(key)}:' || {_postgresql_value(value, compiler, options)}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from worker.alarms import begin_alarms
 from worker.expiry import begin_expiry
 from worker.incoming import begin_incoming
+from worker.sending import begin_sending
 from worker.services import Services
 from worker.trimming import begin_trimming
 from worker.webhooks import begin_webhooks
@@ -26,6 +27,7 @@ class Work:
 
 WORKS = (
     Work("incoming", begin_incoming, every_seconds=2),
+    Work("sending", begin_sending, every_seconds=2),
     Work("webhooks", begin_webhooks, every_seconds=2),
     Work("alarms", begin_alarms, every_seconds=60),
     Work("expiry", begin_expiry, every_seconds=3600),

@@ -1,0 +1,106 @@
+"""What HTTP gateways call: `/c/ex/<channel uuid>/<action>`, GET or POST, parameters in the query or a form.
+
+The older address `/handlers/external/<action>/<channel uuid>/` is understood as well (relayer protocol, section 22.2).
+"""
+
+import re
+from collections.abc import Mapping, MutableMapping
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio.to_thread
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+
+from handlers.pages import detail_page, json_page, wrong_method
+from handlers.service import service_of
+from persistence.database import Transaction
+from persistence.errors import Refused
+from persistence.gateway_reports import FATES, GatewayMessage, find_gateway, note_fate, receive_message, stop_contact
+
+ADDRESS = re.compile(r"/c/ex/(?P<uuid>[^/]+)/(?P<action>[a-z]+)/?\Z")
+OLD_ADDRESS = re.compile(r"/handlers/external/(?P<action>[a-z]+)/(?P<uuid>[^/]+)/?\Z")
+PREFIXES = ("/c/ex/", "/handlers/external/")
+METHODS = ("GET", "POST")
+RECEIVE, STOPPED = ("receive", "received"), "stopped"
+
+
+class Gateway:
+    """ASGI layer for the calls of gateways; everything else goes inside."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(PREFIXES):
+            await self.app(scope, receive, send)
+            return
+        found = ADDRESS.match(scope["path"]) or OLD_ADDRESS.match(scope["path"])
+        refused = wrong_method(scope, METHODS)
+        if refused is not None or found is None:
+            await (refused or detail_page(404, "There is nothing at this address.")).send(send)
+            return
+        service = service_of(scope)
+        try:
+            values = await read_values(Request(scope, receive))
+
+            def work(tx: Transaction) -> str:
+                return carry_out(tx, found["uuid"], found["action"], values)
+
+            said = await anyio.to_thread.run_sync(service.database.write, work, limiter=service.limiter)
+        except Refused as error:
+            await detail_page(400, str(error)).send(send)
+            return
+        await json_page({"detail": said}).send(send)
+
+
+async def read_values(request: Request) -> dict[str, str]:
+    """The parameters of the query and of a form; the form's win. Raises Refused for a body that is no form."""
+    try:
+        form: FormData = await request.form(max_files=0, max_fields=50)
+    except (MultiPartException, UnicodeDecodeError) as error:
+        raise Refused("The request body is not a valid form.") from error
+    given = [*request.query_params.multi_items(), *form.multi_items()]
+    return {name: value for name, value in given if not isinstance(value, UploadFile)}
+
+
+def carry_out(tx: Transaction, uuid: str, action: str, values: Mapping[str, str]) -> str:
+    """Do what the gateway reports; what to answer. Raises Refused."""
+    gateway = find_gateway(tx, uuid)
+    config = gateway.config or {}
+    if action in RECEIVE:
+        sender = first(values, config.get("mo_from_field"), "from", "sender")
+        text = first(values, config.get("mo_text_field"), "text", "message")
+        if not sender:
+            raise Refused("The parameter from is needed.")
+        moment = read_moment(first(values, config.get("mo_date_field"), "date", "time"))
+        message_id = receive_message(tx, gateway, GatewayMessage(sender, text, moment))
+        return "The message was dropped: its sender is blocked." if message_id is None else f"Message {message_id}"
+    if action in FATES:
+        number = values.get("id", "")
+        if not (number.isascii() and number.isdecimal() and len(number) <= 10):
+            raise Refused("The parameter id is needed; it is the number of a message.")
+        note_fate(tx, gateway, action, int(number), read_moment(first(values, None, "date", "time")))
+        return f"Message {number} is {action}."
+    if action == STOPPED:
+        stop_contact(tx, gateway, first(values, config.get("mo_from_field"), "from", "sender"))
+        return "The contact is stopped."
+    raise Refused("There is no such action.")
+
+
+def first(values: Mapping[str, str], configured: str | None, *names: str) -> str:
+    """The first given parameter; a configured name replaces the usual ones."""
+    wanted = (configured,) if configured else names
+    return next((values[name] for name in wanted if values.get(name)), "")
+
+
+def read_moment(text: str) -> datetime | None:
+    """An RFC 3339 time; None for an empty text. Raises Refused."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text.replace(" ", "+") if " " in text and "T" in text else text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise Refused("The date is no RFC 3339 time.") from error

@@ -1,0 +1,91 @@
+"""What HTTP gateways report: incoming messages, the fate of outgoing ones, contacts that opted out."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select, update
+
+from flows.urns import Urn, UrnError, from_parts, read_phone_urn
+from persistence.channel_events import channel_event
+from persistence.channels import EXTERNAL, channel
+from persistence.columns import is_uuid, new_uuid
+from persistence.contact_urns import ensure_owners
+from persistence.contacts import ACTIVE, BLOCKED, STOPPED, contact
+from persistence.database import Transaction
+from persistence.errors import Refused
+from persistence.group_members import leave_all_groups
+from persistence.incoming import Received
+from persistence.phone_commands import TEXT_LENGTH, FateReport, clean_text
+from persistence.phone_fates import record_fates
+from persistence.phone_reports import announce_received, find_senders
+
+FATES = {"sent": "mt_sent", "delivered": "mt_dlvd", "failed": "mt_fail"}
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayMessage:
+    """An incoming message as its gateway tells it."""
+
+    sender: str
+    text: str
+    moment: datetime | None
+
+
+def find_gateway(tx: Transaction, uuid: str) -> Any:
+    """The active gateway with this uuid, which is the only secret of its address. Raises Refused."""
+    known = (channel.c.uuid == uuid) & (channel.c.type == EXTERNAL) & channel.c.is_active
+    row = tx.execute(select(channel).where(known)).first() if is_uuid(uuid) else None
+    if row is None:
+        raise Refused("There is no such channel.")
+    return row
+
+
+def receive_message(tx: Transaction, gateway: Any, report: GatewayMessage) -> int | None:
+    """Store an incoming message; its id, None when its sender is blocked. Raises Refused for an unusable sender."""
+    urn = _sender(gateway, report.sender)
+    text = clean_text(report.text)[:TEXT_LENGTH]
+    # Without a time of its own a report cannot be told from a second message with the same text.
+    stamp = report.moment.isoformat() if report.moment is not None else new_uuid()
+    name = hashlib.sha256(f"gateway\x1f{urn.identity}\x1f{stamp}\x1f{text}".encode()).hexdigest()
+    owner = find_senders(tx, gateway, [urn])[urn.identity]
+    if owner.status == BLOCKED:
+        return None
+    received = Received(owner, text, report.moment or tx.now, name)
+    return announce_received(tx, gateway, [received])[name]
+
+
+def note_fate(tx: Transaction, gateway: Any, action: str, message_id: int, moment: datetime | None) -> None:
+    """Move an outgoing message of this gateway as reported; a report about another one changes nothing."""
+    record_fates(tx, gateway, [FateReport(FATES[action], message_id, moment)])
+
+
+def stop_contact(tx: Transaction, gateway: Any, sender: str) -> None:
+    """The contact opted out: it is stopped, leaves all groups, and a channel event tells of it."""
+    urn = _sender(gateway, sender)
+    owner = ensure_owners(tx, gateway.workspace_id, [urn], channel_id=gateway.id)[urn.identity]
+    mine = (contact.c.workspace_id == gateway.workspace_id) & (contact.c.id == owner.contact_id)
+    stopped = update(contact).where(mine, contact.c.status == ACTIVE).values(status=STOPPED, modified_on=tx.now)
+    if tx.execute(stopped).rowcount == 0:
+        return
+    leave_all_groups(tx, gateway.workspace_id, [owner.contact_id])
+    values = {
+        "uuid": new_uuid(),
+        "workspace_id": gateway.workspace_id,
+        "channel_id": gateway.id,
+        "contact_id": owner.contact_id,
+        "type": "stop-contact",
+        "urn": urn.identity,
+        "occurred_on": tx.now,
+        "created_on": tx.now,
+    }
+    tx.execute(channel_event.insert().values(**values))
+
+
+def _sender(gateway: Any, sender: str) -> Urn:
+    scheme = gateway.schemes[0]
+    try:
+        return read_phone_urn(sender, gateway.country or "") if scheme == "tel" else from_parts(scheme, sender)
+    except UrnError as error:
+        raise Refused(f"The sender is no valid address: {error}.") from error

@@ -1,0 +1,88 @@
+"""HTTP gateways calling in: messages, fates, opt-outs."""
+
+import pytest
+from sqlalchemy import select
+
+from persistence.channels import create_external_channel
+from persistence.contacts import contact
+from persistence.messages import message
+from persistence.outgoing import Draft, create_outgoing
+from tests.api import Api
+
+
+@pytest.fixture
+def gateway(api: Api) -> str:
+    """The uuid of a gateway for phone numbers in Rwanda."""
+    options = {"schemes": ["tel"], "country": "RW", "config": {"send_url": "http://127.0.0.1:1/"}}
+    with api.database.writing() as tx:
+        return create_external_channel(tx, api.workspace.id, name="Gateway", address="+250788000000", **options)
+
+
+class TestReceive:
+    @pytest.mark.parametrize("path", ["/c/ex/{}/receive", "/c/ex/{}/receive/", "/handlers/external/received/{}/"])
+    def test_a_form_becomes_an_incoming_message(self, api: Api, gateway: str, path: str) -> None:
+        form = {"from": "0788 000 111", "text": "Muraho", "date": "2026-03-02T08:10:10Z"}
+
+        response = api.client.post(path.format(gateway), data=form)
+
+        (stored,) = api.results("/api/v2/messages.json")
+        assert response.status_code == 200
+        assert (stored["urn"], stored["text"]) == ("tel:+250788000111", "Muraho")
+        assert stored["created_on"] == "2026-03-02T08:10:10.000000Z"
+
+    def test_query_parameters_and_the_older_names_are_understood(self, api: Api, gateway: str) -> None:
+        api.client.get(f"/c/ex/{gateway}/receive", params={"sender": "+250788000111", "message": "Muraho"})
+
+        assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["Muraho"]
+
+    def test_a_dated_report_is_stored_once(self, api: Api, gateway: str) -> None:
+        form = {"from": "+250788000111", "text": "Muraho", "date": "2026-03-02T08:10:10+02:00"}
+        for _ in range(2):
+            api.client.post(f"/c/ex/{gateway}/receive", data=form)
+
+        assert len(api.results("/api/v2/messages.json")) == 1
+
+    @pytest.mark.parametrize("form", [{"text": "x"}, {"from": "12"}, {"from": "+250788000111", "date": "yesterday"}])
+    def test_an_unusable_report_is_refused_and_changes_nothing(
+        self, api: Api, gateway: str, form: dict[str, str]
+    ) -> None:
+        response = api.client.post(f"/c/ex/{gateway}/receive", data=form)
+
+        assert (response.status_code, api.results("/api/v2/messages.json")) == (400, [])
+
+    @pytest.mark.parametrize("path", ["/c/ex/nobody/receive", "/c/ex/11111111-1111-4111-8111-111111111111/receive"])
+    def test_an_unknown_channel_is_refused(self, api: Api, path: str) -> None:
+        assert api.client.post(path, data={"from": "+250788000111"}).status_code == 400
+
+    def test_other_methods_are_not_allowed(self, api: Api, gateway: str) -> None:
+        response = api.client.put(f"/c/ex/{gateway}/receive")
+
+        assert (response.status_code, response.headers["Allow"]) == (405, "GET, POST")
+
+
+class TestFates:
+    def test_a_report_moves_the_message(self, api: Api, gateway: str) -> None:
+        api.client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hello"})
+        with api.database.writing() as tx:
+            contact_id = tx.execute(select(contact.c.id)).scalar_one()
+            (message_id,) = create_outgoing(tx, api.workspace.id, [Draft(contact_id, "Welcome")])
+
+        seen = []
+        for action in ("sent", "delivered", "failed"):
+            api.client.post(f"/c/ex/{gateway}/{action}", data={"id": str(message_id)})
+            with api.database.reading() as tx:
+                seen.append(tx.execute(select(message.c.status).where(message.c.id == message_id)).scalar_one())
+
+        assert seen == ["sent", "delivered", "delivered"]
+
+    def test_a_missing_id_is_refused(self, api: Api, gateway: str) -> None:
+        assert api.client.post(f"/c/ex/{gateway}/sent").status_code == 400
+
+
+def test_a_contact_that_opts_out_is_stopped(api: Api, gateway: str) -> None:
+    api.client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hello"})
+
+    api.client.post(f"/c/ex/{gateway}/stopped", data={"from": "+250788000111"})
+
+    assert api.results("/api/v2/contacts.json")[0]["status"] == "stopped"
+    assert api.results("/api/v2/channel_events.json")[0]["type"] == "stop-contact"

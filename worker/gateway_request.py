@@ -1,0 +1,104 @@
+"""The request that hands a message to an HTTP gateway, made from the channel's configuration."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote_plus
+from xml.sax.saxutils import escape
+
+import phonenumbers
+
+from persistence.gateway_sends import GatewaySend
+
+CONTENT_TYPES = {
+    "urlencoded": "application/x-www-form-urlencoded",
+    "json": "application/json",
+    "xml": "text/xml; charset=utf-8",
+}
+DEFAULT_BODY = (
+    "id={{id}}&text={{text}}&to={{to}}&to_no_plus={{to_no_plus}}&from={{from}}&from_no_plus={{from_no_plus}}"
+    "&channel={{channel}}"
+)
+VARIABLE = re.compile(r'"?\{\{\s*(\w+)\s*\}\}"?')
+PLAIN_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+DEFAULT_LENGTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRequest:
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes | None
+
+
+def make_requests(send: GatewaySend) -> list[GatewayRequest]:
+    """One request for each part of the text that fits the gateway, all with the message's id."""
+    text = "\n".join([send.text, *send.attachment_urls]).strip("\n")
+    length = int(send.config.get("max_length", DEFAULT_LENGTH))
+    return [_make(send, part) for part in split_text(text, length)]
+
+
+def split_text(text: str, length: int) -> list[str]:
+    """Parts of at most `length` characters, cut at white space where there is some in the last half of a part."""
+    parts = []
+    while len(text) > length:
+        cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))
+        cut = cut if cut > 0 else length
+        parts.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*parts, text] if text or not parts else parts
+
+
+def _make(send: GatewaySend, text: str) -> GatewayRequest:
+    config = send.config
+    values = _values(send, text)
+    method = str(config.get("method", "POST")).upper()
+    kind = str(config.get("content_type", "urlencoded"))
+    headers = {str(name): str(value) for name, value in dict(config.get("headers") or {}).items()}
+    if config.get("send_authorization"):
+        headers["Authorization"] = str(config["send_authorization"])
+    url = PLAIN_VARIABLE.sub(lambda found: quote_plus(_text(values.get(found.group(1)))), str(config["send_url"]))
+    if method == "GET":
+        return GatewayRequest(method, url, headers, None)
+    headers["Content-Type"] = CONTENT_TYPES.get(kind, kind)
+    body = _fill(str(config.get("body") or DEFAULT_BODY), values, headers["Content-Type"])
+    return GatewayRequest(method, url, headers, body.encode())
+
+
+def _fill(template: str, values: dict[str, Any], content_type: str) -> str:
+    """Variables encoded to suit the content type; JSON values bring their own quotes."""
+    if "json" in content_type:
+        return VARIABLE.sub(lambda found: json.dumps(values.get(found.group(1), "")), template)
+    if "xml" in content_type:
+        return PLAIN_VARIABLE.sub(lambda found: escape(_text(values.get(found.group(1)))), template)
+    return PLAIN_VARIABLE.sub(lambda found: quote_plus(_text(values.get(found.group(1)))), template)
+
+
+def _values(send: GatewaySend, text: str) -> dict[str, Any]:
+    number = send.urn.partition(":")[2]
+    if send.config.get("use_national"):
+        number = _national(number)
+    address = send.address or ""
+    return {
+        "id": str(send.message_id),
+        "text": text,
+        "to": number,
+        "to_no_plus": number.lstrip("+"),
+        "from": address,
+        "from_no_plus": address.lstrip("+"),
+        "channel": str(send.channel_id),
+        "quick_replies": list(send.quick_replies),
+    }
+
+
+def _national(number: str) -> str:
+    try:
+        return str(phonenumbers.parse(number).national_number)
+    except phonenumbers.NumberParseException:
+        return number
+
+
+def _text(value: Any) -> str:
+    return ",".join(value) if isinstance(value, list) else str(value or "")
