@@ -13,7 +13,7 @@ from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.relayer_records import as_e164
-from persistence.shapes import json_record
+from persistence.shapes import declare_record
 
 TEL = "tel:"
 
@@ -28,8 +28,8 @@ CALL_FIELDS: dict[str, ColumnElement[Any]] = {
     "call_type": case({stored: word for word, stored in CALL_TYPES.items()}, value=channel_event.c.type),
 }
 
-CALL_RECORD = json_record(CALL_FIELDS)
-MASKED_CALL_RECORD = json_record({**CALL_FIELDS, "phone": null()})
+CALL_RECORD = declare_record(CALL_FIELDS)
+MASKED_CALL_RECORD = declare_record({**CALL_FIELDS, "phone": null()})
 """The record in an anonymous workspace, which shows no address."""
 
 SOURCE = channel_event.join(contact, contact.c.id == channel_event.c.contact_id).join(

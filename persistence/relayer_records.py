@@ -14,7 +14,7 @@ from persistence.messages import ERRORED, OUTGOING, QUEUED, VISIBLE, WIRED, mess
 from persistence.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.pages import Order
 from persistence.relayers import release_channels
-from persistence.shapes import as_text, json_record
+from persistence.shapes import as_text, declare_record
 
 # Literal values, so that the database can use the partial index of unsent messages.
 _UNSENT: BindParameter[Any] = bindparam(None, (QUEUED, WIRED, ERRORED), expanding=True, literal_execute=True)
@@ -29,7 +29,7 @@ PENDING_COUNT = (
     .scalar_subquery()
 )
 
-RELAYER_RECORD = json_record(
+RELAYER_RECORD = declare_record(
     {
         "relayer": channel.c.id,
         "phone": channel.c.address,
