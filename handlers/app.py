@@ -10,6 +10,7 @@ from connexion.options import SwaggerUIOptions
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
+from handlers.archive_files import ArchiveFiles
 from handlers.contract import load_contract
 from handlers.errors import (
     TooManyRequests,
@@ -56,6 +57,7 @@ def create_app(
     app: AsgiApp = _with_service(Gateway(_connexion_app()), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
+    app = ArchiveFiles(app, settings, database.clock)
     app = Health(app, settings, database)
     app = Guard(app, settings)
     return ResponseCheck(app) if check_responses else app

@@ -1,7 +1,11 @@
 """Where uploaded files lie: a folder, served by the API itself."""
 
 import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 
@@ -24,6 +28,25 @@ class MediaStore:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        """A file to write piece by piece; it takes its place when the block ends, else nothing is left of it."""
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+        try:
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        self._path(name).unlink(missing_ok=True)
 
     def open_path(self, name: str) -> Path | None:
         """The path of a stored file; None when there is none, or the name leads outside the store."""

@@ -1,6 +1,7 @@
 """All tables, imported so that `metadata` is complete; for migrations and tests."""
 
 from persistence import (
+    archives,
     boundaries,
     channel_alarms,
     channel_events,
@@ -33,6 +34,7 @@ from persistence import (
 from persistence.columns import metadata
 
 MODULES = (
+    archives,
     boundaries,
     channel_alarms,
     channel_events,

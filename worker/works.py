@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from worker.alarms import begin_alarms
+from worker.archiving import begin_archiving
 from worker.expiry import begin_expiry
 from worker.incoming import begin_incoming
 from worker.sending import begin_sending
@@ -31,5 +32,6 @@ WORKS = (
     Work("webhooks", begin_webhooks, every_seconds=2),
     Work("alarms", begin_alarms, every_seconds=60),
     Work("expiry", begin_expiry, every_seconds=3600),
+    Work("archives", begin_archiving, every_seconds=3600),
     Work("trimming", begin_trimming, every_seconds=600),
 )

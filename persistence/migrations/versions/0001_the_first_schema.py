@@ -85,6 +85,41 @@ def upgrade() -> None:
         batch_op.create_index("ix_api_token_workspace_id", ["workspace_id"], unique=False)
 
     op.create_table(
+        "archive",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("archive_type", sa.String(length=7), nullable=False),
+        sa.Column("period", sa.String(length=7), nullable=False),
+        sa.Column("start_date", sa.Date(), nullable=False),
+        sa.Column("part", sa.Integer(), nullable=False),
+        sa.Column("record_count", sa.Integer(), nullable=False),
+        sa.Column("last_record_id", sa.Integer(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("hash", sa.String(length=32), nullable=True),
+        sa.Column("location", sa.Text(), nullable=True),
+        sa.Column("is_trimmed", sa.Boolean(), nullable=False),
+        sa.Column("rollup_id", sa.Integer(), nullable=True),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["rollup_id"], ["archive.id"], name=op.f("fk_archive_rollup_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_archive_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_archive")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("archive", schema=None) as batch_op:
+        batch_op.create_index("ix_archive_page", ["workspace_id", "start_date", "id"], unique=False)
+        batch_op.create_index("ix_archive_rollup", ["rollup_id"], unique=False)
+        batch_op.create_index(
+            "ix_archive_untrimmed",
+            ["workspace_id"],
+            unique=False,
+            postgresql_where=sa.text("NOT is_trimmed"),
+            sqlite_where=sa.text("NOT is_trimmed"),
+        )
+        batch_op.create_index(
+            "uq_archive_period", ["workspace_id", "archive_type", "period", "start_date", "part"], unique=True
+        )
+
+    op.create_table(
         "boundary_alias",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
@@ -999,6 +1034,15 @@ def downgrade() -> None:
         batch_op.drop_index("ix_boundary_alias_boundary")
 
     op.drop_table("boundary_alias")
+    with op.batch_alter_table("archive", schema=None) as batch_op:
+        batch_op.drop_index("uq_archive_period")
+        batch_op.drop_index(
+            "ix_archive_untrimmed", postgresql_where=sa.text("NOT is_trimmed"), sqlite_where=sa.text("NOT is_trimmed")
+        )
+        batch_op.drop_index("ix_archive_rollup")
+        batch_op.drop_index("ix_archive_page")
+
+    op.drop_table("archive")
     with op.batch_alter_table("api_token", schema=None) as batch_op:
         batch_op.drop_index("ix_api_token_workspace_id")
 

@@ -1,0 +1,112 @@
+"""Archives: files that hold the messages and runs which are too old for the live lists."""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta
+
+import orjson
+from sqlalchemy import BigInteger, Boolean, Column, Date, ForeignKey, Index, Integer, String, Table, Text, text
+
+from persistence.columns import id_column, metadata, time_column, workspace_column
+from persistence.database import Transaction
+from persistence.pages import Order, Page, Position, fetch_page
+from persistence.shapes import declare_record
+
+MESSAGE, RUN = "message", "run"
+DAILY, MONTHLY = "daily", "monthly"
+
+archive = Table(
+    "archive",
+    metadata,
+    id_column(),
+    workspace_column(),
+    Column("archive_type", String(7), nullable=False),
+    Column("period", String(7), nullable=False),
+    Column("start_date", Date, nullable=False),
+    Column("part", Integer, nullable=False, default=0),
+    Column("record_count", Integer, nullable=False),
+    Column("last_record_id", Integer, nullable=False, default=0),
+    Column("size", BigInteger, nullable=False),
+    Column("hash", String(32)),
+    Column("location", Text),
+    Column("is_trimmed", Boolean, nullable=False, default=False),
+    Column("rollup_id", Integer, ForeignKey("archive.id")),
+    time_column("created_on"),
+    Index("uq_archive_period", "workspace_id", "archive_type", "period", "start_date", "part", unique=True),
+    Index("ix_archive_page", "workspace_id", "start_date", "id"),
+    Index(
+        "ix_archive_untrimmed",
+        "workspace_id",
+        postgresql_where=text("NOT is_trimmed"),
+        sqlite_where=text("NOT is_trimmed"),
+    ),
+    Index("ix_archive_rollup", "rollup_id"),
+    sqlite_autoincrement=True,
+)
+"""`location` is the file's place in the media store, null without records. `part` counts archives of one period, of
+which there is one unless records of that time turned up later. Until `is_trimmed` the archived records, those up to
+`last_record_id`, still stand in the live tables too. `rollup_id` is the month that has taken a day in."""
+
+ARCHIVE_RECORD = declare_record(
+    {
+        "archive_type": archive.c.archive_type,
+        "type": archive.c.archive_type,
+        "start_date": archive.c.start_date,
+        "period": archive.c.period,
+        "record_count": archive.c.record_count,
+        "size": archive.c.size,
+        "hash": archive.c.hash,
+        "download_url": archive.c.location,
+    }
+)
+
+ARCHIVES_ORDER = Order(archive.c.start_date, archive.c.id)
+
+
+def list_archives(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    link: Callable[[str], str],
+    kinds: Sequence[str] = (),
+    period: str | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+) -> Page:
+    """The archives of a workspace, newest period first, without days that a month has taken in.
+
+    `link` makes a download address of a place in the media store. What is found is of all `kinds` that are given, so
+    that two different ones, or an unknown word, find nothing.
+    """
+    conditions = [archive.c.workspace_id == workspace_id, archive.c.rollup_id.is_(None)]
+    conditions += [archive.c.archive_type == kind for kind in kinds]
+    if period is not None:
+        conditions.append(archive.c.period == period)
+    if before is not None:
+        conditions.append(archive.c.start_date <= before.date())
+    if after is not None:
+        conditions.append(archive.c.start_date >= _first_day_from(after))
+    page = fetch_page(
+        tx,
+        record=ARCHIVE_RECORD,
+        source=archive,
+        source_id=archive.c.id,
+        order=ARCHIVES_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+    return Page([_with_link(record, link) for record in page.records], page.next, page.previous)
+
+
+def _first_day_from(moment: datetime) -> date:
+    """The first day that begins at or after a moment."""
+    return moment.date() + timedelta(days=0 if moment.time() == time() else 1)
+
+
+def _with_link(record: str, link: Callable[[str], str]) -> str:
+    shown = orjson.loads(record)
+    if shown["download_url"] is not None:
+        shown["download_url"] = link(shown["download_url"])
+    return orjson.dumps(shown).decode()

@@ -1,0 +1,133 @@
+"""`/api/v2/archives.json` over HTTP, and the addresses of its files."""
+
+from datetime import date
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import insert
+
+from persistence.archives import archive
+from persistence.database import Database
+from persistence.media_store import MediaStore
+from persistence.workspaces import Workspace
+from relayboard.settings import Settings
+from tests.api import Api
+
+PATH = "/api/v2/archives.json"
+
+
+def add(database: Database, workspace: Workspace, start: date, **values: Any) -> str:
+    """An archive with a file; the file's place in the store."""
+    location = f"archives/{workspace.uuid}/{start}-message-1.jsonl.gz"
+    row = {
+        "workspace_id": workspace.id,
+        "archive_type": "message",
+        "period": "daily",
+        "start_date": start,
+        "record_count": 1,
+        "size": 7,
+        "hash": "0f3b1c9e77aa4d2c8b5e6f1029384756",
+        "location": location,
+    }
+    with database.writing() as tx:
+        tx.execute(insert(archive).values({**row, "is_trimmed": True, "created_on": tx.now, **values}))
+    return location
+
+
+def starts(records: list[dict[str, Any]]) -> list[str]:
+    return [record["start_date"] for record in records]
+
+
+class TestListArchives:
+    def test_the_newest_period_comes_first_and_filters_combine(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        add(database, workspace, date(2025, 11, 2))
+        add(database, workspace, date(2025, 11, 3), archive_type="run")
+        add(database, workspace, date(2025, 11, 1), period="monthly")
+
+        assert starts(api.results(PATH)) == ["2025-11-03", "2025-11-02", "2025-11-01"]
+        assert starts(api.results(PATH, archive_type="run")) == ["2025-11-03"]
+        assert starts(api.results(PATH, type="message")) == ["2025-11-02", "2025-11-01"]
+        assert starts(api.results(PATH, period="monthly")) == ["2025-11-01"]
+        assert starts(api.results(PATH, type="message", period="daily")) == ["2025-11-02"]
+
+    @pytest.mark.parametrize(
+        "query", [{"archive_type": "call"}, {"period": "weekly"}, {"type": "run", "archive_type": "message"}]
+    )
+    def test_unknown_words_find_nothing(
+        self, api: Api, database: Database, workspace: Workspace, query: dict[str, str]
+    ) -> None:
+        add(database, workspace, date(2025, 11, 2))
+
+        assert api.results(PATH, **query) == []
+
+    def test_before_and_after_compare_the_start_inclusively(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        for day in (1, 2, 3):
+            add(database, workspace, date(2025, 11, day))
+
+        assert starts(api.results(PATH, before="2025-11-02")) == ["2025-11-02", "2025-11-01"]
+        assert starts(api.results(PATH, after="2025-11-02")) == ["2025-11-03", "2025-11-02"]
+        assert starts(api.results(PATH, after="2025-11-02T00:00:01")) == ["2025-11-03"]
+        assert starts(api.results(PATH, after="2025-11-02", before="2025-11-02T12:00")) == ["2025-11-02"]
+
+    def test_pages_hold_every_archive_once(
+        self, api: Api, make_client: Any, database: Database, workspace: Workspace
+    ) -> None:
+        for day in range(1, 6):
+            add(database, workspace, date(2025, 11, day))
+
+        with make_client(page_size=2) as client:
+            records = Api(client, database, workspace, api.token).all_results(PATH)
+
+        assert starts(records) == [f"2025-11-0{day}" for day in (5, 4, 3, 2, 1)]
+
+    def test_the_archives_of_another_workspace_are_not_seen(
+        self, api: Api, database: Database, other_workspace: Workspace
+    ) -> None:
+        add(database, other_workspace, date(2025, 11, 2))
+
+        assert api.results(PATH) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
+    def test_only_administrators_and_editors_see_archives(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+
+class TestDownload:
+    @pytest.fixture
+    def address(self, api: Api, database: Database, workspace: Workspace, settings: Settings) -> str:
+        """Path and query of a download address."""
+        location = add(database, workspace, date(2025, 11, 2))
+        MediaStore(settings.media_url).save(location, b"content")
+        parts = urlsplit(api.results(PATH)[0]["download_url"])
+        return f"{parts.path}?{parts.query}"
+
+    def test_a_signed_address_gives_the_file_to_anybody(self, api: Api, address: str) -> None:
+        assert api.client.get(address).content == b"content"
+
+    def test_an_address_works_for_24_hours(self, api: Api, address: str, clock: Any) -> None:
+        clock.advance(hours=23, minutes=59)
+        assert api.client.get(address).status_code == 200
+
+        clock.advance(minutes=2)
+        assert api.client.get(address).status_code == 404
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("sig=", "sig=0"),
+            ("expires=", "expires=9"),
+            ("2025-11-02", "2025-11-03"),
+            ("sig=", "x="),
+            ("expires=", "x="),
+        ],
+    )
+    def test_an_address_that_was_changed_gives_nothing(self, api: Api, address: str, old: str, new: str) -> None:
+        assert api.client.get(address.replace(old, new)).status_code == 404
+
+    def test_files_can_only_be_read(self, api: Api, address: str) -> None:
+        assert api.client.post(address).status_code == 405
