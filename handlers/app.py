@@ -1,5 +1,6 @@
 """The API as one ASGI application."""
 
+import functools
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -72,7 +73,9 @@ def _with_service(app: AsgiApp, service: Service) -> AsgiApp:
     return with_service
 
 
+@functools.cache
 def _connexion_app() -> AsgiApp:
+    """Routing and validation of all generations; made once, for it holds nothing of any one service."""
     logging.getLogger("connexion").setLevel(logging.WARNING)
     app = AsyncApp("relayboard", swagger_ui_options=SwaggerUIOptions(swagger_ui=False, serve_spec=False))
     for generation in GENERATIONS:
