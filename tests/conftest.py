@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from relayboard.settings import Settings, load_settings
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
 from starlette.testclient import TestClient
@@ -17,8 +18,13 @@ from handlers.app import create_app
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.workspaces import Workspace, create_workspace
+from relayboard.settings import Settings, load_settings
 from tests.api import SECRET_KEY, Api, make_token
 from tests.servers import postgres_database, postgres_server
+
+# A loaded machine is no reason to fail: bounds of time are tested where they are promised.
+hypothesis_settings.register_profile("relayboard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("relayboard")
 
 
 class Clock:
