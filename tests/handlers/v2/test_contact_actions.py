@@ -1,0 +1,173 @@
+"""`/api/v2/contact_actions.json` over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from persistence.groups import group
+from persistence.labels import label
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.factories import make_contact, make_messages, make_named
+
+PATH = "/api/v2/contact_actions.json"
+CONTACTS = "/api/v2/contacts.json"
+GROUPS = "/api/v2/groups.json"
+MESSAGES = "/api/v2/messages.json"
+LABELS = "/api/v2/labels.json"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> str:
+    return make_contact(database, workspace, "+250788000111")
+
+
+@pytest.fixture
+def reporters(database: Database, workspace: Workspace) -> str:
+    return make_named(database, workspace, group, ["Reporters"])[0]
+
+
+def record(api: Api, uuid: str) -> dict[str, Any]:
+    return api.results(CONTACTS, uuid=uuid)[0]
+
+
+def act(api: Api, action: str, *contacts: str, **more: Any) -> int:
+    return int(api.post(PATH, {"contacts": list(contacts), "action": action, **more}).status_code)
+
+
+class TestActOnContacts:
+    def test_added_contacts_are_members_once_and_counted_once(self, api: Api, amina: str, reporters: str) -> None:
+        assert act(api, "add", amina, amina, group=reporters) == 204
+        assert act(api, "add", "tel:+250788000111", group="rePORTERS") == 204
+
+        assert record(api, amina)["groups"] == [{"uuid": reporters, "name": "Reporters"}]
+        assert api.results(GROUPS, uuid=reporters)[0]["count"] == 1
+
+    def test_removed_contacts_are_no_members(self, api: Api, amina: str, reporters: str) -> None:
+        act(api, "add", amina, group=reporters)
+
+        assert act(api, "remove", amina, group=reporters) == 204
+
+        assert record(api, amina)["groups"] == []
+        assert api.results(GROUPS, uuid=reporters)[0]["count"] == 0
+
+    def test_a_blocked_contact_leaves_its_groups_and_does_not_get_them_back(
+        self, api: Api, amina: str, reporters: str
+    ) -> None:
+        act(api, "add", amina, group=reporters)
+
+        assert act(api, "block", amina) == 204
+
+        blocked = record(api, amina)
+        assert (blocked["status"], blocked["blocked"], blocked["groups"]) == ("blocked", True, [])
+        assert api.results(GROUPS, uuid=reporters)[0]["count"] == 0
+        assert act(api, "unblock", amina) == 204
+        active = record(api, amina)
+        assert (active["status"], active["blocked"], active["groups"]) == ("active", False, [])
+
+    def test_a_blocked_contact_cannot_join_and_then_nobody_joins(self, api: Api, amina: str, reporters: str) -> None:
+        other = api.post(CONTACTS, {"name": "Bosco"}).json()["uuid"]
+        act(api, "block", amina)
+
+        assert act(api, "add", other, amina, group=reporters) == 400
+        assert record(api, other)["groups"] == []
+
+    @pytest.mark.parametrize("action", ["archive_messages", "archive"])
+    def test_archiving_takes_visible_incoming_messages_only(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, action: str
+    ) -> None:
+        make_messages(database, workspace, amina, 2)
+        make_messages(database, workspace, amina, direction="out", status="sent", sent_on=database.clock())
+
+        assert act(api, action, amina) == 204
+
+        assert len(api.results(MESSAGES, folder="archived")) == 2
+        assert [one["visibility"] for one in api.results(MESSAGES, folder="sent")] == ["visible"]
+
+    def test_archiving_lowers_the_counts_of_labels(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        ids = make_messages(database, workspace, amina, 2)
+        make_named(database, workspace, label, ["Complaint"])
+        api.post("/api/v2/message_actions.json", {"messages": ids, "action": "label", "label": "Complaint"})
+
+        act(api, "archive_messages", amina)
+
+        assert api.results(LABELS)[0]["count"] == 0
+
+    def test_deleted_contacts_are_empty_and_their_addresses_free(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, reporters: str
+    ) -> None:
+        message_id = make_messages(database, workspace, amina)[0]
+        act(api, "add", amina, group=reporters)
+
+        assert act(api, "delete", amina) == 204
+
+        gone = api.results(CONTACTS, deleted="true")[0]
+        assert (gone["uuid"], gone["name"], gone["urns"], gone["groups"]) == (amina, None, [], [])
+        assert api.results(CONTACTS) == []
+        assert api.results(MESSAGES) == []
+        assert api.results(MESSAGES, id=message_id)[0]["text"] == ""
+        assert api.results(GROUPS, uuid=reporters)[0]["count"] == 0
+        assert api.post(CONTACTS, {"urns": ["tel:+250788000111"]}).status_code == 201
+
+    @pytest.mark.parametrize("action", ["add", "remove"])
+    def test_an_action_on_a_group_needs_one(self, api: Api, amina: str, action: str) -> None:
+        response = api.post(PATH, {"contacts": [amina], "action": action})
+
+        assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
+
+    @pytest.mark.parametrize("action", ["block", "unblock", "interrupt", "archive_messages", "delete"])
+    def test_other_actions_take_no_group(self, api: Api, amina: str, reporters: str, action: str) -> None:
+        response = api.post(PATH, {"contacts": [amina], "action": action, "group": reporters})
+
+        assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
+        assert record(api, amina)["status"] == "active"
+
+    def test_a_smart_group_has_no_members_by_hand(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        smart = make_named(database, workspace, group, ["Adults"], query="age > 17")[0]
+
+        response = api.post(PATH, {"contacts": [amina], "action": "add", "group": smart})
+
+        assert (response.status_code, list(response.json())) == (400, ["group"])
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("contacts", None),
+            ("contacts", []),
+            ("contacts", [UNKNOWN]),
+            ("contacts", [7]),
+            ("contacts", ["tel:+250788999999"]),
+            ("contacts", ["nonsense"]),
+            ("action", "explode"),
+            ("action", None),
+            ("group", UNKNOWN),
+            ("group", 7),
+        ],
+    )
+    def test_bad_input_is_refused_by_field(
+        self, api: Api, amina: str, reporters: str, field: str, value: object
+    ) -> None:
+        response = api.post(PATH, {"contacts": [amina], "action": "add", "group": reporters} | {field: value})
+
+        assert (response.status_code, list(response.json())) == (400, [field])
+        assert record(api, amina)["groups"] == []
+
+    @pytest.mark.parametrize(("count", "status"), [(100, 204), (101, 400)])
+    def test_an_action_takes_at_most_100_contacts(self, api: Api, amina: str, count: int, status: int) -> None:
+        assert act(api, "block", *[amina] * count) == status
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 204), ("agent", 204), ("viewer", 403), ("surveyor", 403)])
+    def test_viewers_and_surveyors_do_not_act(self, api: Api, amina: str, role: str, status: int) -> None:
+        assert act(api.as_role(role), "block", amina) == status
+
+    def test_contacts_of_another_workspace_do_not_exist(self, api: Api, other_api: Api) -> None:
+        foreign = other_api.post(CONTACTS, {"name": "Zuri"}).json()["uuid"]
+
+        assert act(api, "delete", foreign) == 400
+        assert record(other_api, foreign)["name"] == "Zuri"
