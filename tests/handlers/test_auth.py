@@ -1,0 +1,117 @@
+"""Tokens, roles, scopes, rate limits: who may call, and what the others are told."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+from starlette.testclient import TestClient
+
+from persistence.database import Database
+from persistence.tokens import create_token, list_tokens, public_part, revoke_token, token
+from persistence.users import find_member, user
+from persistence.workspaces import Workspace
+from relayboard.settings import RateLimit
+from tests.api import SECRET_KEY, Api
+from tests.conftest import Clock
+
+PATH = "/api/v2/labels.json"
+
+
+def ask(client: TestClient, authorization: str | None) -> tuple[int, str | None]:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    response = client.get(PATH, headers=headers)
+    return response.status_code, response.headers.get("WWW-Authenticate")
+
+
+class TestTokens:
+    @pytest.mark.parametrize("header", [None, "", "Token", "Token ", "Basic YTpi", "Bearer x", "Token two words"])
+    def test_without_a_usable_token_there_is_a_challenge(self, http: TestClient, api: Api, header: str | None) -> None:
+        assert ask(http, header) == (401, "Token")
+
+    @pytest.mark.parametrize("key", ["x", "rb_", "rb_000000000000_wrong", "rb_é_é", "rb_" + "0" * 500])
+    def test_a_token_that_is_not_ours_is_refused(self, http: TestClient, api: Api, key: str) -> None:
+        response = http.get(PATH, headers={b"Authorization": f"Token {key}".encode()})
+
+        assert (response.status_code, "WWW-Authenticate" in response.headers) == (403, False)
+
+    def test_the_secret_part_counts(self, http: TestClient, api: Api) -> None:
+        assert ask(http, f"Token {api.token[:-1]}{'a' if api.token[-1] != 'a' else 'b'}") == (403, None)
+
+    def test_the_scheme_is_read_in_any_case(self, http: TestClient, api: Api) -> None:
+        assert ask(http, f"tOKEN {api.token}") == (200, None)
+
+    def test_a_revoked_token_is_refused(self, http: TestClient, api: Api, database: Database) -> None:
+        with database.writing() as tx:
+            assert revoke_token(tx, api.workspace.id, public_part(api.token) or "")
+
+        assert ask(http, f"Token {api.token}") == (403, None)
+
+    def test_a_token_of_an_inactive_user_is_refused(self, http: TestClient, api: Api, database: Database) -> None:
+        with database.writing() as tx:
+            tx.execute(update(user).values(is_active=False))
+
+        assert ask(http, f"Token {api.token}") == (403, None)
+
+    def test_only_a_keyed_hash_is_kept(self, api: Api, database: Database) -> None:
+        with database.reading() as tx:
+            row = tx.execute(select(token)).one()
+
+        secret = api.token.rpartition("_")[2]
+        assert secret not in str(tuple(row))
+        assert api.token.startswith("rb_")
+
+    def test_the_last_use_is_noted(self, http: TestClient, api: Api, database: Database) -> None:
+        ask(http, f"Token {api.token}")
+
+        with database.reading() as tx:
+            assert list_tokens(tx, api.workspace.id)[0]["last_used_on"] is not None
+
+    def test_a_token_sees_its_own_workspace_only(self, api: Api, other_api: Api) -> None:
+        api.post(PATH, {"name": "Mine"})
+
+        assert (len(api.results(PATH)), other_api.results(PATH)) == (1, [])
+
+    def test_the_token_is_looked_at_before_the_request(self, http: TestClient, api: Api) -> None:
+        assert http.post(PATH, json={"name": 7}).status_code == 401
+
+    def test_a_reading_token_reads(self, api: Api, database: Database, workspace: Workspace) -> None:
+        with database.writing() as tx:
+            user_id = find_member(tx, workspace.id, f"administrator@{workspace.uuid[:8]}.example.org")
+            assert user_id is not None
+            reading = api.with_token(create_token(tx, workspace.id, user_id, SECRET_KEY, "read"))
+
+        assert (reading.get(PATH).status_code, reading.post(PATH, {"name": "X"}).status_code) == (200, 403)
+
+
+class TestRateLimits:
+    def test_every_answer_tells_what_is_left(self, api: Api) -> None:
+        headers = api.get(PATH).headers
+
+        assert headers["RateLimit-Limit"] == "1000000"
+        assert int(headers["RateLimit-Remaining"]) < 1_000_000
+
+    def test_a_spent_allowance_is_a_429_until_its_window_ends(
+        self, api: Api, make_client: Callable[..., AbstractContextManager[TestClient]], clock: Clock
+    ) -> None:
+        with make_client(rate_limit=RateLimit(3, timedelta(hours=1))) as client:
+            limited = Api(client, api.database, api.workspace, api.token)
+            statuses = [limited.get(PATH).status_code for _ in range(4)]
+            refused = limited.get(PATH)
+            other_scope = limited.get("/api/v2/messages.json").status_code
+            clock.advance(hours=1)
+            later = limited.get(PATH).status_code
+
+        assert statuses == [200, 200, 200, 429]
+        assert 0 < int(refused.headers["Retry-After"]) <= 3600
+        assert (other_scope, later) == (200, 200)
+
+    def test_two_processes_together_never_exceed_the_limit(
+        self, api: Api, make_client: Callable[..., AbstractContextManager[TestClient]]
+    ) -> None:
+        limit = RateLimit(10, timedelta(hours=1))
+        with make_client(rate_limit=limit) as one, make_client(rate_limit=limit) as two:
+            asked = [Api(client, api.database, api.workspace, api.token).get(PATH) for client in (one, two) * 10]
+
+        assert [response.status_code for response in asked].count(200) == 10
