@@ -1,0 +1,68 @@
+"""The action that credits a contact's phone (flow format, transfer_airtime)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from flows.definition import Action
+from flows.engine.actions.results import FAILURE, SUCCESS
+from flows.engine.contact import find_channel
+from flows.engine.field_values import plain_number
+from flows.engine.services import AirtimeError, AirtimeTransfer
+from flows.engine.visit import Visit
+from flows.numbers import render_decimal
+from flows.urns import Urn
+
+NEW_TRANSFER_LOCAL = "_new_transfer"
+
+
+def transfer_airtime(visit: Visit, action: Action) -> None:
+    """Transfers an amount; its UUID is left in a local variable (14), the amount in a result (13)."""
+    uuid = visit.sprint.clock.uuid()
+    transfer = _transfer(visit, action, uuid)
+    if not visit.options.is_early:
+        visit.run.locals[NEW_TRANSFER_LOCAL] = uuid if transfer else ""
+        return
+    name = action.fields.get("result_name")
+    if name and transfer:
+        visit.save_result(name, render_decimal(transfer.actual), SUCCESS)
+    elif name:
+        visit.save_result(name, "0", FAILURE)
+
+
+def _transfer(visit: Visit, action: Action, uuid: str) -> AirtimeTransfer | None:
+    recipient = visit.sprint.session.contact.find_urn("tel")
+    if recipient is None:
+        visit.log.error("can't transfer airtime to contact without a phone number")
+        return None
+    channel = find_channel(recipient, visit.sprint.assets)
+    sender = Urn("tel", channel.address) if channel and "tel" in channel.schemes and channel.address else None
+    amounts = {currency: Decimal(str(amount)) for currency, amount in action.fields["amounts"].items()}
+    service = visit.sprint.services.airtime
+    try:
+        if service is None:
+            raise AirtimeError("No airtime service available")
+        transfer = service.transfer(sender, recipient, amounts, uuid)
+    except AirtimeError as error:
+        visit.log.error(str(error))
+        return None
+    _log_transfer(visit, transfer, sender, recipient, uuid)
+    return transfer
+
+
+def _log_transfer(visit: Visit, transfer: AirtimeTransfer, sender: Urn | None, recipient: Urn, uuid: str) -> None:
+    common = {
+        "sender": str(sender) if sender else "",
+        "recipient": recipient.identity,
+        "currency": transfer.currency,
+        "http_logs": [dict(log) for log in transfer.http_logs],
+    }
+    if visit.options.is_early:
+        amounts = {
+            "desired_amount": plain_number(transfer.desired),
+            "actual_amount": plain_number(transfer.actual),
+        }
+        visit.log.add("airtime_transferred", {**common, **amounts})
+        return
+    amount = {"external_id": transfer.external_id, "amount": plain_number(transfer.actual)}
+    visit.log.add("airtime_created", {**common, **amount}, uuid=uuid)

@@ -1,0 +1,89 @@
+"""The action that calls a web address (flow format, call_webhook)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+from flows.definition import Action
+from flows.engine.actions.call_outcome import CallOutcome, call_status, log_call, read_body, remember_call
+from flows.engine.actions.contents import cut
+from flows.engine.actions.results import FAILURE, SUCCESS
+from flows.engine.router import to_plain
+from flows.engine.services import WebhookReply, WebhookRequest
+from flows.engine.visit import Visit, describe_webhook
+
+SHOWN_URL_CHARACTERS = 255
+
+
+def call_webhook(visit: Visit, action: Action) -> None:
+    """Calls an address; its answer is `@webhook` from then on, and a result if one is named."""
+    fields = action.fields
+    visit.sprint.webhooks[visit.run.uuid] = None
+    visit.run.webhook = None
+    url = visit.text(fields["url"]).strip()
+    if not url:
+        visit.log.error("Webhook URL evaluated to empty string")
+        return
+    if not is_callable(url, visit.options.webhook_url_characters):
+        shown = cut(url, SHOWN_URL_CHARACTERS)
+        visit.log.error(f"Webhook URL evaluated to an invalid URL: '{shown}'", "url:invalid", {"url": shown})
+        return
+    headers = {name: visit.text(value) for name, value in (fields.get("headers") or {}).items()}
+    body = visit.try_text(fields.get("body") or "", is_whole=True)[0]
+    limit = visit.options.webhook_request_bytes
+    size = len(body.encode())
+    if size > limit:
+        text = f"Webhook request evaluated to {size} bytes, exceeding the limit of {limit}"
+        visit.log.error(text, "webhook:request_size")
+        return
+    request = WebhookRequest(fields["method"], url, headers, body)
+    outcome = make_call(visit, request)
+    if outcome is None:
+        _save_failure(visit, action, request)
+        return
+    log_call(visit, outcome)
+    remember_call(visit, outcome)
+    if fields.get("result_name"):
+        save_call_result(visit, fields["result_name"], outcome)
+
+
+def is_callable(url: str, limit: int) -> bool:
+    """Whether a text is a web address that could be called."""
+    if len(url) > limit or any(character.isspace() for character in url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def make_call(visit: Visit, request: WebhookRequest, resthook: str = "") -> CallOutcome | None:
+    """Makes a call; None, with an error event, when the host cannot make calls at all."""
+    service = visit.sprint.services.webhook
+    if service is None:
+        visit.log.error("No webhook service available")
+        return None
+    reply: WebhookReply = service.call(request)
+    if reply.problem:
+        visit.log.error(reply.problem, "url:blocked", {"url": cut(request.url, SHOWN_URL_CHARACTERS)})
+    if reply.is_oversized:
+        visit.log.warning("Webhook response exceeds the size limit and was cut off", "webhook:response_size")
+    return CallOutcome(request, reply, call_status(reply, resthook), read_body(reply), resthook)
+
+
+def save_call_result(visit: Visit, name: str, outcome: CallOutcome) -> None:
+    """Saves the status code of a call as a result, with a small JSON answer as its extra."""
+    is_small = len(outcome.reply.body) < visit.options.webhook_kept_bytes
+    extra = to_plain(outcome.json) if outcome.json is not None and is_small else None
+    category = SUCCESS if outcome.is_success else FAILURE
+    text_input = describe_webhook(outcome.request.method, outcome.request.url)
+    value = str(Decimal(outcome.reply.status_code))
+    visit.save_result(name, value, category, text_input=text_input, extra=extra)
+
+
+def _save_failure(visit: Visit, action: Action, request: WebhookRequest) -> None:
+    name = action.fields.get("result_name")
+    if name:
+        visit.save_result(name, "0", FAILURE, text_input=describe_webhook(request.method, request.url))

@@ -1,0 +1,106 @@
+"""What a message says: text, attachments and quick replies, in one language (flow format, messages)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flows.definition import Action
+from flows.engine.options import Options
+from flows.engine.visit import Visit
+
+ELLIPSIS = "..."
+_EXTRA_MARK = "<extra>"
+_LOCATION_MARK = "<location>"
+
+
+@dataclass(slots=True)
+class Content:
+    """The parts of a message and the language most of it is in; quick replies are ready for events."""
+
+    text: str = ""
+    attachments: list[str] = field(default_factory=list)
+    quick_replies: list[Any] = field(default_factory=list)
+    language: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields of events; there is always a text."""
+        optional = {"attachments": self.attachments, "quick_replies": self.quick_replies}
+        return {"text": self.text, **{name: items for name, items in optional.items() if items}}
+
+
+def evaluate_content(visit: Visit, action: Action, languages: Sequence[str] | None = None) -> Content:
+    """Evaluates the parts of a message, each in its best language."""
+    fields = action.fields
+    texts, text_language = visit.localize(action.uuid, "text", [fields.get("text") or ""], languages)
+    attachments, attachment_language = visit.localize(
+        action.uuid, "attachments", fields.get("attachments") or [], languages
+    )
+    replies, reply_language = visit.localize(action.uuid, "quick_replies", fields.get("quick_replies") or [], languages)
+    content = Content(
+        visit.text(texts[0]) if texts else "",
+        _evaluate_attachments(visit, attachments),
+        _evaluate_quick_replies(visit, [_reply_template(reply) for reply in replies]),
+    )
+    # The parts may come from different translations, but a message has one language.
+    if content.text:
+        content.language = text_language
+    elif content.attachments:
+        content.language = attachment_language
+    elif content.quick_replies:
+        content.language = reply_language
+    return content
+
+
+def cut(text: str, limit: int) -> str:
+    """A text cut to a number of characters, ending in dots if it was longer."""
+    return text if len(text) <= limit else text[: limit - len(ELLIPSIS)] + ELLIPSIS
+
+
+def make_quick_reply(text: str, options: Options) -> Any:
+    """A quick reply for events out of its text, in which marks set a location request or more text apart."""
+    if options.is_early:
+        return cut(text, options.quick_reply_characters)
+    kind = "text"
+    if text.startswith(_LOCATION_MARK):
+        kind, text = "location", text.removeprefix(_LOCATION_MARK)
+    shown, _, extra = text.partition(_EXTRA_MARK)
+    reply = {"type": kind, "text": cut(shown.strip(), options.quick_reply_characters)}
+    if extra.strip():
+        reply["extra"] = cut(extra.strip(), options.quick_reply_extra_characters)
+    return {name: value for name, value in reply.items() if value}
+
+
+def _reply_template(reply: Any) -> str:
+    if isinstance(reply, str):
+        return reply
+    mark = _LOCATION_MARK if reply.get("type") == "location" else ""
+    extra = f"{_EXTRA_MARK}{reply['extra']}" if reply.get("extra") else ""
+    return f"{mark}{reply.get('text') or ''}{extra}"
+
+
+def _evaluate_attachments(visit: Visit, templates: Sequence[str]) -> list[str]:
+    limit = visit.options.attachment_characters
+    attachments: list[str] = []
+    for template in templates:
+        attachment = visit.text(template).strip()
+        content_type, _, address = attachment.partition(":")
+        if not content_type.strip() or not address.strip():
+            visit.log.error("Attachment evaluated to invalid value and will be ignored")
+        elif len(attachment) > limit:
+            visit.log.error(f"Evaluated attachment is longer than the {limit} limit and will be ignored")
+        else:
+            attachments.append(attachment)
+    return attachments
+
+
+def _evaluate_quick_replies(visit: Visit, templates: Sequence[str]) -> list[Any]:
+    replies: list[Any] = []
+    for template in templates:
+        text = visit.text(template)
+        if text.strip():
+            replies.append(make_quick_reply(text, visit.options))
+        else:
+            visit.log.error("Quick reply evaluated to empty string and will be ignored")
+    return replies

@@ -1,0 +1,44 @@
+"""The action that sends e-mail (flow format, send_email)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flows.definition import Action
+from flows.engine.services import ServiceError
+from flows.engine.visit import Visit
+
+
+def send_email(visit: Visit, action: Action) -> None:
+    """Sends through the host; skipped without subject, body or any address."""
+    subject = " ".join(visit.text(visit.localize_one(action.uuid, "subject", action.fields["subject"])).split())
+    if not subject:
+        visit.log.error("Email subject evaluated to empty string, skipping")
+        return
+    body = visit.text(visit.localize_one(action.uuid, "body", action.fields["body"]))
+    if not body:
+        visit.log.error("Email body evaluated to empty string, skipping")
+        return
+    addresses = _evaluate_addresses(visit, action.fields["addresses"])
+    if not addresses:
+        return
+    service = visit.sprint.services.email
+    try:
+        if service is None:
+            raise ServiceError("No email service available")
+        service.send(addresses, subject, body)
+    except ServiceError as error:
+        visit.log.error(f"Unable to send email: {error}" if service else str(error))
+        return
+    visit.log.add("email_sent", {"to": addresses, "subject": subject, "body": body})
+
+
+def _evaluate_addresses(visit: Visit, templates: Sequence[str]) -> list[str]:
+    addresses: list[str] = []
+    for template in templates:
+        address = visit.text(template).strip().removeprefix("mailto:")
+        if address:
+            addresses.append(address)
+        else:
+            visit.log.error("Email address evaluated to empty string, skipping")
+    return addresses

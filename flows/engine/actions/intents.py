@@ -1,0 +1,62 @@
+"""The action that finds intents in a text (flow format, call_classifier)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flows.definition import Action
+from flows.engine.actions.references import find_asset
+from flows.engine.actions.results import FAILURE, SUCCESS
+from flows.engine.field_values import plain_number
+from flows.engine.services import Classification, ServiceError
+from flows.engine.visit import Visit
+
+SKIPPED = "Skipped"
+
+
+def call_classifier(visit: Visit, action: Action) -> None:
+    """Saves the best intent as a result; classifiers are gone from generation 14, where this always fails."""
+    name = action.fields.get("result_name") or ""
+    if not visit.options.is_early:
+        visit.log.warning("NLU classifiers are no longer supported")
+        if name:
+            visit.save_result(name, "0", FAILURE)
+        return
+    text = visit.text(action.fields["input"]).strip()
+    if not text:
+        visit.log.error("Can't classify empty input, skipping")
+        visit.save_result(name, "0", SKIPPED)
+        return
+    found = _classify(visit, action, text)
+    if found is None:
+        visit.save_result(name, "0", FAILURE, text_input=text)
+        return
+    value = found.intents[0][0] if found.intents else ""
+    visit.save_result(name, value, SUCCESS, text_input=text, extra=_describe(found))
+
+
+def _classify(visit: Visit, action: Action, text: str) -> Classification | None:
+    classifier = find_asset(visit, "classifier", visit.sprint.assets.classifiers, action.fields["classifier"])
+    service = visit.sprint.services.classifier
+    if classifier is None:
+        return None
+    try:
+        if service is None:
+            raise ServiceError("No classifier service available")
+        found = service.classify(classifier, text)
+    except ServiceError as error:
+        visit.log.error(str(error))
+        return None
+    logs = [dict(log) for log in found.http_logs]
+    fields = {"service": "classifier", "classifier": classifier.reference, "http_logs": logs}
+    visit.log.add("service_called", fields)
+    return found
+
+
+def _describe(found: Classification) -> dict[str, Any]:
+    intents = [{"name": name, "confidence": plain_number(confidence)} for name, confidence in found.intents]
+    entities = {
+        name: [{"value": value, "confidence": plain_number(confidence)} for value, confidence in candidates]
+        for name, candidates in found.entities.items()
+    }
+    return {"intents": intents, "entities": entities}

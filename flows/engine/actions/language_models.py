@@ -1,0 +1,42 @@
+"""The action that asks a language model (flow format, call_llm)."""
+
+from __future__ import annotations
+
+from flows.definition import Action
+from flows.engine.actions.references import find_asset
+from flows.engine.services import LlmReply, ServiceError
+from flows.engine.visit import Visit
+
+FAILED_OUTPUT = "<ERROR>"
+
+
+def call_llm(visit: Visit, action: Action) -> None:
+    """Leaves the answer of a model, or `<ERROR>`, in a local variable."""
+    instructions, has_instructions = visit.try_text(action.fields["instructions"])
+    text, has_text = visit.try_text(action.fields["input"])
+    reply = _ask(visit, action, instructions, text) if has_instructions and has_text else None
+    visit.run.locals[action.fields["output_local"]] = reply.output if reply else FAILED_OUTPUT
+
+
+def _ask(visit: Visit, action: Action, instructions: str, text: str) -> LlmReply | None:
+    llm = find_asset(visit, "llm", visit.sprint.assets.llms, action.fields["llm"])
+    service = visit.sprint.services.llm
+    if llm is None:
+        return None
+    try:
+        if service is None:
+            raise ServiceError("No LLM service available")
+        reply = service.respond(llm, instructions, text)
+    except ServiceError as error:
+        visit.log.error(str(error))
+        return None
+    fields = {
+        "llm": llm.reference,
+        "instructions": instructions,
+        "input": text,
+        "output": reply.output,
+        "tokens": {"input": reply.input_tokens, "output": reply.output_tokens},
+        "elapsed_ms": reply.elapsed_ms,
+    }
+    visit.log.add("llm_called", fields)
+    return reply

@@ -1,0 +1,109 @@
+"""The action that tells subscribers (flow format, call_resthook)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flows.definition import Action
+from flows.engine.actions.call_outcome import CallOutcome, log_call, remember_call
+from flows.engine.actions.calls import make_call, save_call_result
+from flows.engine.actions.results import FAILURE
+from flows.engine.contact import without_query
+from flows.engine.moments import parse_moment
+from flows.engine.services import WebhookRequest
+from flows.engine.state import Result
+from flows.engine.visit import Visit
+from flows.expressions.rendering import render_datetime, render_json
+from flows.expressions.values import to_value
+from flows.urns import UrnError, parse
+
+_HEADERS = {"Content-Type": "application/json"}
+_NO_SUBSCRIBERS = "no subscribers"
+
+
+def call_resthook(visit: Visit, action: Action) -> None:
+    """Posts where the contact and the run stand to every subscriber; nothing happens without such a resthook."""
+    slug = action.fields["resthook"]
+    name = action.fields.get("result_name") or ""
+    resthook = visit.sprint.assets.resthooks.get(slug)
+    if resthook is None:
+        return
+    payload = make_payload(visit)
+    visit.log.add("resthook_called", {"resthook": slug, "payload": payload})
+    body = render_json(to_value(payload))
+    outcomes: list[CallOutcome] = []
+    for url in resthook.subscribers:
+        outcome = make_call(visit, WebhookRequest("POST", url, _HEADERS, body), slug)
+        if outcome is not None:
+            log_call(visit, outcome)
+            outcomes.append(outcome)
+    if outcomes:
+        decisive = choose_outcome(outcomes)
+        remember_call(visit, decisive)
+        if name:
+            save_call_result(visit, name, decisive)
+    elif name and (visit.options.is_early or resthook.subscribers):
+        visit.save_result(name, "0" if resthook.subscribers else _NO_SUBSCRIBERS, FAILURE)
+
+
+def choose_outcome(outcomes: Sequence[CallOutcome]) -> CallOutcome:
+    """The call that counts for all: the last failed one, else the last good one, else the last that was gone."""
+    failed = [item for item in outcomes if item.status in ("response_error", "connection_error")]
+    good = [item for item in outcomes if item.is_success]
+    return (failed or good or list(outcomes))[-1]
+
+
+def make_payload(visit: Visit) -> dict[str, Any]:
+    """Contact, flow, path, results, run, input and channel, as subscribers get them."""
+    contact, run = visit.sprint.session.contact, visit.run
+    received = visit.sprint.session.input
+    channel = visit.sprint.assets.channels.get(((received or {}).get("channel") or {}).get("uuid", ""))
+    return {
+        "contact": {
+            "uuid": contact.uuid,
+            "name": contact.name,
+            "urn": without_query(contact.urns[0]) if contact.urns else None,
+            "language": contact.language,
+        },
+        "flow": {"uuid": visit.flow.uuid, "name": visit.flow.name, "revision": visit.flow.revision},
+        "path": [{name: text for name, text in step.to_json().items() if name != "uuid"} for step in run.path],
+        "results": {key: _describe_result(result) for key, result in run.results.items()},
+        "run": {"uuid": run.uuid, "created_on": run.created_on},
+        "input": _describe_input(received) if received else None,
+        "channel": {"uuid": channel.uuid, "name": channel.name, "address": channel.address} if channel else None,
+    }
+
+
+def _describe_result(result: Result) -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "value": result.value,
+        "category": result.category,
+        "category_localized": result.category_localized or result.category,
+        "node_uuid": result.node_uuid,
+        "input": result.input,
+        "created_on": result.created_on,
+    }
+
+
+def _describe_input(received: Any) -> dict[str, Any]:
+    moment = parse_moment(str(received.get("created_on") or ""))
+    attachments = [str(attachment).partition(":") for attachment in received.get("attachments") or ()]
+    return {
+        "uuid": received.get("uuid"),
+        "type": received.get("type"),
+        "created_on": render_datetime(moment) if moment else None,
+        "channel": received.get("channel"),
+        "urn": _describe_urn(received.get("urn")),
+        "text": received.get("text") or "",
+        "attachments": [{"content_type": kind, "url": url} for kind, _, url in attachments],
+    }
+
+
+def _describe_urn(text: str | None) -> dict[str, str] | None:
+    try:
+        urn = parse(text or "")
+    except UrnError:
+        return None
+    return {"scheme": urn.scheme, "path": urn.path, "display": urn.show()}

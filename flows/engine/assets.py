@@ -1,0 +1,185 @@
+"""Everything workspace-wide that flows refer to (flow format, words used)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from flows.definition import DefinitionError, Flow, load
+from flows.engine.asset_shapes import (
+    Campaign,
+    Channel,
+    Classifier,
+    Field,
+    Global,
+    Group,
+    Label,
+    Llm,
+    Optin,
+    Resthook,
+    Template,
+    TemplateTranslation,
+    Ticketer,
+    Topic,
+    User,
+)
+from flows.engine.errors import AssetsError
+from flows.places import Place, PlaceError, read_places
+
+__all__ = [
+    "Assets",
+    "Campaign",
+    "Channel",
+    "Classifier",
+    "Field",
+    "Global",
+    "Group",
+    "Label",
+    "Llm",
+    "Optin",
+    "Resthook",
+    "Template",
+    "TemplateTranslation",
+    "Ticketer",
+    "Topic",
+    "User",
+]
+
+DEFAULT_TOPIC = "General"
+_EARLY_VERSION = "13.2.0"
+
+T = TypeVar("T")
+
+
+class Assets:
+    """The assets of a workspace, found by UUID, key, slug or name.
+
+    Made once and shared between sessions; flows are read and migrated when first used. Nothing changes after that, so
+    threads may share it too.
+    """
+
+    def __init__(
+        self,
+        *,
+        campaigns: Iterable[Campaign] = (),
+        channels: Iterable[Channel] = (),
+        classifiers: Iterable[Classifier] = (),
+        fields: Iterable[Field] = (),
+        flows: Iterable[Mapping[str, Any]] = (),
+        globals: Iterable[Global] = (),
+        groups: Iterable[Group] = (),
+        labels: Iterable[Label] = (),
+        llms: Iterable[Llm] = (),
+        optins: Iterable[Optin] = (),
+        places: Place | None = None,
+        resthooks: Iterable[Resthook] = (),
+        templates: Iterable[Template] = (),
+        ticketers: Iterable[Ticketer] = (),
+        topics: Iterable[Topic] = (),
+        users: Iterable[User] = (),
+        generation: int = 14,
+    ) -> None:
+        self.generation = generation
+        self.campaigns = {item.uuid: item for item in campaigns}
+        self.channels = {item.uuid: item for item in channels}
+        self.classifiers = {item.uuid: item for item in classifiers}
+        self.fields = {item.key: item for item in fields}
+        self.globals = {item.key: item for item in globals}
+        self.groups = {item.uuid: item for item in groups}
+        self.labels = {item.uuid: item for item in labels}
+        self.llms = {item.uuid: item for item in llms}
+        self.optins = {item.uuid: item for item in optins}
+        self.places = places
+        self.resthooks = {item.slug: item for item in resthooks}
+        self.templates = {item.uuid: item for item in templates}
+        self.ticketers = {item.uuid: item for item in ticketers}
+        self.topics = {item.uuid: item for item in topics}
+        self.users = {item.uuid: item for item in users}
+        self._definitions = {_definition_uuid(item): item for item in flows}
+        self._flows: dict[str, Flow] = {}
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Assets:
+        """Reads a mapping of asset kinds to lists, as the format's tools exchange them; raises AssetsError."""
+        places = source.get("locations") or []
+        try:
+            return cls(
+                campaigns=_read(source, "campaigns", Campaign.from_json),
+                channels=_read(source, "channels", Channel.from_json),
+                classifiers=_read(source, "classifiers", Classifier.from_json),
+                fields=_read(source, "fields", Field.from_json),
+                flows=source.get("flows") or (),
+                globals=_read(source, "globals", Global.from_json),
+                groups=_read(source, "groups", Group.from_json),
+                labels=_read(source, "labels", Label.from_json),
+                llms=_read(source, "llms", Llm.from_json),
+                optins=_read(source, "optins", Optin.from_json),
+                places=read_places(places[0]) if places else None,
+                resthooks=_read(source, "resthooks", Resthook.from_json),
+                templates=_read(source, "templates", Template.from_json),
+                ticketers=_read(source, "ticketers", Ticketer.from_json),
+                topics=_read(source, "topics", Topic.from_json),
+                users=_read(source, "users", User.from_json),
+                generation=generation,
+            )
+        except (KeyError, TypeError, AttributeError, PlaceError) as error:
+            raise AssetsError(f"assets cannot be read: {error!r}") from error
+
+    def find_flow(self, uuid: str) -> Flow | None:
+        """The flow of a UUID, migrated to what the engine runs; None if there is none. Raises DefinitionError."""
+        if uuid in self._flows:
+            return self._flows[uuid]
+        definition = self._definitions.get(uuid)
+        if definition is None:
+            return None
+        flow = load(definition, to=_EARLY_VERSION) if self.generation < 14 else load(definition)
+        self._flows[uuid] = flow
+        return flow
+
+    def find_readable_flow(self, uuid: str) -> Flow | None:
+        """Like find_flow, but a flow that cannot be read counts as missing."""
+        try:
+            return self.find_flow(uuid)
+        except DefinitionError:
+            return None
+
+    def find_group_by_name(self, name: str) -> Group | None:
+        """The group of that name, ignoring case."""
+        return _find_by_name(self.groups.values(), name, lambda group: group.name)
+
+    def find_label_by_name(self, name: str) -> Label | None:
+        """The label of that name, ignoring case."""
+        return _find_by_name(self.labels.values(), name, lambda label: label.name)
+
+    def find_user_by_email(self, email: str) -> User | None:
+        """The user of that e-mail address, ignoring case."""
+        return _find_by_name(self.users.values(), email, lambda user: user.email)
+
+    def find_default_topic(self) -> Topic | None:
+        """The topic that tickets have when none is chosen: General, or the first."""
+        topics = self.topics.values()
+        return _find_by_name(topics, DEFAULT_TOPIC, lambda topic: topic.name) or next(iter(topics), None)
+
+    def find_flow_uuid_by_name(self, name: str) -> str | None:
+        """The UUID of the flow of that name, ignoring case; its definition is not read."""
+        wanted = name.lower()
+        names = ((uuid, _definition_name(definition)) for uuid, definition in self._definitions.items())
+        return next((uuid for uuid, known in names if known.lower() == wanted), None)
+
+
+def _read(source: Mapping[str, Any], kind: str, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    return [read(item) for item in source.get(kind) or ()]
+
+
+def _find_by_name(items: Iterable[T], name: str, name_of: Callable[[T], str]) -> T | None:
+    wanted = name.lower()
+    return next((item for item in items if name_of(item).lower() == wanted), None)
+
+
+def _definition_uuid(definition: Mapping[str, Any]) -> str:
+    # Definitions of before version 13 keep what describes them apart from the nodes.
+    return str(definition.get("uuid") or (definition.get("metadata") or {}).get("uuid", ""))
+
+
+def _definition_name(definition: Mapping[str, Any]) -> str:
+    return str(definition.get("name") or (definition.get("metadata") or {}).get("name", ""))

@@ -1,0 +1,233 @@
+"""The contact that a session is with (flow format, contact)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from flows.engine.assets import Assets, Channel
+from flows.engine.errors import ContactError
+from flows.engine.field_values import FieldValue
+from flows.engine.moments import parse_moment
+from flows.phones import country_of
+from flows.urns import Urn, UrnError, parse
+
+STATUSES = ("active", "blocked", "stopped", "archived")
+_CHANNEL_QUERY = "channel"
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A conversation with a contact that people take care of; `topic` and `assignee` are references or None."""
+
+    uuid: str
+    status: str = "open"
+    topic: Mapping[str, str] | None = None
+    assignee: Mapping[str, str] | None = None
+    body: str = ""
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Ticket:
+        """Reads the stored form."""
+        status = source.get("status") or "open"
+        return cls(source["uuid"], status, source.get("topic"), source.get("assignee"), source.get("body") or "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form, without what there is not."""
+        written: dict[str, Any] = {"uuid": self.uuid, "status": self.status}
+        for name in ("topic", "assignee"):
+            if getattr(self, name):
+                written[name] = dict(getattr(self, name))
+        if self.body:
+            written["body"] = self.body
+        return written
+
+
+@dataclass(slots=True)
+class Contact:
+    """A contact as the engine sees and changes it. Moments are kept as the texts they were given as."""
+
+    uuid: str
+    id: int = 0
+    name: str = ""
+    language: str = ""
+    status: str = "active"
+    timezone: str = ""
+    created_on: str = ""
+    last_seen_on: str = ""
+    urns: list[Urn] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    fields: dict[str, FieldValue] = field(default_factory=dict)
+    tickets: list[Ticket] = field(default_factory=list)
+    group_names: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Contact:
+        """Reads the stored form; addresses that are none are left out. Raises ContactError."""
+        try:
+            return cls._read(source)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ContactError(f"contact cannot be read: {error!r}") from error
+
+    @classmethod
+    def _read(cls, source: Mapping[str, Any]) -> Contact:
+        status = source.get("status") or "active"
+        if status not in STATUSES:
+            raise ContactError(f"{status!r} is not a status of contacts")
+        groups = source.get("groups") or ()
+        texts = {
+            name: source.get(name) or "" for name in ("name", "language", "timezone", "created_on", "last_seen_on")
+        }
+        return cls(
+            source["uuid"],
+            int(source.get("id") or 0),
+            status=status,
+            urns=_read_urns(source.get("urns") or ()),
+            groups=[group["uuid"] for group in groups],
+            group_names={group["uuid"]: group.get("name") or "" for group in groups},
+            fields={key: FieldValue.from_json(item) for key, item in (source.get("fields") or {}).items() if item},
+            tickets=[Ticket.from_json(item) for item in source.get("tickets") or ()],
+            **texts,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form, without what there is not."""
+        written: dict[str, Any] = {
+            "uuid": self.uuid,
+            "id": self.id,
+            "name": self.name,
+            "language": self.language,
+            "status": self.status,
+            "timezone": self.timezone,
+            "created_on": self.created_on,
+            "last_seen_on": self.last_seen_on,
+            "urns": [str(urn) for urn in self.urns],
+            "groups": [{"uuid": uuid, "name": self.group_names.get(uuid, "")} for uuid in self.groups],
+            "fields": {key: value.to_json() for key, value in self.fields.items()},
+            "tickets": [ticket.to_json() for ticket in self.tickets],
+        }
+        return {name: value for name, value in written.items() if value}
+
+    def copy(self) -> Contact:
+        """A contact that can be changed without changing this one."""
+        return replace(
+            self,
+            urns=list(self.urns),
+            groups=list(self.groups),
+            fields=dict(self.fields),
+            tickets=list(self.tickets),
+            group_names=dict(self.group_names),
+        )
+
+    @property
+    def reference(self) -> dict[str, str]:
+        """UUID and name."""
+        return {"uuid": self.uuid, "name": self.name}
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the contact may get messages and be in groups."""
+        return self.status == "active"
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When the contact was created."""
+        return parse_moment(self.created_on)
+
+    @property
+    def last_seen_at(self) -> datetime | None:
+        """When the contact was last heard from."""
+        return parse_moment(self.last_seen_on)
+
+    @property
+    def open_tickets(self) -> list[Ticket]:
+        """The tickets that are open, oldest first."""
+        return [ticket for ticket in self.tickets if ticket.status == "open"]
+
+    def find_urn(self, scheme: str) -> Urn | None:
+        """The first address of a scheme."""
+        return next((urn for urn in self.urns if urn.scheme == scheme), None)
+
+    def has_urn(self, urn: Urn) -> bool:
+        """Whether the contact has that address, whatever its channel or display name."""
+        return any(known.identity == urn.identity for known in self.urns)
+
+    def find_country(self, assets: Assets) -> str:
+        """The country of the channel of the first address, else of the first phone number; or empty text."""
+        channel = self.find_preferred_channel(assets)
+        if channel is not None and channel.country:
+            return channel.country
+        numbers = (country_of(urn.path) for urn in self.urns if urn.scheme == "tel")
+        return next((country for country in numbers if country), "")
+
+    def find_preferred_channel(self, assets: Assets) -> Channel | None:
+        """The channel that messages to the contact go through."""
+        routes = self.find_routes(assets)
+        return routes[0][1] if routes else None
+
+    def find_routes(self, assets: Assets) -> list[tuple[Urn, Channel]]:
+        """The addresses that messages can be sent to with their channels, best first."""
+        routes = ((urn, find_channel(urn, assets)) for urn in self.urns)
+        return [(urn, channel) for urn, channel in routes if channel is not None]
+
+
+def without_query(urn: Urn) -> str:
+    """An address as flows and messages show it: without the channel and other notes of the host."""
+    return str(replace(urn, query=""))
+
+
+def channel_uuid_of(urn: Urn) -> str:
+    """The UUID of the channel an address prefers, or empty text."""
+    values = urn.query_values.get(_CHANNEL_QUERY) if urn.query else None
+    return values[0] if values else ""
+
+
+def with_channel(urn: Urn, channel_uuid: str) -> Urn:
+    """The same address with another preferred channel; empty text for none."""
+    values = urn.query_values
+    values.pop(_CHANNEL_QUERY, None)
+    if channel_uuid:
+        values[_CHANNEL_QUERY] = [channel_uuid]
+    return replace(urn, query=urlencode(values, doseq=True))
+
+
+def find_channel(urn: Urn, assets: Assets) -> Channel | None:
+    """The channel that a message to an address goes through: the one it prefers, else one that serves its scheme.
+
+    Among several channels for phone numbers the one of the number's country wins, then the one that looks most like
+    the number, as calls and messages between neighbouring numbers are cheapest.
+    """
+    preferred = assets.channels.get(channel_uuid_of(urn))
+    if preferred is not None and preferred.can_send:
+        return preferred
+    candidates = [item for item in assets.channels.values() if item.can_send and urn.scheme in item.schemes]
+    if urn.scheme != "tel" or len(candidates) < 2:
+        return candidates[0] if candidates else None
+    country = country_of(urn.path)
+    compatriots = [channel for channel in candidates if channel.country == country]
+    return max(compatriots or candidates, key=lambda channel: _shared_beginning(urn.path, channel))
+
+
+def _shared_beginning(number: str, channel: Channel) -> int:
+    number = number.lstrip("+")
+    prefixes = [prefix.lstrip("+") for prefix in channel.match_prefixes or (channel.address,)]
+    return max((_common_length(number, prefix) for prefix in prefixes), default=0)
+
+
+def _common_length(first: str, second: str) -> int:
+    pairs = zip(first, second, strict=False)
+    return next((index for index, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+
+
+def _read_urns(texts: Sequence[str]) -> list[Urn]:
+    urns = []
+    for text in texts:
+        try:
+            urns.append(parse(text))
+        except UrnError:
+            # The host's data may be older than its rules; what is no address cannot be written to anyway.
+            continue
+    return urns

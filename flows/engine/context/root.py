@@ -1,0 +1,119 @@
+"""The names that expressions begin with (flow format, expression context)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from flows.engine.contact import Ticket
+from flows.engine.context.contact_context import contact_value, fields_value, ticket_value, urns_value, user_value
+from flows.engine.context.run_context import (
+    child_value,
+    contact_source,
+    input_value,
+    node_value,
+    parent_value,
+    results_value,
+    run_value,
+)
+from flows.engine.context.source import ContextSource, lines, named
+from flows.expressions.values import Property, Value, XArray, XObject, to_value
+
+__all__ = ["ContextSource", "build_context"]
+
+_NOT_WORD = re.compile(r"[^\w]+")
+
+
+def build_context(source: ContextSource) -> XObject:
+    """Everything a flow's templates can refer to where a run stands; computed as far as it is looked at."""
+    contact = contact_source(source)
+    names: dict[str, Property] = {
+        "contact": lambda: contact_value(contact),
+        "fields": lambda: fields_value(contact),
+        "urns": lambda: urns_value(contact),
+        "results": lambda: results_value(source.run.results, source.options.is_early),
+        "input": lambda: input_value(source),
+        "run": lambda: run_value(source),
+        "parent": lambda: parent_value(source),
+        "child": lambda: child_value(source),
+        "trigger": lambda: trigger_value(source),
+        "resume": lambda: _resume_value(source),
+        "node": lambda: node_value(source),
+        "globals": lambda: _globals_value(source),
+        "webhook": lambda: source.webhook,
+        "ticket": lambda: _ticket_value(source),
+        "legacy_extra": lambda: _legacy_extra_value(source),
+    }
+    if not source.options.is_early:
+        names["locals"] = lambda: XObject(dict(source.run.locals), default=lambda: lines([*source.run.locals.items()]))
+    return XObject(names)
+
+
+def trigger_value(source: ContextSource) -> XObject:
+    """`@trigger`: what started the session."""
+    trigger = source.session.trigger
+    event = trigger.get("event") or {}
+    campaign = event.get("campaign")
+    ticket = trigger.get("ticket") or event.get("ticket")
+    properties: dict[str, Property] = {
+        "type": str(trigger.get("type", "")),
+        "params": lambda: to_value(trigger.get("params") or {}),
+        "keyword": str((trigger.get("keyword_match") or {}).get("keyword", "")),
+        "user": lambda: user_value(trigger.get("user"), source.assets),
+        "origin": str(trigger.get("origin") or ""),
+        "campaign": named(campaign.get("uuid", ""), campaign.get("name", "")) if campaign else None,
+        "ticket": (lambda: ticket_value(Ticket.from_json(ticket), source.assets)) if ticket else None,
+    }
+    if source.options.is_early:
+        optin = event.get("optin")
+        properties["optin"] = named(optin.get("uuid", ""), optin.get("name", "")) if optin else None
+    return XObject(properties)
+
+
+def _resume_value(source: ContextSource) -> Value:
+    if source.resume is None:
+        return None
+    dial = (source.resume.get("event") or source.resume).get("dial")
+    properties: dict[str, Property] = {"type": str(source.resume.get("type", "")), "dial": None}
+    if isinstance(dial, Mapping):
+        properties["dial"] = XObject(
+            {"status": str(dial.get("status", "")), "duration": Decimal(str(dial.get("duration") or 0))}
+        )
+    return XObject(properties)
+
+
+def _globals_value(source: ContextSource) -> XObject:
+    assets = source.assets.globals.values()
+    values: dict[str, Property] = {item.key: item.value for item in assets}
+    return XObject(values, default=lambda: lines([(item.name, item.value) for item in assets]))
+
+
+def _ticket_value(source: ContextSource) -> Value:
+    tickets = source.session.contact.open_tickets
+    return ticket_value(tickets[-1], source.assets) if tickets else None
+
+
+def _legacy_extra_value(source: ContextSource) -> Value:
+    merged: dict[str, Value] = {}
+    _merge(merged, source.session.trigger.get("params"))
+    for result in sorted(source.run.results.values(), key=lambda result: result.created_on):
+        _merge(merged, result.extra)
+    body = source.webhook
+    if not source.options.is_early and isinstance(body, XObject):
+        body = body.get("json")
+    _merge(merged, body)
+    return XObject(dict(merged))
+
+
+def _merge(merged: dict[str, Value], extra: Any) -> None:
+    value = to_value(extra)
+    if isinstance(value, XObject):
+        pairs = value.items()
+    elif isinstance(value, XArray):
+        pairs = [(str(index), item) for index, item in enumerate(value)]
+    else:
+        return
+    for name, item in pairs:
+        merged[_NOT_WORD.sub("_", name)] = item

@@ -1,0 +1,186 @@
+"""Runs, their results and what else belongs to them, as values (flow format, expression context)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from flows.engine.assets import Assets
+from flows.engine.contact import Contact
+from flows.engine.context.contact_context import (
+    ContactSource,
+    channel_value,
+    contact_value,
+    describe_contact,
+    fields_value,
+    show_urn,
+    urns_value,
+)
+from flows.engine.context.source import ContextSource, lines
+from flows.engine.moments import parse_moment
+from flows.engine.state import Result
+from flows.environment import Environment
+from flows.expressions.values import Property, Value, XArray, XObject, to_value
+from flows.urns import UrnError, parse
+
+
+def contact_source(source: ContextSource, contact: Contact | None = None) -> ContactSource:
+    """The session's contact, or another one, as it is to be shown."""
+    shown = contact or source.session.contact
+    return ContactSource(shown, source.assets, source.environment, source.options.is_early)
+
+
+def results_value(results: Mapping[str, Result], is_early: bool) -> XObject:
+    """`@results`: the value of each stands for it."""
+    values: dict[str, Property] = {key: _result_value(result, is_early) for key, result in results.items()}
+    return XObject(values, default=lambda: lines([(result.name, result.value) for result in results.values()]))
+
+
+def _result_value(result: Result, is_early: bool) -> XObject:
+    localized = result.category_localized or result.category
+    properties: dict[str, Property] = {
+        "name": result.name,
+        "value": result.value,
+        "category": result.category,
+        "category_localized": localized,
+        "input": result.input,
+        "extra": lambda: to_value(result.extra),
+        "node_uuid": result.node_uuid,
+        "created_on": lambda: parse_moment(result.created_on),
+    }
+    if is_early:
+        properties["values"] = XArray([result.value])
+        properties["categories"] = XArray([result.category])
+        properties["categories_localized"] = XArray([localized])
+    return XObject(properties, default=result.value)
+
+
+def flow_value(reference: Mapping[str, Any], assets: Assets) -> XObject:
+    """A flow, as it is called now; its name stands for it."""
+    flow = assets.find_readable_flow(str(reference.get("uuid", "")))
+    name = flow.name if flow else str(reference.get("name", ""))
+    revision = flow.revision if flow else reference.get("revision") or 0
+    properties: dict[str, Property] = {
+        "uuid": reference.get("uuid", ""),
+        "name": name,
+        "revision": Decimal(revision),
+    }
+    return XObject(properties, default=name)
+
+
+def run_value(source: ContextSource) -> XObject:
+    """`@run`: contact and flow stand for it."""
+    run = source.run
+    properties: dict[str, Property] = {
+        "uuid": run.uuid,
+        "contact": lambda: contact_value(contact_source(source)),
+        "flow": lambda: flow_value(run.flow, source.assets),
+        "status": run.status,
+        "results": lambda: results_value(run.results, source.options.is_early),
+        "created_on": lambda: parse_moment(run.created_on),
+        "exited_on": lambda: parse_moment(run.exited_on),
+        "path": lambda: XArray([to_value(step.to_json()) for step in run.path]),
+    }
+    name = _flow_name(run.flow, source.assets)
+    return XObject(properties, default=lambda: f"{describe_contact(source.session.contact, source.environment)}@{name}")
+
+
+def parent_value(source: ContextSource) -> XObject | None:
+    """`@parent`: the run that entered this flow, or of the session that started this one; null without either."""
+    parent = source.session.find_run(source.run.parent_uuid) if source.run.parent_uuid else None
+    if parent is not None:
+        return _related_value(source, parent.uuid, parent.flow, parent.status, parent.results, None, "parent")
+    summary = source.session.trigger.get("run_summary")
+    return _summary_value(source, summary) if isinstance(summary, Mapping) else None
+
+
+def child_value(source: ContextSource) -> XObject | None:
+    """`@child`: the last run that this run's flow entered; null when there is none."""
+    children = [run for run in source.session.runs if run.parent_uuid == source.run.uuid]
+    if not children:
+        return None
+    child = children[-1]
+    return _related_value(source, child.uuid, child.flow, child.status, child.results, None, "child")
+
+
+def _summary_value(source: ContextSource, summary: Mapping[str, Any]) -> XObject:
+    results = {key: Result.from_json(result) for key, result in (summary.get("results") or {}).items()}
+    contact = Contact.from_json(summary["contact"]) if summary.get("contact") else None
+    status = str(summary.get("status", ""))
+    return _related_value(
+        source, str(summary.get("uuid", "")), summary.get("flow") or {}, status, results, contact, "parent"
+    )
+
+
+def _related_value(
+    source: ContextSource,
+    uuid: str,
+    flow: Mapping[str, Any],
+    status: str,
+    results: Mapping[str, Result],
+    contact: Contact | None,
+    root: str,
+) -> XObject:
+    shown = contact_source(source, contact)
+    properties: dict[str, Property] = {
+        "uuid": uuid,
+        "run": XObject({"status": source.deprecated(status, f"{root}.run.status", f"{root}.status")}),
+        "contact": lambda: contact_value(shown),
+        "flow": lambda: flow_value(flow, source.assets),
+        "fields": lambda: fields_value(shown),
+        "urns": lambda: urns_value(shown),
+        "results": lambda: results_value(results, source.options.is_early),
+        "status": status,
+    }
+    name = _flow_name(flow, source.assets)
+    return XObject(properties, default=lambda: f"{describe_contact(shown.contact, shown.environment)}@{name}")
+
+
+def input_value(source: ContextSource) -> XObject | None:
+    """`@input`: text and addresses of attachments, a line each, stand for it; null before the first message."""
+    received = source.session.input
+    if received is None:
+        return None
+    attachments = [str(item) for item in received.get("attachments") or ()]
+    channel = source.assets.channels.get((received.get("channel") or {}).get("uuid", ""))
+    text = str(received.get("text") or "")
+    properties: dict[str, Property] = {
+        "uuid": str(received.get("uuid") or ""),
+        "type": str(received.get("type") or "msg"),
+        "created_on": lambda: parse_moment(str(received.get("created_on") or "")),
+        "channel": lambda: channel_value(channel),
+        "urn": lambda: _show_urn_text(received.get("urn"), source.environment),
+        "text": text,
+        "attachments": XArray(attachments),
+        "external_id": str(received.get("external_id") or ""),
+    }
+    parts = [text, *(attachment.partition(":")[2] for attachment in attachments)]
+    return XObject(properties, default="\n".join(part for part in parts if part))
+
+
+def node_value(source: ContextSource) -> Value:
+    """`@node`: how often the run has come here."""
+    if source.node is None:
+        return None
+    uuid = source.node.uuid
+    visits = sum(step.node_uuid == uuid for step in source.run.path)
+    properties: dict[str, Property] = {"uuid": uuid, "visit_count": Decimal(visits)}
+    if not source.options.is_early:
+        categories = source.node.router.categories if source.node.router else ()
+        properties["categories"] = XArray([category.name for category in categories])
+    return XObject(properties)
+
+
+def _show_urn_text(text: Any, environment: Environment) -> Value:
+    if not text:
+        return None
+    try:
+        return show_urn(parse(str(text)), environment)
+    except UrnError:
+        return None
+
+
+def _flow_name(reference: Mapping[str, Any], assets: Assets) -> str:
+    flow = assets.find_readable_flow(str(reference.get("uuid", "")))
+    return flow.name if flow else str(reference.get("name", ""))

@@ -1,0 +1,163 @@
+"""Starts and resumes sessions (flow format, the engine)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.clock import Clock
+from flows.definition import DefinitionError, Flow
+from flows.engine.assets import Assets
+from flows.engine.contact import Contact
+from flows.engine.errors import ResumeError, TriggerError
+from flows.engine.events import Event, EventLog
+from flows.engine.loop import Departure, find_flow_of, find_node, leave_step, run_sprint
+from flows.engine.options import DEFAULT_OPTIONS, Options
+from flows.engine.resumes import apply_resume, read_resume
+from flows.engine.router import Choice, route, route_timeout
+from flows.engine.services import NO_SERVICES, Services
+from flows.engine.sprint import PushedFlow, Sprint
+from flows.engine.state import ACTIVE, EXPIRED, INTERRUPTED, Session
+from flows.engine.triggers import check_trigger, prepare_trigger
+from flows.engine.visit import Visit
+from flows.engine.wait import accepts
+from flows.environment import Environment
+
+
+def start(
+    assets: Assets,
+    contact: Contact | Mapping[str, Any],
+    trigger: Mapping[str, Any],
+    environment: Environment,
+    *,
+    clock: Clock,
+    services: Services = NO_SERVICES,
+    options: Options = DEFAULT_OPTIONS,
+    call: Mapping[str, Any] | None = None,
+) -> tuple[Session, list[Event]]:
+    """Starts a session of a contact in the trigger's flow and runs it until it waits or ends.
+
+    `call` is `{uuid, channel, urn}` of the phone call that a voice session is part of. Neither contact nor trigger is
+    changed; the session has the contact as the flow left it. Raises TriggerError and ContactError.
+    """
+    check_trigger(trigger)
+    flow = _find_trigger_flow(assets, trigger)
+    person = contact.copy() if isinstance(contact, Contact) else Contact.from_json(contact)
+    session_uuid = clock.uuid()
+    log = EventLog(clock, options.generation)
+    kept = {name: value for name, value in trigger.items() if name not in ("contact", "environment")}
+    session = Session(session_uuid, flow.type, options.generation, kept, person, environment, "", call=call)
+    sprint = Sprint(session, assets, clock, services, options, log)
+    session.created_on = sprint.now()
+    session.sprints = 1
+    sprint.edit_contact().settle_groups()
+    prepare_trigger(sprint)
+    sprint.pushed = PushedFlow(flow, is_terminal=False)
+    run_sprint(sprint, None, Departure())
+    return _finish(sprint)
+
+
+def resume(
+    session: Session,
+    resume: Mapping[str, Any],
+    *,
+    assets: Assets,
+    environment: Environment | None = None,
+    clock: Clock,
+    services: Services = NO_SERVICES,
+    options: Options | None = None,
+    contact: Contact | None = None,
+) -> tuple[Session, list[Event]]:
+    """Wakes a waiting session and runs it until it waits again or ends.
+
+    The given session stays as it is. A fresh `contact` or `environment` takes the place of the session's. Raises
+    ResumeError, after which nothing has happened.
+    """
+    read = read_resume(resume)
+    options = options or Options(generation=session.generation)
+    waiting = session.waiting_run
+    if not session.is_waiting or waiting is None:
+        raise ResumeError("only waiting sessions can be resumed")
+    changed = session.copy()
+    changed.contact = contact.copy() if contact else changed.contact
+    changed.environment = environment or changed.environment
+    sprint = Sprint(changed, assets, clock, services, options, EventLog(clock, options.generation), read)
+    _wake(sprint)
+    return _finish(sprint)
+
+
+def interrupt(session: Session, *, clock: Clock, status: str = INTERRUPTED) -> tuple[Session, list[Event]]:
+    """Ends a session from outside, with all runs that are not over, as `interrupted` or `expired`.
+
+    For hosts that drop sessions: the contact was interrupted or blocked, the flow archived, another flow started.
+    """
+    if status not in (INTERRUPTED, EXPIRED):
+        raise ValueError(f"sessions are interrupted or expired from outside, not {status!r}")
+    changed = session.copy()
+    options = Options(generation=session.generation)
+    sprint = Sprint(changed, Assets(), clock, NO_SERVICES, options, EventLog(clock, options.generation))
+    for run in reversed(changed.runs):
+        if not run.is_over:
+            sprint.end_run(run, status)
+    changed.status = status
+    return _finish(sprint)
+
+
+def _find_trigger_flow(assets: Assets, trigger: Mapping[str, Any]) -> Flow:
+    uuid = str(trigger["flow"]["uuid"])
+    try:
+        flow = assets.find_flow(uuid)
+    except DefinitionError as error:
+        raise TriggerError(f"flow {uuid} cannot be read: {error}") from error
+    if flow is None:
+        raise TriggerError(f"there is no flow {uuid}")
+    return flow
+
+
+def _wake(sprint: Sprint) -> None:
+    session = sprint.session
+    run = session.waiting_run
+    assert run is not None and sprint.resume is not None
+    sprint.log.step_uuid = run.path[-1].uuid if run.path else ""
+    flow = find_flow_of(sprint, run)
+    if flow is None:
+        return sprint.fail_session("Can't resume run with missing flow asset")
+    if session.sprints >= sprint.options.sprints_per_session:
+        return sprint.fail_session(
+            f"Reached maximum number of sprints per session ({sprint.options.sprints_per_session})"
+        )
+    node = find_node(flow, run.path[-1].node_uuid) if run.path else None
+    if node is None:
+        return sprint.fail_session("Unable to find resume node")
+    if node.router is None or node.router.wait is None:
+        return sprint.fail_session("Can't resume from node without a router or wait")
+    kind = sprint.resume["type"]
+    if not accepts(node.router.wait, kind):
+        raise ResumeError(f"a wait for {node.router.wait.type} cannot be resumed by {kind}")
+    session.sprints += 1
+    session.status = ACTIVE
+    apply_resume(sprint, run)
+    if run.status != EXPIRED:
+        run.status = ACTIVE
+    visit = Visit(sprint, run, flow, node)
+    sprint.edit_contact().settle_groups()
+    departure = Departure(node, _choose_exit(visit, kind))
+    return run_sprint(sprint, run, departure)
+
+
+def _choose_exit(visit: Visit, kind: str) -> Choice:
+    router = visit.node.router
+    assert router is not None and router.wait is not None
+    if kind == "wait_expiration":
+        return Choice("")
+    timeout = router.wait.timeout if kind == "wait_timeout" else None
+    choice = route_timeout(visit, router, timeout.category_uuid) if timeout else route(visit, router)
+    if not choice.exit_uuid:
+        visit.sprint.fail(visit.run, f"Router on node[uuid={visit.node.uuid}] failed to pick a category")
+    leave_step(visit.run, choice.exit_uuid)
+    return choice
+
+
+def _finish(sprint: Sprint) -> tuple[Session, list[Event]]:
+    sprint.session.segments = sprint.segments
+    return sprint.session, sprint.log.events

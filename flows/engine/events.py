@@ -1,0 +1,101 @@
+"""Makes events: what a host carries out and records, in order (flow format, events)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from flows.clock import Clock
+from flows.expressions.rendering import render_datetime
+from flows.expressions.templates import TextResult, ValueResult
+
+Event: TypeAlias = dict[str, Any]
+
+
+def write_moment(moment: datetime) -> str:
+    """A moment as events and stored sessions have it: ISO 8601 with microseconds and offset."""
+    return render_datetime(moment)
+
+
+class EventLog:
+    """Collects the events of one burst of work.
+
+    Every event has `type` and `created_on`, in generation 14 `uuid`, and in 13 `step_uuid` while a step is being
+    visited. The events of one log are plain data, ready for JSON.
+    """
+
+    __slots__ = ("_clock", "_generation", "events", "step_uuid")
+
+    def __init__(self, clock: Clock, generation: int) -> None:
+        self._clock = clock
+        self._generation = generation
+        self.events: list[Event] = []
+        self.step_uuid = ""
+
+    def add(self, kind: str, fields: Mapping[str, Any] | None = None, *, uuid: str = "") -> Event:
+        """Adds an event of a kind; `uuid` is given when something else already goes by the event's UUID."""
+        event: Event = {}
+        if self._generation >= 14:
+            event["uuid"] = uuid or self._clock.uuid()
+        event["type"] = kind
+        event["created_on"] = write_moment(self._clock.now())
+        if self.step_uuid:
+            event["step_uuid"] = self.step_uuid
+        event.update(fields or {})
+        self.events.append(event)
+        return event
+
+    def error(self, text: str, code: str = "", extra: Mapping[str, str] | None = None) -> None:
+        """Something went wrong and the flow goes on."""
+        self._add_text("error", text, code, extra)
+
+    def warning(self, text: str, code: str = "", extra: Mapping[str, str] | None = None) -> None:
+        """Something worked that should not be relied on; only generation 14 says so."""
+        if self._generation >= 14:
+            self._add_text("warning", text, code, extra)
+
+    def failure(self, text: str) -> None:
+        """The run and its session fail."""
+        self._add_text("failure", text, "", None)
+
+    def missing_dependency(self, kind: str, reference: Mapping[str, Any]) -> None:
+        """An asset that the definition refers to does not exist."""
+        identity, key = ("key", reference.get("key", "")) if "key" in reference else ("uuid", reference.get("uuid", ""))
+        described = f"{kind}[{identity}={key},name={reference.get('name', '')}]"
+        self.error(f"Missing dependency: {described}", "dependency:missing", {"type": kind, "identity": str(key)})
+
+    def report(self, result: TextResult | ValueResult) -> None:
+        """Logs what went wrong in a template: each expression by itself (14) or all of them in one event (13)."""
+        for warning in result.warnings:
+            self.warning(warning, "context:deprecated")
+        if self._generation < 14:
+            if result.errors:
+                self.error(", ".join(result.errors))
+            return
+        for error in result.errors:
+            self.report_expression(error.expression, error.reason)
+
+    def report_expression(self, expression: str, reason: str) -> None:
+        """Logs that one expression, given as written, could not be evaluated."""
+        if self._generation < 14:
+            self.error(f"error evaluating {expression}: {reason}")
+            return
+        code = "expression:too_complex" if "too complex" in reason else "expression"
+        self.error(f"Error evaluating expression: {reason}", code, {"expression": expression})
+
+    def _add_text(self, kind: str, text: str, code: str, extra: Mapping[str, str] | None) -> None:
+        if self._generation < 14:
+            self.add(kind, {"text": _begin_lower(text)})
+            return
+        fields: dict[str, Any] = {"text": text}
+        if code:
+            fields["code"] = code
+        if extra:
+            fields["extra"] = dict(extra)
+        self.add(kind, fields)
+
+
+def _begin_lower(text: str) -> str:
+    # The earlier years began these texts in lower case, but for abbreviations.
+    return text[0].lower() + text[1:] if text[1:2].islower() else text

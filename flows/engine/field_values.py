@@ -1,0 +1,85 @@
+"""Values of contact fields: what a text means for a field of any type (flow format, field values)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from flows.engine.moments import parse_moment
+from flows.numbers import NumberError, parse_decimal
+
+_PLACE_LEVELS = ("state", "district", "ward")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A text and everything it can be read as; moments are kept as ISO texts, places as paths."""
+
+    text: str
+    number: Decimal | None = None
+    datetime: str = ""
+    state: str = ""
+    district: str = ""
+    ward: str = ""
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> FieldValue:
+        """Reads the stored form."""
+        text = str(source.get("text") or "")
+        texts = {name: str(source.get(name) or "") for name in ("datetime", *_PLACE_LEVELS)}
+        return cls(text, _read_number(text, source.get("number")), **texts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form, without what there is not."""
+        written: dict[str, Any] = {"text": self.text}
+        if self.datetime:
+            written["datetime"] = self.datetime
+        if self.number is not None:
+            written["number"] = plain_number(self.number)
+        for level in _PLACE_LEVELS:
+            if getattr(self, level):
+                written[level] = getattr(self, level)
+        return written
+
+    @property
+    def moment(self) -> datetime | None:
+        """The datetime as such."""
+        return parse_moment(self.datetime) if self.datetime else None
+
+    def typed(self, field_type: str) -> str | Decimal | datetime | None:
+        """The part of the field's own type, None when the text cannot be read as that."""
+        if field_type == "number":
+            return self.number
+        if field_type == "datetime":
+            return self.moment
+        if field_type in _PLACE_LEVELS:
+            return getattr(self, field_type) or None
+        return self.text
+
+
+def plain_number(number: Decimal) -> int | float | str:
+    """A number for JSON: whole if it is, a text in the rare case that a float would not say exactly the same."""
+    if number == number.to_integral_value():
+        return int(number)
+    approximate = float(number)
+    return approximate if Decimal(repr(approximate)) == number else format(number, "f")
+
+
+def _read_number(text: str, stored: Any) -> Decimal | None:
+    if stored is None:
+        return None
+    try:
+        # The text is exact where JSON's number may not be.
+        return parse_decimal(text)
+    except NumberError:
+        return _read_stored(stored)
+
+
+def _read_stored(stored: Any) -> Decimal | None:
+    try:
+        return Decimal(str(stored))
+    except InvalidOperation:
+        return None

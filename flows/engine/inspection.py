@@ -1,0 +1,43 @@
+"""Looks into a session from outside, as simulators and support people do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.clock import Clock
+from flows.engine.assets import Assets
+from flows.engine.events import EventLog
+from flows.engine.loop import find_flow_of, find_node
+from flows.engine.options import Options
+from flows.engine.resumes import read_resume
+from flows.engine.services import NO_SERVICES, Services
+from flows.engine.sprint import Sprint
+from flows.engine.state import Run, Session
+from flows.engine.visit import Visit
+
+
+def visit_run(
+    session: Session,
+    run: Run,
+    *,
+    assets: Assets,
+    clock: Clock,
+    services: Services = NO_SERVICES,
+    options: Options | None = None,
+    resume: Mapping[str, Any] | None = None,
+) -> Visit | None:
+    """A run where it stands now, to evaluate templates in; None if its flow or node does not exist any more.
+
+    `resume` is what woke the session last. Nothing done with the visit changes the session that is given.
+    """
+    options = options or Options(generation=session.generation)
+    read = read_resume(resume) if resume else None
+    copied = session.copy()
+    sprint = Sprint(copied, assets, clock, services, options, EventLog(clock, options.generation), read)
+    standing = copied.find_run(run.uuid)
+    flow = find_flow_of(sprint, run)
+    if standing is None or flow is None or not run.path:
+        return None
+    node = find_node(flow, run.path[-1].node_uuid)
+    return Visit(sprint, standing, flow, node) if node else None

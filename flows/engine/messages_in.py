@@ -1,0 +1,35 @@
+"""Takes in the messages that start and resume sessions (flow format, resuming)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.engine.sprint import Sprint
+
+_KEPT = ("urn", "text", "external_id")
+
+
+def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) -> None:
+    """Makes the message of a trigger or resume the session's input and remembers when the contact was seen.
+
+    The message is in `cause["event"]["msg"]`, where the event's UUID is its own, or as of old in `cause["msg"]`.
+    """
+    event = cause.get("event") or {}
+    message = event.get("msg") or cause.get("msg") or {}
+    received_on = str(event.get("created_on") or caused_on or sprint.now())
+    channel = sprint.assets.channels.get((message.get("channel") or {}).get("uuid", ""))
+    received: dict[str, Any] = {
+        "type": "msg",
+        "uuid": message.get("uuid") or event.get("uuid") or "",
+        "created_on": received_on,
+        **{name: message[name] for name in _KEPT if message.get(name)},
+    }
+    if channel is not None:
+        received["channel"] = channel.reference
+    if message.get("attachments"):
+        received["attachments"] = list(message["attachments"])
+    sprint.session.input = received
+    if sprint.options.is_early:
+        sprint.log.add("msg_received", {"msg": dict(message)})
+    sprint.session.contact.last_seen_on = received_on

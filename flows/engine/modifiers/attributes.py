@@ -1,0 +1,119 @@
+"""Changes the plain properties and fields of a contact (flow format, actions on contacts)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from flows.dates import parse_datetime
+from flows.engine.assets import Field
+from flows.engine.events import write_moment
+from flows.engine.field_values import FieldValue
+from flows.engine.modifiers.editor import ContactEditor
+from flows.numbers import NumberError, parse_decimal
+from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path
+
+_LEVELS = {"state": STATE, "district": DISTRICT, "ward": WARD}
+
+
+def change_name(editor: ContactEditor, name: str) -> bool:
+    """Sets the name, cut to its limit; whether it changed."""
+    return _change(editor, "name", name[: editor.options.contact_name_characters])
+
+
+def change_language(editor: ContactEditor, language: str) -> bool:
+    """Sets the language, a three-letter code or empty text; whether it changed."""
+    return _change(editor, "language", language)
+
+
+def change_timezone(editor: ContactEditor, timezone: str) -> bool:
+    """Sets the timezone, an IANA name or empty text; whether it changed."""
+    return _change(editor, "timezone", timezone)
+
+
+def change_status(editor: ContactEditor, status: str) -> bool:
+    """Sets the status; whether it changed."""
+    return _change(editor, "status", status)
+
+
+def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
+    """Sets a field to a text and whatever it can be read as; empty text clears it. Whether it changed."""
+    contact = editor.contact
+    old = contact.fields.get(field.key)
+    text = text.strip()[: editor.options.field_value_characters]
+    new = read_field_value(editor, field, text) if text else None
+    if _means_same(old, new):
+        return False
+    if new is None:
+        contact.fields.pop(field.key, None)
+    else:
+        contact.fields[field.key] = new
+    value = new.to_json() if new else None
+    editor.log.add("contact_field_changed", {"field": field.reference, "value": value})
+    return True
+
+
+def read_field_value(editor: ContactEditor, field: Field, text: str) -> FieldValue:
+    """Everything a text can be read as for a field of a contact."""
+    moment = parse_datetime(editor.environment, editor.clock, text, fill_time=True)
+    try:
+        number: Decimal | None = parse_decimal(text)
+    except NumberError:
+        number = None
+    place = _find_place(editor, field, text)
+    return FieldValue(
+        text,
+        number,
+        write_moment(moment) if moment else "",
+        **{kind: place_path(place, level) for kind, level in _LEVELS.items()},
+    )
+
+
+def place_path(place: Place | None, level: int) -> str:
+    """The path down to a level of a place that is at least that deep; else empty text."""
+    if place is None or place.level < level:
+        return ""
+    return " > ".join(part.strip() for part in place.path.split(">")[: level + 1])
+
+
+def _change(editor: ContactEditor, name: str, value: str) -> bool:
+    if getattr(editor.contact, name) == value:
+        return False
+    setattr(editor.contact, name, value)
+    editor.log.add(f"contact_{name}_changed", {name: value})
+    return True
+
+
+def _find_place(editor: ContactEditor, field: Field, text: str) -> Place | None:
+    root = editor.assets.places
+    if root is None:
+        return None
+    if is_possible_path(text):
+        return find_path(root, text)
+    if field.type == "state":
+        return find_first(root, STATE, text)
+    if field.type in ("district", "ward"):
+        parent_kind = "state" if field.type == "district" else "district"
+        parent = _find_parent(editor, parent_kind, root)
+        return find_first(root, _LEVELS[field.type], text, parent) if parent else None
+    return None
+
+
+def _find_parent(editor: ContactEditor, kind: str, root: Place) -> Place | None:
+    for field in editor.assets.fields.values():
+        value = editor.contact.fields.get(field.key)
+        path = getattr(value, kind) if field.type == kind and value else ""
+        if path:
+            return find_path(root, path)
+    return None
+
+
+def _means_same(old: FieldValue | None, new: FieldValue | None) -> bool:
+    if old is None or new is None:
+        return old is new
+    # A date without time takes the time of day of the moment it was saved, which is no change of value.
+    return (
+        old.text == new.text
+        and old.number == new.number
+        and bool(old.datetime) == bool(new.datetime)
+        and ((old.state, old.district, old.ward) == (new.state, new.district, new.ward))
+    )

@@ -1,0 +1,74 @@
+"""Holds a contact while it is being changed, and keeps its groups in step with it (flow format, contact)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flows.clock import Clock
+from flows.engine.assets import Assets, Group
+from flows.engine.contact import Contact
+from flows.engine.events import EventLog
+from flows.engine.options import DEFAULT_OPTIONS, Options
+from flows.engine.services import NO_SERVICES, Services
+from flows.engine.smart_groups import is_member
+from flows.environment import Environment
+
+
+@dataclass(slots=True)
+class ContactEditor:
+    """What a change needs: the contact to change in place, what surrounds it, and where events go.
+
+    `environment` is the one in which the contact's texts are read; groups are found in the `workspace`'s own, which is
+    the same if not given.
+    """
+
+    contact: Contact
+    assets: Assets
+    environment: Environment
+    clock: Clock
+    log: EventLog
+    services: Services = NO_SERVICES
+    options: Options = DEFAULT_OPTIONS
+    workspace: Environment | None = None
+
+    def settle_groups(self) -> None:
+        """Brings the groups in step with the contact: those with queries, and none for contacts not active."""
+        added = [group for group in self._smart_groups() if self._joins(group)]
+        removed = [group.uuid for group in self._smart_groups() if self._leaves(group)]
+        if not self.contact.is_active:
+            removed += [uuid for uuid in self.contact.groups if uuid not in removed]
+        self.log_groups(added, removed)
+
+    def log_groups(self, added: list[Group], removed: list[str]) -> bool:
+        """Adds and removes memberships and logs the event for them; whether there were any."""
+        if not added and not removed:
+            return False
+        names = self.contact.group_names
+        written = {
+            "groups_added": [group.reference for group in added],
+            "groups_removed": [{"uuid": uuid, "name": self._group_name(uuid)} for uuid in removed],
+        }
+        self.contact.groups = [uuid for uuid in self.contact.groups if uuid not in removed]
+        for uuid in removed:
+            names.pop(uuid, None)
+        for group in added:
+            self.contact.groups.append(group.uuid)
+            names[group.uuid] = group.name
+        self.log.add("contact_groups_changed", {key: groups for key, groups in written.items() if groups})
+        return True
+
+    def _smart_groups(self) -> list[Group]:
+        return [group for group in self.assets.groups.values() if group.is_smart]
+
+    def _joins(self, group: Group) -> bool:
+        return self.contact.is_active and group.uuid not in self.contact.groups and self._matches(group)
+
+    def _leaves(self, group: Group) -> bool:
+        return group.uuid in self.contact.groups and not (self.contact.is_active and self._matches(group))
+
+    def _matches(self, group: Group) -> bool:
+        return is_member(group, self.contact, self.assets, self.workspace or self.environment)
+
+    def _group_name(self, uuid: str) -> str:
+        group = self.assets.groups.get(uuid)
+        return group.name if group else self.contact.group_names.get(uuid, "")

@@ -1,0 +1,163 @@
+"""Reads modifiers, the form in which hosts ask for changes to contacts, and applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from flows.engine.assets import Channel, Group
+from flows.engine.contact import STATUSES
+from flows.engine.errors import ModifierError
+from flows.engine.modifiers import addresses, attributes, membership, tickets
+from flows.engine.modifiers.editor import ContactEditor
+from flows.languages import is_language
+
+T = TypeVar("T")
+
+
+def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    """Applies one modifier `{type, ...}` to the editor's contact and brings its groups in step; whether it changed.
+
+    Types: name, language, timezone, status, field, groups (modification add or remove), urns and routes (append,
+    remove or set), affinity, channel, ticket_open, ticket_note, ticket_close, ticket_reopen, ticket_assignee and
+    ticket_topic. Raises ModifierError for anything that cannot be read; the contact is unchanged then.
+    """
+    apply = _APPLIERS.get(str(modifier.get("type")))
+    if apply is None:
+        raise ModifierError(f"{modifier.get('type')!r} is not a type of modifier")
+    try:
+        changed = apply(editor, modifier)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModifierError(f"{modifier['type']} modifier cannot be read: {error!r}") from error
+    if changed:
+        editor.settle_groups()
+    return changed
+
+
+def _language(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    language = modifier.get("language") or ""
+    if language and not is_language(language):
+        raise ModifierError(f"{language!r} is not a language code")
+    return attributes.change_language(editor, language)
+
+
+def _timezone(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    timezone = modifier.get("timezone") or ""
+    if timezone and not is_timezone(timezone):
+        raise ModifierError(f"{timezone!r} is not a timezone")
+    return attributes.change_timezone(editor, timezone)
+
+
+def is_timezone(name: str) -> bool:
+    """Whether a text is the IANA name of a timezone."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def _status(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    if modifier["status"] not in STATUSES:
+        raise ModifierError(f"{modifier['status']!r} is not a status of contacts")
+    return attributes.change_status(editor, modifier["status"])
+
+
+def _field(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    field = _find(editor, "field", editor.assets.fields, modifier["field"], "key")
+    value = modifier.get("value") or ""
+    text = value if isinstance(value, str) else value.get("text") or ""
+    return field is not None and attributes.change_field(editor, field, text)
+
+
+def _groups(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    groups: list[Group] = []
+    for reference in modifier["groups"]:
+        group = _find(editor, "group", editor.assets.groups, reference)
+        if group is not None:
+            groups.append(group)
+    if modifier["modification"] not in ("add", "remove"):
+        raise ModifierError(f"{modifier['modification']!r} is not a modification of groups")
+    is_adding = modifier["modification"] == "add"
+    return membership.add_to_groups(editor, groups) if is_adding else membership.remove_from_groups(editor, groups)
+
+
+def _urns(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    return _change_routes(editor, [(str(urn), None) for urn in modifier["urns"]], modifier["modification"])
+
+
+def _routes(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    routes: list[addresses.Route] = []
+    for route in modifier["routes"]:
+        routes.append((str(route["urn"]), _find_channel(editor, route.get("channel"))))
+    return _change_routes(editor, routes, modifier["modification"])
+
+
+def _change_routes(editor: ContactEditor, routes: list[addresses.Route], modification: str) -> bool:
+    if modification not in (addresses.APPEND, addresses.REMOVE, addresses.SET):
+        raise ModifierError(f"{modification!r} is not a modification of addresses")
+    return addresses.change_routes(editor, routes, modification)
+
+
+def _affinity(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    urn = addresses.read_urn(editor, modifier["urn"])
+    channel = _find_channel(editor, modifier.get("channel"))
+    return urn is not None and addresses.set_affinity(editor, urn, channel)
+
+
+def _channel(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    reference = modifier.get("channel")
+    channel = _find_channel(editor, reference)
+    return (channel is not None or not reference) and addresses.prefer_channel(editor, channel)
+
+
+def _ticket_open(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    topic = _find(editor, "topic", editor.assets.topics, modifier["topic"])
+    assignee = modifier.get("assignee")
+    user = _find(editor, "user", editor.assets.users, assignee) if assignee else None
+    return topic is not None and tickets.open_ticket(editor, topic, user, modifier.get("note") or "") is not None
+
+
+def _ticket_assignee(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    assignee = modifier.get("assignee")
+    user = _find(editor, "user", editor.assets.users, assignee) if assignee else None
+    return (user is not None or not assignee) and tickets.assign_ticket(editor, modifier["ticket_uuid"], user)
+
+
+def _ticket_topic(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    topic = _find(editor, "topic", editor.assets.topics, modifier["topic"])
+    return topic is not None and tickets.change_ticket_topic(editor, modifier["ticket_uuid"], topic)
+
+
+def _find_channel(editor: ContactEditor, reference: Mapping[str, Any] | None) -> Channel | None:
+    return _find(editor, "channel", editor.assets.channels, reference) if reference else None
+
+
+def _find(
+    editor: ContactEditor, kind: str, assets: Mapping[str, T], reference: Mapping[str, Any], key: str = "uuid"
+) -> T | None:
+    found = assets.get(reference[key])
+    if found is None:
+        editor.log.missing_dependency(kind, reference)
+    return found
+
+
+_APPLIERS: dict[str, Callable[[ContactEditor, Mapping[str, Any]], bool]] = {
+    "affinity": _affinity,
+    "channel": _channel,
+    "field": _field,
+    "groups": _groups,
+    "language": _language,
+    "name": lambda editor, modifier: attributes.change_name(editor, modifier.get("name") or ""),
+    "routes": _routes,
+    "status": _status,
+    "ticket_assignee": _ticket_assignee,
+    "ticket_close": lambda editor, modifier: tickets.close_ticket(editor, modifier["ticket_uuid"]),
+    "ticket_note": lambda editor, modifier: tickets.add_note(editor, modifier["ticket_uuid"], modifier["note"]),
+    "ticket_open": _ticket_open,
+    "ticket_reopen": lambda editor, modifier: tickets.reopen_ticket(editor, modifier["ticket_uuid"]),
+    "ticket_topic": _ticket_topic,
+    "timezone": _timezone,
+    "urns": _urns,
+}

@@ -1,0 +1,77 @@
+"""Opens and changes the tickets of a contact (flow format, open_ticket)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from flows.engine.assets import Topic, User
+from flows.engine.contact import Ticket
+from flows.engine.modifiers.editor import ContactEditor
+
+
+def open_ticket(editor: ContactEditor, topic: Topic | None, assignee: User | None, note: str) -> Ticket | None:
+    """Opens a ticket unless one is open already; the ticket."""
+    if editor.contact.open_tickets:
+        return None
+    ticket = Ticket(
+        editor.clock.uuid(),
+        topic=topic.reference if topic else None,
+        assignee=assignee.reference if assignee else None,
+    )
+    editor.contact.tickets.append(ticket)
+    editor.log.add("ticket_opened", {"ticket": ticket.to_json()})
+    if note:
+        editor.log.add("ticket_note_added", {"ticket_uuid": ticket.uuid, "note": note})
+    return ticket
+
+
+def add_note(editor: ContactEditor, ticket_uuid: str, note: str) -> bool:
+    """Adds a note; whether there is such a ticket."""
+    if not any(ticket.uuid == ticket_uuid for ticket in editor.contact.tickets):
+        return False
+    editor.log.add("ticket_note_added", {"ticket_uuid": ticket_uuid, "note": note})
+    return True
+
+
+def close_ticket(editor: ContactEditor, ticket_uuid: str) -> bool:
+    """Closes an open ticket; whether it was open."""
+    changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, status="closed"))
+    if changed:
+        editor.log.add("ticket_closed", {"ticket_uuid": ticket_uuid})
+    return changed
+
+
+def reopen_ticket(editor: ContactEditor, ticket_uuid: str) -> bool:
+    """Opens a closed ticket again unless another one is open; whether it did."""
+    if editor.contact.open_tickets:
+        return False
+    changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, status="open"))
+    if changed:
+        editor.log.add("ticket_reopened", {"ticket_uuid": ticket_uuid})
+    return changed
+
+
+def assign_ticket(editor: ContactEditor, ticket_uuid: str, assignee: User | None) -> bool:
+    """Gives a ticket to a user, or to nobody; whether that changed anything."""
+    reference = assignee.reference if assignee else None
+    changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, assignee=reference))
+    if changed:
+        editor.log.add("ticket_assignee_changed", {"ticket_uuid": ticket_uuid, "assignee": reference})
+    return changed
+
+
+def change_ticket_topic(editor: ContactEditor, ticket_uuid: str, topic: Topic) -> bool:
+    """Gives a ticket another topic; whether that changed anything."""
+    changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, topic=topic.reference))
+    if changed:
+        editor.log.add("ticket_topic_changed", {"ticket_uuid": ticket_uuid, "topic": topic.reference})
+    return changed
+
+
+def _change(editor: ContactEditor, ticket_uuid: str, change: Callable[[Ticket], Ticket]) -> bool:
+    for index, ticket in enumerate(editor.contact.tickets):
+        if ticket.uuid == ticket_uuid:
+            editor.contact.tickets[index] = change(ticket)
+            return editor.contact.tickets[index] != ticket
+    return False

@@ -1,0 +1,17 @@
+"""Reads the moments in stored state, which may have more digits than are reckoned with."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_FINE_DIGITS = re.compile(r"(\.\d{6})\d+")
+
+
+def parse_moment(text: str) -> datetime | None:
+    """An aware datetime out of an ISO text, cut to microseconds; None for anything else. No offset means UTC."""
+    try:
+        moment = datetime.fromisoformat(_FINE_DIGITS.sub(r"\1", text))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

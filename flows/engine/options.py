@@ -1,0 +1,46 @@
+"""The settings of the engine: which generation of the format it speaks, and its limits (flow format, limits)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GENERATIONS = (13, 14)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Generation 13 is the behaviour and the events of the 13.x years, 14 that of 14.0 and later.
+
+    The generation decides the shape of events and session state, the expression context and where actions leave what
+    they found out: in results (13) or in local variables (14). Definitions are migrated to fit it on loading.
+    """
+
+    generation: int = 14
+    steps_per_sprint: int = 100
+    sprints_per_session: int = 500
+    runs_per_session: int = 500
+    ancestors_since_input: int = 5
+    template_characters: int = 10_000
+    field_value_characters: int = 640
+    result_value_characters: int = 640
+    contact_name_characters: int = 128
+    urns_per_contact: int = 50
+    attachment_characters: int = 2048
+    quick_reply_characters: int = 64
+    quick_reply_extra_characters: int = 1000
+    webhook_url_characters: int = 8192
+    webhook_request_bytes: int = 262_144
+    webhook_trace_characters: int = 10_000
+    webhook_kept_bytes: int = 10_000
+
+    def __post_init__(self) -> None:
+        if self.generation not in GENERATIONS:
+            raise ValueError(f"generation must be 13 or 14, not {self.generation!r}")
+
+    @property
+    def is_early(self) -> bool:
+        """Whether the engine behaves as in the 13.x years."""
+        return self.generation < 14
+
+
+DEFAULT_OPTIONS = Options()

@@ -1,0 +1,73 @@
+"""What wakes sessions (flow format, resuming)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.engine.contact import Contact
+from flows.engine.errors import ContactError, ResumeError
+from flows.engine.messages_in import receive_message
+from flows.engine.sprint import Sprint
+from flows.engine.state import EXPIRED, Run
+from flows.environment import Environment, EnvironmentSettingError
+
+RESUME_TYPES = ("msg", "dial", "wait_timeout", "wait_expiration")
+DIAL_STATUSES = ("answered", "no_answer", "busy", "failed")
+_EARLY_NAMES = {"run_expiration": "wait_expiration"}
+
+
+def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
+    """Checks the shape of a resume and brings it to today's names; raises ResumeError."""
+    if not isinstance(resume, Mapping):
+        raise ResumeError("a resume is an object")
+    kind = _EARLY_NAMES.get(str(resume.get("type")), resume.get("type"))
+    if kind not in RESUME_TYPES:
+        raise ResumeError(f"{kind!r} is not a type of resume")
+    event = resume.get("event")
+    if event is not None and not isinstance(event, Mapping):
+        raise ResumeError("field 'event' must be an object")
+    part = (event or {}).get(kind) or resume.get(kind)
+    if kind in ("msg", "dial") and not isinstance(part, Mapping):
+        raise ResumeError(f"field 'event.{kind}' is required")
+    if kind == "dial" and part.get("status") not in DIAL_STATUSES:
+        raise ResumeError(f"{part.get('status')!r} is not how a call can end")
+    return {**resume, "type": kind}
+
+
+def apply_resume(sprint: Sprint, run: Run) -> None:
+    """What a resume does before the node that waited is left."""
+    assert sprint.resume is not None
+    _refresh(sprint, sprint.resume)
+    kind = sprint.resume["type"]
+    if kind == "msg":
+        receive_message(sprint, sprint.resume, str(sprint.resume.get("resumed_on") or ""))
+        run.had_input = True
+    else:
+        sprint.session.input = None
+    if kind == "wait_expiration":
+        if sprint.options.is_early:
+            sprint.log.add("run_expired", {"run_uuid": run.uuid})
+        sprint.end_run(run, EXPIRED)
+    elif sprint.options.is_early and kind == "wait_timeout":
+        sprint.log.add("wait_timed_out")
+    elif sprint.options.is_early and kind == "dial":
+        dial = (sprint.resume.get("event") or {}).get("dial") or sprint.resume["dial"]
+        sprint.log.add("dial_ended", {"dial": dict(dial)})
+
+
+def _refresh(sprint: Sprint, resume: Mapping[str, Any]) -> None:
+    # Hosts of the earlier years sent what may have changed meanwhile along with the resume.
+    session = sprint.session
+    try:
+        environment = Environment.from_json(resume["environment"]) if resume.get("environment") else None
+        contact = Contact.from_json(resume["contact"]) if resume.get("contact") else None
+    except (ContactError, EnvironmentSettingError, TypeError, AttributeError) as error:
+        raise ResumeError(f"resume cannot be read: {error}") from error
+    if environment is not None and environment != session.environment:
+        session.environment = environment
+        sprint.log.add("environment_refreshed", {"environment": environment.to_json()})
+    if contact is not None and contact != session.contact:
+        session.contact = contact
+        sprint.log.add("contact_refreshed", {"contact": contact.to_json()})
+    sprint.forget_environment()

@@ -1,0 +1,158 @@
+"""What the engine asks its host for, each behind a protocol and each optional (flow format, data and integrations).
+
+A service that is missing or fails never stops a flow: the action logs an error event and takes its failure path, which
+is the category `Failure` of its result (13), an empty local variable or `<ERROR>` (14), or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Protocol
+
+from flows.engine.assets import Channel, Classifier, Llm
+from flows.urns import Urn
+
+
+class ServiceError(Exception):
+    """A service could not do what it was asked for; the message becomes the text of an error event."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """A call to make. `body` is empty when there is none."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookReply:
+    """What came of a call: status code 0 and no headers when there was no response.
+
+    The traces are the whole request and response as sent and received, the sizes are theirs in bytes. `problem` is a
+    refusal of the host in words, such as a blocked address; `is_oversized` says that the response was cut off because
+    it was bigger than the host allows.
+    """
+
+    status_code: int
+    request_trace: str
+    response_trace: str = ""
+    body: bytes = b""
+    headers: Mapping[str, str] | None = None
+    elapsed_ms: int = 0
+    retries: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    problem: str = ""
+    is_oversized: bool = False
+
+
+class WebhookService(Protocol):
+    """Makes HTTP calls; private addresses and blocked domains are for the host to refuse."""
+
+    def call(self, request: WebhookRequest) -> WebhookReply:
+        """Makes one call with whatever retries the host allows."""
+
+
+class EmailService(Protocol):
+    """Sends e-mail."""
+
+    def send(self, addresses: Sequence[str], subject: str, body: str) -> None:
+        """Sends one message to all addresses; raises ServiceError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """Intents as (name, confidence), best first, and by entity name its candidates as (value, confidence)."""
+
+    intents: Sequence[tuple[str, Decimal]] = ()
+    entities: Mapping[str, Sequence[tuple[str, Decimal]]] = field(default_factory=dict)
+    http_logs: Sequence[Mapping[str, Any]] = ()
+
+
+class ClassifierService(Protocol):
+    """Finds the intents in a text (13 only)."""
+
+    def classify(self, classifier: Classifier, text: str) -> Classification:
+        """The intents and entities of a text; raises ServiceError."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmReply:
+    """The output of a model and how many tokens it took."""
+
+    output: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    elapsed_ms: int = 0
+
+
+class LlmService(Protocol):
+    """Asks language models."""
+
+    def respond(self, llm: Llm, instructions: str, text: str) -> LlmReply:
+        """The answer of a model to a text under instructions; raises ServiceError."""
+
+
+@dataclass(frozen=True, slots=True)
+class AirtimeTransfer:
+    """An amount that was credited to a recipient. Amounts are in `currency`; `actual` is what the operator gave."""
+
+    external_id: str
+    currency: str
+    desired: Decimal
+    actual: Decimal
+    http_logs: Sequence[Mapping[str, Any]] = ()
+
+
+class AirtimeError(ServiceError):
+    """A transfer failed, maybe after calls that are worth recording."""
+
+    def __init__(self, message: str, http_logs: Sequence[Mapping[str, Any]] = (), currency: str = "") -> None:
+        super().__init__(message)
+        self.http_logs = http_logs
+        self.currency = currency
+
+
+class AirtimeService(Protocol):
+    """Credits phones."""
+
+    def transfer(
+        self, sender: Urn | None, recipient: Urn, amounts: Mapping[str, Decimal], transfer_uuid: str
+    ) -> AirtimeTransfer:
+        """Transfers the amount in whichever currency fits the recipient; raises AirtimeError."""
+
+
+class UrnService(Protocol):
+    """Knows who has which address."""
+
+    def claim(self, contact_uuid: str, urn: Urn) -> bool:
+        """Gives an address to a contact; False when another contact has it."""
+
+
+class SendableService(Protocol):
+    """Knows what may not be sent."""
+
+    def check(self, contact_uuid: str, channel: Channel | None, text: str) -> str:
+        """Why a message cannot be sent, as a reason code, or empty text if it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The services of a host; `prompts` are the named LLM prompts, with `{{ .arg1 }}` and so on for arguments."""
+
+    webhook: WebhookService | None = None
+    email: EmailService | None = None
+    classifier: ClassifierService | None = None
+    llm: LlmService | None = None
+    airtime: AirtimeService | None = None
+    urns: UrnService | None = None
+    sendable: SendableService | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_SERVICES = Services()

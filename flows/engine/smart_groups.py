@@ -1,0 +1,73 @@
+"""Groups whose members are found by a query (flow format, smart groups)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from flows.engine.asset_resolver import AssetResolver
+from flows.engine.assets import Assets, Group
+from flows.engine.contact import Contact
+from flows.engine.contact_reference import write_contact_reference
+from flows.environment import Environment
+from flows.queries import PropertyKind, Query, QueryError, QueryValue, evaluate, parse_query
+
+CACHED_QUERIES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ContactView:
+    """A contact as queries see it. Which flows it was in is not known here, so such queries match nobody."""
+
+    contact: Contact
+    assets: Assets
+
+    def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
+        """The values of an attribute, an address scheme or a field."""
+        if kind == "field":
+            return self._field_values(key)
+        if kind == "scheme":
+            return [urn.path for urn in self.contact.urns if urn.scheme == key]
+        return self._attribute_values(key)
+
+    def _field_values(self, key: str) -> list[QueryValue]:
+        field, stored = self.assets.fields.get(key), self.contact.fields.get(key)
+        value = stored.typed(field.type) if field and stored else None
+        return [] if value is None else [value]
+
+    def _attribute_values(self, key: str) -> list[QueryValue]:
+        contact = self.contact
+        if key == "urn":
+            return [urn.path for urn in contact.urns]
+        if key == "group":
+            return [self._group_name(uuid) for uuid in contact.groups]
+        if key == "tickets":
+            return [len(contact.open_tickets)]
+        if key in ("created_on", "last_seen_on"):
+            moment = contact.created_at if key == "created_on" else contact.last_seen_at
+            return [moment] if moment else []
+        if key == "ref":
+            return [write_contact_reference(contact.id)]
+        if key in ("uuid", "id", "name", "status", "language"):
+            return [str(getattr(contact, key))]
+        return []
+
+    def _group_name(self, uuid: str) -> str:
+        group = self.assets.groups.get(uuid)
+        return group.name if group else self.contact.group_names.get(uuid, "")
+
+
+def is_member(group: Group, contact: Contact, assets: Assets, environment: Environment) -> bool:
+    """Whether a contact belongs to a group with a query; a query that cannot be read has no members."""
+    try:
+        query = _parse(group.query, environment, assets)
+        return evaluate(query, ContactView(contact, assets), environment)
+    except QueryError:
+        return False
+
+
+@lru_cache(maxsize=CACHED_QUERIES)
+def _parse(text: str, environment: Environment, assets: Assets) -> Query:
+    # What people may not see still decides which groups they are in.
+    return parse_query(text, replace(environment, redaction_policy="none"), AssetResolver(assets))

@@ -1,0 +1,134 @@
+"""One burst of work of a session and everything it needs (flow format, a sprint)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from flows.clock import Clock
+from flows.definition import Flow
+from flows.engine.assets import Assets
+from flows.engine.events import EventLog, write_moment
+from flows.engine.modifiers.editor import ContactEditor
+from flows.engine.options import Options
+from flows.engine.services import Services
+from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
+from flows.environment import Environment
+from flows.expressions.evaluation import Resources
+from flows.expressions.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class PushedFlow:
+    """A flow that is to be entered once the actions of the present node are done."""
+
+    flow: Flow
+    is_terminal: bool
+
+
+@dataclass(slots=True)
+class Sprint:
+    """The state of a session while it works. Everything is changed in place, on a copy that the engine made."""
+
+    session: Session
+    assets: Assets
+    clock: Clock
+    services: Services
+    options: Options
+    log: EventLog
+    resume: Mapping[str, Any] | None = None
+    segments: list[dict[str, Any]] = field(default_factory=list)
+    pushed: PushedFlow | None = None
+    steps: int = 0
+    webhooks: dict[str, Value] = field(default_factory=dict)
+    _environment: Environment | None = None
+
+    @property
+    def environment(self) -> Environment:
+        """The workspace's settings with those of the contact in their place."""
+        if self._environment is None:
+            self._environment = self._merge_environment()
+        return self._environment
+
+    @property
+    def resources(self) -> Resources:
+        """What the host offers to functions."""
+        return Resources(self.assets.places, self.services.prompts)
+
+    def now(self) -> str:
+        """The present moment as state and events have it."""
+        return write_moment(self.clock.now())
+
+    def edit_contact(self) -> ContactEditor:
+        """The session's contact, ready to be changed."""
+        return ContactEditor(
+            self.session.contact,
+            self.assets,
+            self.environment,
+            self.clock,
+            self.log,
+            self.services,
+            self.options,
+            self.session.environment,
+        )
+
+    def forget_environment(self) -> None:
+        """The contact changed, so its settings may have too."""
+        self._environment = None
+
+    def start_run(self, flow: Flow, parent: Run | None, parent_uuid: str, *, is_terminal: bool) -> Run:
+        """Begins a run of a flow."""
+        now = self.now()
+        reference: dict[str, Any] = {"uuid": flow.uuid, "name": flow.name}
+        if flow.revision:
+            reference["revision"] = flow.revision
+        run = Run(self.clock.uuid(), reference, now, now, parent_uuid=parent.uuid if parent else "")
+        run.had_input = parent is None and self.session.trigger.get("type") == "msg"
+        self.session.runs.append(run)
+        if not self.options.is_early:
+            started = {"flow": reference, "run_uuid": run.uuid}
+            started |= {"parent_uuid": parent_uuid} if parent_uuid else {}
+            self.log.add("run_started", {**started, "terminal": True} if is_terminal else started)
+        return run
+
+    def end_run(self, run: Run, status: str) -> None:
+        """Ends a run that is not over yet."""
+        run.status = status
+        run.exited_on = run.modified_on = self.now()
+        if not self.options.is_early:
+            self.log.add("run_ended", {"run_uuid": run.uuid, "flow": dict(run.flow), "status": status})
+
+    def fail(self, run: Run, text: str) -> None:
+        """Fails a run and all it came from; the session follows when the loop sees it."""
+        self.log.failure(text)
+        failing: Run | None = run
+        while failing is not None and not failing.is_over:
+            self.end_run(failing, FAILED)
+            failing = self.session.find_run(failing.parent_uuid)
+
+    def fail_session(self, text: str) -> None:
+        """Fails the session with all of its runs that are not over."""
+        self.log.failure(text)
+        for run in self.session.runs:
+            if run.status in (ACTIVE, WAITING):
+                self.end_run(run, FAILED)
+        self.session.status = FAILED
+
+    def complete_runs(self) -> None:
+        """Completes every run, because a flow takes over for good."""
+        for run in self.session.runs:
+            if not run.is_over:
+                self.end_run(run, COMPLETED)
+
+    def _merge_environment(self) -> Environment:
+        base, contact = self.session.environment, self.session.contact
+        languages = base.allowed_languages
+        if contact.language in languages:
+            languages = (contact.language, *(language for language in languages if language != contact.language))
+        return replace(
+            base,
+            timezone=contact.timezone or base.timezone,
+            allowed_languages=languages,
+            default_country=contact.find_country(self.assets) or base.default_country,
+        )

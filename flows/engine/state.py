@@ -1,0 +1,215 @@
+"""The state of a session: runs, their paths and results (flow format, sessions, sprints and runs).
+
+Everything here can be written as JSON and read back without loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from flows.engine.contact import Contact
+from flows.engine.errors import ContactError, SessionStateError
+from flows.environment import Environment
+
+WAITING = "waiting"
+ACTIVE = "active"
+COMPLETED = "completed"
+FAILED = "failed"
+EXPIRED = "expired"
+INTERRUPTED = "interrupted"
+RUN_STATUSES = (ACTIVE, WAITING, COMPLETED, FAILED, EXPIRED, INTERRUPTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A visit of a node. `exit_uuid` is empty until the node is left; only generation 13 gives steps UUIDs."""
+
+    node_uuid: str
+    arrived_on: str
+    exit_uuid: str = ""
+    uuid: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form, without what there is not."""
+        return _present(uuid=self.uuid, node_uuid=self.node_uuid, arrived_on=self.arrived_on, exit_uuid=self.exit_uuid)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A named value saved on a run. `extra` is plain data or None."""
+
+    name: str
+    value: str
+    category: str
+    category_localized: str
+    node_uuid: str
+    input: str
+    extra: Any
+    created_on: str
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Result:
+        """Reads the stored form."""
+        texts = {name: source.get(name) or "" for name in cls.__dataclass_fields__ if name != "extra"}
+        return cls(extra=source.get("extra"), **texts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form; value and name are always there."""
+        optional = _present(
+            category=self.category,
+            category_localized=self.category_localized,
+            node_uuid=self.node_uuid,
+            input=self.input,
+            created_on=self.created_on,
+        )
+        extra = {} if self.extra is None else {"extra": self.extra}
+        return {"name": self.name, "value": self.value, **optional, **extra}
+
+
+@dataclass(slots=True)
+class Run:
+    """One passage through one flow. `flow` is a reference with revision; moments are ISO texts."""
+
+    uuid: str
+    flow: Mapping[str, Any]
+    created_on: str
+    modified_on: str
+    status: str = ACTIVE
+    parent_uuid: str = ""
+    exited_on: str = ""
+    had_input: bool = False
+    path: list[Step] = field(default_factory=list)
+    results: dict[str, Result] = field(default_factory=dict)
+    locals: dict[str, str] = field(default_factory=dict)
+    webhook: Any = None
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Run:
+        """Reads the stored form."""
+        if source["status"] not in RUN_STATUSES:
+            raise SessionStateError(f"{source['status']!r} is not a status of runs")
+        texts = {name: source.get(name) or "" for name in ("created_on", "modified_on", "parent_uuid", "exited_on")}
+        return cls(
+            source["uuid"],
+            dict(source["flow"]),
+            status=source["status"],
+            had_input=bool(source.get("had_input")),
+            path=[Step(**step) for step in source.get("path") or ()],
+            results={key: Result.from_json(item) for key, item in (source.get("results") or {}).items()},
+            locals=dict(source.get("locals") or {}),
+            webhook=source.get("webhook"),
+            **texts,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form; `exited_on` is null while the run goes on."""
+        written = {
+            "uuid": self.uuid,
+            "flow": dict(self.flow),
+            "status": self.status,
+            "created_on": self.created_on,
+            "modified_on": self.modified_on,
+            "exited_on": self.exited_on or None,
+            "path": [step.to_json() for step in self.path],
+        }
+        results = {key: result.to_json() for key, result in self.results.items()}
+        optional = _present(parent_uuid=self.parent_uuid, had_input=self.had_input, results=results, locals=self.locals)
+        return {**written, **optional, **({} if self.webhook is None else {"webhook": self.webhook})}
+
+    def copy(self) -> Run:
+        """A run that can be changed without changing this one."""
+        return replace(self, path=list(self.path), results=dict(self.results), locals=dict(self.locals))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more can happen in it."""
+        return self.status not in (ACTIVE, WAITING)
+
+
+@dataclass(slots=True)
+class Session:
+    """One contact's visit, started by one trigger.
+
+    `trigger`, `call` and `input` are plain data: what started it, the phone call it is part of, and the message that
+    came last. `environment` is the workspace's; the contact's own settings come on top of it while the session runs.
+    """
+
+    uuid: str
+    type: str
+    generation: int
+    trigger: Mapping[str, Any]
+    contact: Contact
+    environment: Environment
+    created_on: str
+    status: str = ACTIVE
+    call: Mapping[str, Any] | None = None
+    input: Mapping[str, Any] | None = None
+    runs: list[Run] = field(default_factory=list)
+    sprints: int = 0
+    segments: list[dict[str, Any]] = field(default_factory=list, compare=False)
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Session:
+        """Reads the stored form; raises SessionStateError."""
+        try:
+            return cls(
+                source["uuid"],
+                source["type"],
+                source["generation"],
+                dict(source["trigger"]),
+                Contact.from_json(source["contact"]),
+                Environment.from_json(source["environment"]),
+                source["created_on"],
+                source["status"],
+                source.get("call"),
+                source.get("input"),
+                [Run.from_json(run) for run in source.get("runs") or ()],
+                int(source.get("sprints") or 0),
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, ContactError) as error:
+            raise SessionStateError(f"session cannot be read: {error!r}") from error
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form: plain data for JSON, from which `from_json` makes an equal session."""
+        written = {
+            "uuid": self.uuid,
+            "type": self.type,
+            "generation": self.generation,
+            "status": self.status,
+            "created_on": self.created_on,
+            "trigger": dict(self.trigger),
+            "contact": self.contact.to_json(),
+            "environment": self.environment.to_json(),
+            "runs": [run.to_json() for run in self.runs],
+            "sprints": self.sprints,
+        }
+        return {**written, **_present(call=self.call, input=self.input)}
+
+    def copy(self) -> Session:
+        """A session that can be changed without changing this one."""
+        return replace(self, contact=self.contact.copy(), runs=[run.copy() for run in self.runs])
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a resume is awaited."""
+        return self.status == WAITING
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether the session is one of many that were started together."""
+        return bool(self.trigger.get("batch"))
+
+    @property
+    def waiting_run(self) -> Run | None:
+        """The run that waits."""
+        return next((run for run in self.runs if run.status == WAITING), None)
+
+    def find_run(self, uuid: str) -> Run | None:
+        """The run of a UUID."""
+        return next((run for run in self.runs if run.uuid == uuid), None)
+
+
+def _present(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}

@@ -1,0 +1,149 @@
+"""A run at one of its nodes: what actions and routers work with (flow format, nodes)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows.definition import Flow, Node, localize
+from flows.engine.context import ContextSource, build_context
+from flows.engine.events import EventLog
+from flows.engine.options import Options
+from flows.engine.sprint import Sprint
+from flows.engine.state import Result, Run
+from flows.expressions.evaluation import Evaluation
+from flows.expressions.templates import ValueResult, evaluate_text, evaluate_value
+from flows.expressions.values import Value, XObject, to_value
+from flows.words import snakify
+
+
+@dataclass(slots=True)
+class Visit:
+    """A run standing at a node during a sprint."""
+
+    sprint: Sprint
+    run: Run
+    flow: Flow
+    node: Node
+
+    @property
+    def log(self) -> EventLog:
+        """Where events go."""
+        return self.sprint.log
+
+    @property
+    def options(self) -> Options:
+        """The engine's settings."""
+        return self.sprint.options
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages to look for translations in, best first: the contact's, the workspace's, the flow's own."""
+        allowed = self.sprint.session.environment.allowed_languages
+        language = self.sprint.session.contact.language
+        wanted = [language] if language in allowed else []
+        return list(dict.fromkeys([*wanted, *allowed[:1], self.flow.language]))
+
+    def context(self) -> XObject:
+        """What templates can refer to here."""
+        sprint = self.sprint
+        source = ContextSource(
+            sprint.session,
+            self.run,
+            self.flow,
+            self.node,
+            sprint.assets,
+            sprint.environment,
+            sprint.options,
+            sprint.resume,
+            read_webhook(sprint, self.run),
+        )
+        return build_context(source)
+
+    def evaluation(self) -> Evaluation:
+        """What functions called by the engine itself work with."""
+        return Evaluation(self.sprint.environment, self.sprint.clock, self.sprint.resources)
+
+    def try_text(
+        self, template: str, *, escape: Callable[[str], str] | None = None, is_whole: bool = False
+    ) -> tuple[str, bool]:
+        """A template as text, and whether nothing was wrong with it; what was is logged.
+
+        The text is cut to the limit of templates unless `is_whole`.
+        """
+        if "@" not in template:
+            return template if is_whole else template[: self.options.template_characters], True
+        result = evaluate_text(
+            template,
+            self.context(),
+            self.sprint.environment,
+            self.sprint.clock,
+            escape=escape,
+            limit=None if is_whole else self.options.template_characters,
+            resources=self.sprint.resources,
+        )
+        self.log.report(result)
+        return result.text, not result.errors
+
+    def text(self, template: str) -> str:
+        """A template as text, as far as it could be evaluated."""
+        return self.try_text(template)[0]
+
+    def value(self, template: str) -> ValueResult:
+        """A template as a typed value; warnings are logged, errors are left to the caller."""
+        if "@" not in template:
+            return ValueResult(template)
+        return evaluate_value(
+            template, self.context(), self.sprint.environment, self.sprint.clock, resources=self.sprint.resources
+        )
+
+    def localize(
+        self, item_uuid: str, name: str, base: Sequence[Any], languages: Sequence[str] | None = None
+    ) -> tuple[list[Any], str]:
+        """The values of a property in the best of the languages, by default the visit's, and that language."""
+        return localize(self.flow, languages or self.languages, item_uuid, name, list(base))
+
+    def localize_one(self, item_uuid: str, name: str, base: str) -> str:
+        """Like localize for a property of one text."""
+        texts, _ = self.localize(item_uuid, name, [base])
+        return texts[0] if texts else ""
+
+    def save_result(
+        self, name: str, value: str, category: str, *, localized: str = "", text_input: str = "", extra: Any = None
+    ) -> None:
+        """Saves a result on the run and logs it; in generation 14 only if value or category changed."""
+        key = snakify(name)
+        value = value[: self.options.result_value_characters]
+        previous = self.run.results.get(key)
+        now = self.sprint.now()
+        self.run.results[key] = Result(name, value, category, localized, self.node.uuid, text_input, extra, now)
+        self.run.modified_on = now
+        fields: dict[str, Any] = {"name": name, "value": value, "category": category}
+        if self.options.is_early:
+            optional = {"category_localized": localized, "input": text_input}
+            fields |= {field: text for field, text in optional.items() if text}
+        elif previous is not None:
+            if (previous.value, previous.category) == (value, category):
+                return
+            fields["previous"] = {"value": previous.value, "category": previous.category}
+        if extra is not None:
+            fields["extra"] = extra
+        self.log.add("run_result_changed", fields)
+
+
+def read_webhook(sprint: Sprint, run: Run) -> Value:
+    """The last call of a run: all of it in the sprint that made it, later what was small enough to be stored."""
+    if run.uuid in sprint.webhooks:
+        return sprint.webhooks[run.uuid]
+    if run.webhook is None or sprint.options.is_early:
+        return to_value(run.webhook)
+    stored = to_value(run.webhook)
+    if not isinstance(stored, XObject):
+        return stored
+    return XObject(dict(stored.items()), default=describe_webhook(run.webhook.get("method"), run.webhook.get("url")))
+
+
+def describe_webhook(method: str, url: str) -> str:
+    """What stands for a call as text."""
+    return f"{method} {url}"
