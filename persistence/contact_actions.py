@@ -12,7 +12,8 @@ from persistence.errors import InvalidInput
 from persistence.group_members import add_members, leave_all_groups, remove_members
 from persistence.label_counts import recount_after
 from persistence.messages import ARCHIVED, INCOMING, VISIBLE, message
-from persistence.workspaces import Workspace
+from persistence.smart_groups import refresh_contacts
+from persistence.workspaces import Workspace, find_workspace
 
 
 def find_contacts(
@@ -78,9 +79,15 @@ def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
 
 
 def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Make blocked contacts active again; manual groups do not come back."""
+    """Make blocked contacts active again and put them into their query groups; manual groups do not come back."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status == BLOCKED)
     tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=tx.now))
+    workspace = find_workspace(tx, workspace_id)
+    if workspace is not None:
+        refresh_contacts(tx, workspace, contact_ids)
+    workspace = find_workspace(tx, workspace_id)
+    if workspace is not None:
+        refresh_contacts(tx, workspace, contact_ids)
 
 
 def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -9,6 +9,7 @@ from flows.urns import Urn
 from persistence.columns import new_uuid
 from persistence.contacts import ACTIVE, contact, contact_urn
 from persistence.database import Transaction
+from persistence.smart_groups import follow_contacts
 
 FIRST_PRIORITY = 0
 
@@ -58,6 +59,7 @@ def ensure_owners(
     if missing:
         _create_contacts(tx, workspace_id, missing, channel_id)
         owners |= find_owners(tx, workspace_id, missing)
+        follow_contacts(tx, workspace_id, [owners[urn.identity].contact_id for urn in missing])
     return owners
 
 
@@ -133,6 +135,7 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status)
     tx.execute(update(contact).where(mine).values(last_seen_on=tx.now, modified_on=tx.now, status=revived))
+    follow_contacts(tx, workspace_id, contact_ids)
 
 
 def count_contacts(tx: Transaction, workspace_id: int) -> int:

@@ -6,11 +6,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from flows.dates import parse_datetime
-from flows.numbers import NumberError, parse_decimal, render_decimal
-
 from flows.clock import SystemClock
+from flows.dates import parse_datetime
 from flows.environment import Environment
+from flows.numbers import NumberError, parse_decimal, render_decimal
 from persistence.workspaces import Workspace
 
 VALUE_LENGTH = 640
@@ -53,7 +52,7 @@ def read_value(workspace: Workspace, text: str | None, now: datetime) -> dict[st
     stored = {"text": text}
     environment = environment_of(workspace)
     with contextlib.suppress(NumberError):
-        stored["number"] = render_decimal(parse_decimal(text))
+        stored["number"] = render_decimal(parse_decimal(text, environment.number_format))
     moment = parse_datetime(environment, FixedClock(now), text, fill_time=False)
     if moment is not None:
         stored["datetime"] = moment.astimezone(workspace.zone).isoformat()

@@ -19,6 +19,7 @@ from persistence.group_members import leave_all_groups, set_manual_groups
 from persistence.label_counts import recount_after
 from persistence.labels import message_label
 from persistence.messages import DELETED, VISIBLE, message
+from persistence.smart_groups import follow_contacts
 from persistence.ticket_actions import delete_tickets_of
 from persistence.workspaces import Workspace
 
@@ -70,6 +71,7 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
     contact_id: int = tx.execute(statement).scalar_one()
     _set_urns(tx, workspace.id, contact_id, urns)
     set_manual_groups(tx, workspace.id, contact_id, change.group_ids or ())
+    follow_contacts(tx, workspace.id, [contact_id])
     return contact_id
 
 
@@ -98,6 +100,7 @@ def change_contact(
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
         tx.execute(update(contact).where(mine).values(modified_on=tx.now, **wanted))
+        follow_contacts(tx, workspace.id, [contact_id])
 
 
 def _check_language(change: ContactChange) -> None:

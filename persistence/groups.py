@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text, insert, select, update
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text, insert, select, text, update
 
 from persistence.columns import id_column, metadata, name_columns, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
@@ -27,10 +27,20 @@ group = Table(
     Column("member_count", Integer, nullable=False, default=0),
     time_column("created_on"),
     time_column("modified_on"),
+    time_column("evaluated_until", nullable=True),
+    Index(
+        "ix_contact_group_unready",
+        "status",
+        "id",
+        postgresql_where=text("status <> 'ready'"),
+        sqlite_where=text("status <> 'ready'"),
+    ),
     Index("uq_contact_group_name", "workspace_id", "name_key", unique=True),
     Index("ix_contact_group_page", "workspace_id", "created_on", "id"),
     sqlite_autoincrement=True,
 )
+
+"""`evaluated_until` is the lease under which a worker finds the members of a query group."""
 
 group_membership = Table(
     "group_membership",

@@ -7,7 +7,7 @@ Queries know nothing of the present, so time alone changes no membership.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, and_, false, select
+from sqlalchemy import ColumnElement, Integer, and_, delete, false, func, insert, literal, select, update
 
 from flows.queries import QueryError, inspect, parse_query, render
 from persistence.contact_queries import SearchScope, find_matches
@@ -15,9 +15,9 @@ from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.group_members import add_members, remove_members
-from persistence.groups import group, group_membership
+from persistence.groups import INITIALIZING, create_group, group, group_membership
 from persistence.query_scope import open_scope
-from persistence.workspaces import Workspace
+from persistence.workspaces import Workspace, find_workspace
 
 CONTACTS_PER_STATEMENT = 500
 GROUPS_PER_STATEMENT = 100
@@ -35,12 +35,34 @@ def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field
     return render(query)
 
 
+def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: str) -> int:
+    """A new query group, whose members a worker finds soon; its id. Raises InvalidInput or LimitReached."""
+    query = check_group_query(tx, workspace, query)
+    group_id = create_group(tx, workspace.id, name)
+    mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
+    tx.execute(update(group).where(mine).values(query=query, status=INITIALIZING))
+    tx.wake("groups")
+    return group_id
+
+
+def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """`refresh_contacts` after changes that are no matter of tickets: one statement where no own group has a query."""
+    own = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None) & ~group.c.is_system
+    if not contact_ids or tx.execute(select(group.c.id).where(own).limit(1)).first() is None:
+        return
+    workspace = find_workspace(tx, workspace_id)
+    if workspace is not None:
+        refresh_contacts(tx, workspace, contact_ids)
+
+
 def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
     """Put contacts into, and take them out of, all query groups of the workspace, as their queries say now."""
     rows = tx.execute(
         select(group.c.id, group.c.query)
         .where(group.c.workspace_id == workspace.id, group.c.query.is_not(None))
         .order_by(group.c.id)
+        # Waits for an evaluation under way, whose view of these contacts is older; writers do not wait for each other.
+        .with_for_update(read=True, key_share=True)
     ).all()
     if not rows:
         return
@@ -55,17 +77,18 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
 
 
 def refresh_group(tx: Transaction, workspace: Workspace, group_id: int) -> None:
-    """Make exactly those contacts members of a query group that its query finds now."""
+    """Make exactly those contacts members of a query group that its query finds now; four statements for any number."""
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
-    query = tx.execute(select(group.c.query).where(mine, group.c.query.is_not(None))).scalar_one()
-    condition = _membership(workspace.id, query, _open_unredacted(tx, workspace))
-    found = set(tx.execute(select(contact.c.id).where(condition)).scalars())
-    members = select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
-    present = set(tx.execute(members).scalars())
-    for some in _chunk(sorted(found - present), CONTACTS_PER_STATEMENT):
-        add_members(tx, workspace.id, group_id, some)
-    for some in _chunk(sorted(present - found), CONTACTS_PER_STATEMENT):
-        remove_members(tx, workspace.id, group_id, some)
+    locked = select(group.c.query).where(mine, group.c.query.is_not(None)).with_for_update()
+    condition = _membership(workspace.id, tx.execute(locked).scalar_one(), _open_unredacted(tx, workspace))
+    rows = group_membership.c
+    found = select(contact.c.id).where(condition)
+    tx.execute(delete(group_membership).where(rows.group_id == group_id, rows.contact_id.not_in(found)))
+    present = select(rows.contact_id).where(rows.group_id == group_id)
+    missing = select(literal(group_id, Integer), contact.c.id).where(condition, contact.c.id.not_in(present))
+    tx.execute(insert(group_membership).from_select(["group_id", "contact_id"], missing))
+    count = select(func.count()).select_from(group_membership).where(rows.group_id == group_id).scalar_subquery()
+    tx.execute(update(group).where(mine).values(member_count=count))
 
 
 def _settle(

@@ -4,6 +4,7 @@ from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import fields
 from persistence.errors import InvalidInput
+from persistence.field_removal import remove_field
 from persistence.pages import Page, Position
 
 
@@ -27,7 +28,7 @@ def write_field(call: Call, *, key: str | None = None) -> Answer:
 
 def delete_field(call: Call, *, key: str) -> Answer:
     workspace = call.workspace
-    fields.delete_field(call.tx, workspace.id, key)
+    remove_field(call.tx, workspace, key)
     return no_content()
 
 

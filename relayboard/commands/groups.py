@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from persistence.groups import create_group, read_group
+from persistence.smart_groups import create_query_group
 from relayboard.commands.output import opened_database, print_json, workspace_named
 
 
@@ -15,12 +16,16 @@ def register(commands: Any) -> None:
     create = actions.add_parser("create", help="a new group")
     create.add_argument("--workspace", required=True, metavar="UUID")
     create.add_argument("--name", required=True)
+    create.add_argument("--query", metavar="Q", help="whom it holds, found by a worker: 'fields.age >= 18'")
     create.set_defaults(run=run_create)
 
 
 def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
-        group_id = create_group(tx, workspace.id, options.name)
+        if options.query is None:
+            group_id = create_group(tx, workspace.id, options.name)
+        else:
+            group_id = create_query_group(tx, workspace, options.name, options.query)
         record = read_group(tx, workspace.id, group_id)
     print_json(orjson.loads(record))

@@ -275,6 +275,7 @@ def upgrade() -> None:
         sa.Column("member_count", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("evaluated_until", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_contact_group_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_contact_group")),
         sa.UniqueConstraint("uuid", name=op.f("uq_contact_group_uuid")),
@@ -282,6 +283,13 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("contact_group", schema=None) as batch_op:
         batch_op.create_index("ix_contact_group_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_contact_group_unready",
+            ["status", "id"],
+            unique=False,
+            postgresql_where=sa.text("status <> 'ready'"),
+            sqlite_where=sa.text("status <> 'ready'"),
+        )
         batch_op.create_index("uq_contact_group_name", ["workspace_id", "name_key"], unique=True)
 
     op.create_table(
@@ -1002,6 +1010,11 @@ def downgrade() -> None:
     op.drop_table("global_value")
     with op.batch_alter_table("contact_group", schema=None) as batch_op:
         batch_op.drop_index("uq_contact_group_name")
+        batch_op.drop_index(
+            "ix_contact_group_unready",
+            postgresql_where=sa.text("status <> 'ready'"),
+            sqlite_where=sa.text("status <> 'ready'"),
+        )
         batch_op.drop_index("ix_contact_group_page")
 
     op.drop_table("contact_group")

@@ -1,0 +1,98 @@
+"""New query groups get their members from a worker, which may die on the way."""
+
+from sqlalchemy import select
+
+from persistence.contact_actions import block_contacts, unblock_contacts
+from persistence.group_evaluation import lease_group
+from persistence.groups import group, group_membership
+from persistence.smart_groups import create_query_group
+from tests.api import Api
+from tests.factories import id_of, make_contact, make_field
+from worker.groups import begin_groups
+
+CONTACTS = "/api/v2/contacts.json"
+GROUPS = "/api/v2/groups.json"
+
+
+def add_aminas(database, workspace):
+    with database.writing() as tx:
+        return create_query_group(tx, workspace, "Aminas", "name ~ amina")
+
+
+def evaluate(services):
+    step = begin_groups(services)
+    while step():
+        pass
+
+
+def shown(api: Api):
+    record = api.results(GROUPS, name="Aminas")[0]
+    return record["status"], record["count"]
+
+
+def members_of(database, group_id):
+    with database.reading() as tx:
+        rows = select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
+        return sorted(tx.execute(rows).scalars())
+
+
+def test_a_new_query_group_is_filled_by_a_worker(api: Api, database, workspace, services, woken):
+    make_contact(database, workspace)
+    make_contact(database, workspace, name="Bosco")
+    add_aminas(database, workspace)
+    assert shown(api) == ("initializing", 0)
+    assert "groups" in woken
+
+    evaluate(services)
+
+    assert shown(api) == ("ready", 1)
+
+
+def test_a_group_whose_worker_died_is_evaluated_when_its_lease_ends(api: Api, database, workspace, services, clock):
+    make_contact(database, workspace)
+    add_aminas(database, workspace)
+    database.write(lease_group)
+    evaluate(services)
+    assert shown(api)[0] == "evaluating"
+
+    clock.advance(minutes=3)
+    evaluate(services)
+
+    assert shown(api) == ("ready", 1)
+
+
+def test_created_and_changed_contacts_move_in_and_out(api: Api, database, workspace, services):
+    add_aminas(database, workspace)
+    evaluate(services)
+
+    uuid = api.post(CONTACTS, {"name": "Amina"}).json()["uuid"]
+    assert shown(api) == ("ready", 1)
+
+    api.post(CONTACTS, {"name": "Bosco"}, uuid=uuid)
+    assert shown(api) == ("ready", 0)
+
+
+def test_an_unblocked_contact_is_back_in_its_query_groups(database, workspace, services):
+    contact_id = id_of(database, make_contact(database, workspace))
+    group_id = add_aminas(database, workspace)
+    evaluate(services)
+
+    with database.writing() as tx:
+        block_contacts(tx, workspace.id, [contact_id])
+    assert members_of(database, group_id) == []
+    with database.writing() as tx:
+        unblock_contacts(tx, workspace.id, [contact_id])
+
+    assert members_of(database, group_id) == [contact_id]
+    with database.reading() as tx:
+        assert tx.execute(select(group.c.member_count).where(group.c.id == group_id)).scalar_one() == 1
+
+
+def test_a_field_that_a_query_group_uses_cannot_be_deleted(api: Api, database, workspace):
+    make_field(database, workspace, "Age", "number")
+    with database.writing() as tx:
+        create_query_group(tx, workspace, "Adults", "fields.age >= 18")
+
+    response = api.delete("/api/v2/fields.json", key="age")
+
+    assert (response.status_code, response.json()) == (400, {"detail": 'The group "Adults" uses this field.'})
