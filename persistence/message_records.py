@@ -154,7 +154,7 @@ def _in_folder(folder: str) -> list[ColumnElement[bool]]:
 def _with_label(tx: Transaction, workspace_id: int, reference: str) -> list[ColumnElement[bool]]:
     label_id = find_label(tx, workspace_id, reference)
     if label_id is None:
-        return [NEVER]
+        return [NEVER, message_label.c.message_id == message.c.id]
     return [message_label.c.label_id == label_id, message_label.c.message_id == message.c.id]
 
 

@@ -1,0 +1,226 @@
+"""`/api/v2/messages.json` over HTTP."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+from starlette.testclient import TestClient
+
+from persistence.database import Database
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_channel
+from tests.factories import make_contact, make_messages
+
+PATH = "/api/v2/messages.json"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> str:
+    return make_contact(database, workspace, "+250788000111")
+
+
+class TestListMessages:
+    @pytest.mark.parametrize(
+        ("folder", "values"),
+        [
+            ("inbox", {}),
+            ("flows", {"flow_id": 7}),
+            ("archived", {"visibility": "archived"}),
+            ("outbox", {"direction": "out", "status": "queued"}),
+            ("outbox", {"direction": "out", "status": "errored"}),
+            ("sent", {"direction": "out", "status": "wired"}),
+            ("sent", {"direction": "out", "status": "sent"}),
+            ("sent", {"direction": "out", "status": "delivered"}),
+            ("sent", {"direction": "out", "status": "read"}),
+            ("failed", {"direction": "out", "status": "failed"}),
+        ],
+    )
+    def test_a_message_is_in_exactly_one_folder(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        amina: str,
+        folder: str,
+        values: dict[str, object],
+    ) -> None:
+        sent_on = {"sent_on": database.clock()} if folder == "sent" else {}
+        ids = make_messages(database, workspace, amina, **values, **sent_on)
+
+        folders = ("inbox", "flows", "archived", "outbox", "sent", "failed")
+        found = {name: [one["id"] for one in api.results(PATH, folder=name.upper())] for name in folders}
+
+        assert found == {name: ids if name == folder else [] for name in folders}
+
+    def test_unhandled_messages_are_listed_without_a_folder(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        make_messages(database, workspace, amina, status="queued")
+
+        assert [one["status"] for one in api.results(PATH)] == ["queued"]
+        assert api.results(PATH, folder="incoming") == []
+
+    def test_the_sent_folder_is_ordered_by_the_time_of_sending(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        earlier, later = database.clock(), database.clock()
+        first = make_messages(database, workspace, amina, direction="out", status="sent", sent_on=later)
+        second = make_messages(database, workspace, amina, direction="out", status="sent", sent_on=earlier)
+
+        assert [one["id"] for one in api.results(PATH, folder="sent")] == first + second
+        assert [one["id"] for one in api.results(PATH)] == second + first
+
+    def test_filters_combine(self, api: Api, database: Database, workspace: Workspace, amina: str) -> None:
+        bosco = make_contact(database, workspace, "+250788000222", name="Bosco")
+        mine = make_messages(database, workspace, amina)
+        make_messages(database, workspace, bosco)
+
+        assert [one["id"] for one in api.results(PATH, contact=amina)] == mine
+        assert [one["id"] for one in api.results(PATH, contact=amina, folder="inbox", id=mine[0])] == mine
+        assert api.results(PATH, contact=bosco, id=mine[0]) == []
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            {"contact": UNKNOWN},
+            {"contact": "nonsense"},
+            {"label": "nobody"},
+            {"folder": "cellar"},
+            {"broadcast": "99"},
+            {"broadcast": UNKNOWN},
+            {"broadcast": "9" * 128},
+            {"uuid": UNKNOWN},
+            {"id": 2**31 - 1},
+        ],
+    )
+    def test_an_unknown_reference_gives_an_empty_list(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, query: dict[str, str]
+    ) -> None:
+        make_messages(database, workspace, amina)
+
+        assert api.results(PATH, **query) == []
+
+    @pytest.mark.parametrize("query", [{"id": "x"}, {"id": 2**31}, {"uuid": "x"}, {"before": "2026-02-30"}])
+    def test_a_malformed_filter_is_refused(self, api: Api, query: dict[str, str]) -> None:
+        response = api.get(PATH, **query)
+
+        assert (response.status_code, list(response.json())) == (400, ["detail"])
+
+    def test_a_thousand_messages_of_one_moment_are_paged_without_loss_or_repeat(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        amina: str,
+        make_client: Callable[..., AbstractContextManager[TestClient]],
+    ) -> None:
+        ids = make_messages(database, workspace, amina, 1000)
+
+        with make_client(page_size=93) as client:
+            paged = Api(client, api.database, api.workspace, api.token)
+            found = [one["id"] for one in paged.all_results(PATH)]
+
+        assert found == sorted(ids, reverse=True)
+
+    @pytest.mark.parametrize("query", [{}, {"folder": "inbox"}, {"contact": True}])
+    def test_a_page_takes_as_many_statements_for_250_messages_as_for_1(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        amina: str,
+        statements: list[str],
+        query: dict[str, object],
+    ) -> None:
+        query = {"contact": amina} if "contact" in query else query
+        make_messages(database, workspace, amina)
+        api.get(PATH, **query)
+        statements.clear()
+        api.get(PATH, **query)
+        for_one = len(statements)
+        make_messages(database, workspace, amina, 249)
+        statements.clear()
+
+        assert len(api.results(PATH, **query)) == 250
+
+        assert len(statements) == for_one
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 200), ("agent", 403), ("surveyor", 403)])
+    def test_agents_and_surveyors_do_not_read_messages(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+
+class TestCreateMessage:
+    def test_a_message_to_a_reachable_contact_is_queued(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        add_channel(database, workspace)
+
+        response = api.post(PATH, {"contact": amina, "text": "hello", "quick_replies": [{"text": "Yes"}]})
+
+        record = response.json()
+        assert response.status_code == 201
+        assert (record["status"], record["direction"], record["urn"]) == ("queued", "out", "tel:+250788000111")
+        assert record["quick_replies"][0]["text"] == "Yes"
+        assert [one["id"] for one in api.results(PATH, folder="outbox")] == [record["id"]]
+
+    def test_a_message_that_nothing_can_carry_is_failed_without_address(self, api: Api, amina: str) -> None:
+        response = api.post(PATH, {"contact": amina, "text": "hello"})
+
+        record = response.json()
+        assert response.status_code == 201
+        assert (record["status"], record["urn"], record["channel"]) == ("failed", None, None)
+
+    def test_a_message_to_a_blocked_contact_is_failed(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        add_channel(database, workspace)
+        api.post("/api/v2/contact_actions.json", {"contacts": [amina], "action": "block"})
+
+        assert api.post(PATH, {"contact": amina, "text": "hello"}).json()["status"] == "failed"
+
+    def test_an_uploaded_file_is_attached_by_its_uuid(self, api: Api, amina: str) -> None:
+        file = api.upload("/api/v2/media.json", "leaf.png", b"\x89PNG\r\n\x1a\n", "image/png").json()
+
+        record = api.post(PATH, {"contact": amina, "attachments": [file["uuid"]]}).json()
+
+        assert record["attachments"] == [{"content_type": "image/png", "url": file["url"]}]
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("contact", None),
+            ("contact", UNKNOWN),
+            ("contact", "nonsense"),
+            ("text", "x" * 4097),
+            ("text", 7),
+            ("attachments", [UNKNOWN]),
+            ("attachments", ["x"] * 11),
+            ("quick_replies", [{"text": "x"}] * 11),
+            ("quick_replies", [{"text": "x" * 65}]),
+            ("quick_replies", [{"text": "x", "extra": "x" * 1001}]),
+        ],
+    )
+    def test_bad_input_is_refused_by_field(self, api: Api, amina: str, field: str, value: object) -> None:
+        response = api.post(PATH, {"contact": amina, "text": "hello"} | {field: value})
+
+        assert (response.status_code, list(response.json())) == (400, [field])
+        assert api.results(PATH) == []
+
+    def test_the_limits_themselves_are_accepted(self, api: Api, amina: str) -> None:
+        replies = [{"text": "x" * 64, "extra": "y" * 1000}] * 10
+
+        response = api.post(PATH, {"contact": amina, "text": "x" * 4096, "quick_replies": replies})
+
+        assert response.status_code == 201
+
+    def test_a_message_says_something(self, api: Api, amina: str) -> None:
+        response = api.post(PATH, {"contact": amina, "text": "  "})
+
+        assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("agent", 201), ("viewer", 403), ("surveyor", 403)])
+    def test_viewers_and_surveyors_do_not_send(self, api: Api, amina: str, role: str, status: int) -> None:
+        assert api.as_role(role).post(PATH, {"contact": amina, "text": "hello"}).status_code == status
