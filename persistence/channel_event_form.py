@@ -70,7 +70,7 @@ def message_fields(
 ) -> Fields:
     """The parameters of a message event; `time` is when the phone received, sent or delivered it."""
     return {
-        **_channel_fields(event, channel),
+        **channel_fields(event, channel),
         "sms": message_id,
         "id": message_id,
         "phone": contact.phone,
@@ -94,7 +94,7 @@ def call_fields(
 ) -> Fields:
     """The parameters of a call event; a missed call lasts 0 seconds whatever was reported."""
     return {
-        **_channel_fields(event, channel),
+        **channel_fields(event, channel),
         "call": call_id,
         "id": call_id,
         "phone": contact.phone,
@@ -108,7 +108,7 @@ def alarm_fields(channel: EventChannel, state: PhoneState) -> Fields:
     """The parameters of an alarm: the phone's last report, and when it was last heard."""
     is_charging = (state.power_status or "").upper() in _CHARGING
     return {
-        **_channel_fields(ALARM, channel),
+        **channel_fields(ALARM, channel),
         "channel_uuid": channel.uuid,
         "power_level": state.power_level,
         "battery": state.power_level,
@@ -138,7 +138,8 @@ def _text(value: str | int | datetime) -> str:
     return time_text(value) if isinstance(value, datetime) else str(value)
 
 
-def _channel_fields(event: str, channel: EventChannel) -> dict[str, Value]:
+def channel_fields(event: str, channel: EventChannel) -> dict[str, Value]:
+    """What every event begins with."""
     return {
         "event": event,
         "relayer": channel.id,

@@ -6,14 +6,16 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, String, Table, Text, insert, select, text
 
-from persistence.channel_event_form import CONTENT_TYPE, Fields, encode_form
+from persistence.channel_event_form import CONTENT_TYPE, EventChannel, Fields, channel_fields, encode_form
 from persistence.channels import channel
-from persistence.columns import id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
+from persistence.columns import id_column, is_uuid, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
+from persistence.errors import RecordMissing, Refused
 from persistence.workspaces import workspace
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 WAKE = "webhooks"
+TEST_EVENT = "test"
 
 delivery = Table(
     "delivery",
@@ -126,6 +128,25 @@ def record_channel_events(
                 NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id=channel_id, contact_id=each.contact_id)
             )
     return record_deliveries(tx, workspace_id, deliveries)
+
+
+def record_test_event(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
+    """Queues an event of the type `test` for a channel's delivery URL, whatever is switched on; its id.
+
+    Raises RecordMissing for an unknown channel and Refused for one that has no delivery URL.
+    """
+    found = select(channel.c.id, channel.c.uuid, channel.c.address, channel.c.webhook_url).where(
+        channel.c.workspace_id == workspace_id, channel.c.uuid == channel_uuid, channel.c.is_active
+    )
+    row = tx.execute(found).first() if is_uuid(channel_uuid) else None
+    if row is None:
+        raise RecordMissing("No such channel.")
+    if row.webhook_url is None:
+        raise Refused("The channel has no delivery URL.")
+    body = encode_form({**channel_fields(TEST_EVENT, EventChannel(row.id, row.uuid, row.address)), "time": tx.now})
+    return record_deliveries(
+        tx, workspace_id, [NewDelivery(TEST_EVENT, row.webhook_url, CONTENT_TYPE, body, channel_id=row.id)]
+    )[0]
 
 
 def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[NewDelivery]) -> list[str]:

@@ -1,0 +1,81 @@
+import json
+from datetime import timedelta
+from urllib.parse import parse_qs
+
+import pytest
+
+from persistence.deliveries import FAILED, record_channel_event
+from persistence.delivery_leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
+from relayboard.cli import main
+from tests.channel_rows import add_channel
+
+URL = "http://hooks.example.org/in"
+NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, database_url, tmp_path):
+    """Runs a command on the test's database; its status and the JSON it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+
+    def run_command(*arguments):
+        capsys.readouterr()
+        status = main(["delivery", *arguments])
+        printed = capsys.readouterr().out
+        return status, json.loads(printed) if printed else None
+
+    return run_command
+
+
+@pytest.fixture
+def failed(database, workspace):
+    """The uuid of a delivery that failed."""
+    channel_id = add_channel(database, workspace, webhook_url=URL)
+    with database.writing() as tx:
+        uuid = record_channel_event(tx, workspace.id, channel_id, "mo_sms", {"text": "Hello"})
+        (leased,) = lease_deliveries(tx, dict.fromkeys(list_due_receivers(tx), 1), timedelta(seconds=9))
+        record_attempt(tx, leased, AttemptOutcome(FAILED, None, 500, None, b"broken", 0.1))
+    return uuid
+
+
+def test_deliveries_are_listed_with_their_attempts(run, workspace, failed):
+    status, printed = run("list", "--workspace", workspace.uuid, "--status", "failed")
+
+    assert status == 0
+    assert printed["counts"] == {"pending": 0, "delivered": 0, "failed": 1}
+    assert [(each["uuid"], each["attempts"][0]["answer"]) for each in printed["deliveries"]] == [(failed, "broken")]
+
+
+@pytest.mark.parametrize("how", ["one", "since"])
+def test_what_failed_is_sent_again(run, workspace, failed, how):
+    what = ["--delivery", failed] if how == "one" else ["--failed-since", "2026-03-01"]
+
+    assert run("resend", "--workspace", workspace.uuid, *what) == (0, {"resent": 1})
+    assert run("list", "--workspace", workspace.uuid)[1]["counts"]["pending"] == 1
+
+
+def test_an_unknown_delivery_cannot_be_sent_again(run, workspace):
+    assert run("resend", "--workspace", workspace.uuid, "--delivery", NOWHERE) == (1, None)
+
+
+def test_a_test_event_goes_to_the_delivery_url(run, database, workspace, failed):
+    channel = run("list", "--workspace", workspace.uuid)[1]["deliveries"][0]["channel"]["uuid"]
+
+    status, printed = run("test", "--workspace", workspace.uuid, "--channel", channel)
+
+    record = run("list", "--workspace", workspace.uuid, "--status", "pending")[1]["deliveries"][0]
+    assert status == 0 and record["uuid"] == printed["uuid"]
+    assert parse_qs(record["body"])["event"] == ["test"]
+
+
+@pytest.mark.parametrize("channel", ["x", NOWHERE])
+def test_an_unknown_channel_cannot_be_tested(run, workspace, channel):
+    assert run("test", "--workspace", workspace.uuid, "--channel", channel) == (1, None)
+
+
+def test_a_channel_without_url_cannot_be_tested(run, database, workspace):
+    uuid = NOWHERE.replace("0", "1")
+    add_channel(database, workspace, uuid=uuid)
+
+    assert run("test", "--workspace", workspace.uuid, "--channel", uuid) == (1, None)
