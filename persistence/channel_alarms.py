@@ -28,7 +28,7 @@ from persistence.channels import ANDROID, channel
 from persistence.columns import id_column, metadata, time_column, workspace_column
 from persistence.database import Transaction
 from persistence.deliveries import record_channel_event
-from persistence.messages import DELIVERED, ERRORED, OUTGOING, QUEUED, READ, SENT, WIRED, message
+from persistence.messages import DELIVERED, IS_UNSENT, READ, SENT, message
 
 BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
 
@@ -90,8 +90,7 @@ def _has_unsent(now: datetime) -> ColumnElement[bool]:
     return exists(
         select(literal(1)).where(
             message.c.channel_id == channel.c.id,
-            message.c.direction == OUTGOING,
-            message.c.status.in_((QUEUED, WIRED, ERRORED)),
+            IS_UNSENT,
             message.c.created_on > now - UNSENT_UNTIL,
             message.c.created_on < now - UNSENT_AFTER,
         )
@@ -102,7 +101,7 @@ def _is_quiet(now: datetime) -> ColumnElement[bool]:
     sent = exists(
         select(literal(1)).where(
             message.c.workspace_id == channel.c.workspace_id,
-            message.c.folder == "sent",
+            message.c.folder == literal("sent", literal_execute=True),
             # The folder holds wired ones too: a phone that only collects messages sends nothing.
             message.c.status.in_((SENT, DELIVERED, READ)),
             message.c.sent_on > now - QUIET_FOR,

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select, tuple_, update
+from sqlalchemy import select, update
 
 from flows.urns import Urn, UrnError, read_urn
 from persistence.columns import is_uuid
+from persistence.contact_urns import is_one_of
 from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
@@ -33,11 +34,10 @@ def find_contacts(
     wanted = [urn for urn in urns.values() if urn is not None]
     if wanted:
         columns = contact_urn.c
-        pairs = [(urn.scheme, urn.path) for urn in wanted]
         statement = (
             select(columns.scheme, columns.path, contact.c.id)
             .join(contact, contact.c.id == columns.contact_id)
-            .where(living, tuple_(columns.scheme, columns.path).in_(pairs))
+            .where(living, is_one_of(wanted))
         )
         found |= {Urn(scheme, path).identity: contact_id for scheme, path, contact_id in tx.execute(statement)}
     ids = []
@@ -82,9 +82,6 @@ def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
     """Make blocked contacts active again and put them into their query groups; manual groups do not come back."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status == BLOCKED)
     tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=tx.now))
-    workspace = find_workspace(tx, workspace_id)
-    if workspace is not None:
-        refresh_contacts(tx, workspace, contact_ids)
     workspace = find_workspace(tx, workspace_id)
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, literal_column, null, select, tuple_
+from sqlalchemy import ColumnElement, literal_column, null, select
 
 from flows.urns import Urn
 from persistence.columns import is_uuid
 from persistence.contact_records import contacts_order, fields_of_contact, status_flag, urns_of_contact
+from persistence.contact_urns import is_one_of
 from persistence.contact_writes import delete_contacts
 from persistence.contacts import BLOCKED, STOPPED, contact, contact_urn
 from persistence.database import Transaction
@@ -44,11 +45,8 @@ class ContactFilter:
         if self.uuids:
             found.append(rows.uuid.in_(self.uuids))
         if self.urns is not None:
-            pairs = [(urn.scheme, urn.path) for urn in self.urns]
             mine = (contact_urn.c.workspace_id == workspace_id) & contact_urn.c.contact_id.is_not(None)
-            owners = select(contact_urn.c.contact_id).where(
-                mine, tuple_(contact_urn.c.scheme, contact_urn.c.path).in_(pairs)
-            )
+            owners = select(contact_urn.c.contact_id).where(mine, is_one_of(self.urns))
             found.append(rows.id.in_(owners))
         if self.group_uuids:
             uuids = [uuid for uuid in self.group_uuids if is_uuid(uuid)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, insert, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, false, func, insert, or_, select, update
 
 from flows.urns import Urn
 from persistence.columns import new_uuid
@@ -26,6 +26,15 @@ class UrnOwner:
     status: str
 
 
+def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
+    """Whether a row is one of these URNs. SQLite finds no index for pairs, so each scheme has a list of its own."""
+    paths: dict[str, list[str]] = {}
+    for urn in urns:
+        paths.setdefault(urn.scheme, []).append(urn.path)
+    rows = contact_urn.c
+    return or_(false(), *(and_(rows.scheme == scheme, rows.path.in_(listed)) for scheme, listed in paths.items()))
+
+
 def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict[str, UrnOwner]:
     """The owners of those URNs that have one, by URN identity; one statement."""
     if not urns:
@@ -36,7 +45,7 @@ def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict
         .join(contact, contact.c.id == rows.contact_id)
         .where(
             rows.workspace_id == workspace_id,
-            tuple_(rows.scheme, rows.path).in_([(urn.scheme, urn.path) for urn in urns]),
+            is_one_of(urns),
         )
     )
     owners = {}
@@ -94,7 +103,7 @@ def _adopt_free(
         select(rows.id, rows.scheme, rows.path).where(
             rows.workspace_id == workspace_id,
             rows.contact_id.is_(None),
-            tuple_(rows.scheme, rows.path).in_([(urn.scheme, urn.path) for urn in urns]),
+            is_one_of(urns),
         )
     ).all()
     taken = set()

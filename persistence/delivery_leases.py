@@ -76,7 +76,7 @@ _MOVE_ON = (
     update(delivery)
     .where(
         delivery.c.id == bindparam("moved_id"),
-        delivery.c.status == PENDING,
+        delivery.c.status == literal(PENDING, literal_execute=True),
         or_(
             bindparam("state", type_=delivery.c.status.type) == DELIVERED,
             delivery.c.due_on == bindparam("leased_until"),
@@ -96,7 +96,7 @@ _MOVE_ON = (
 
 def list_due_receivers(tx: Transaction) -> list[str]:
     """The receivers with at least one delivery due, found by one jump in the index per receiver."""
-    is_pending = delivery.c.status == PENDING
+    is_pending = delivery.c.status == literal(PENDING, literal_execute=True)
     receivers = (
         select(func.min(delivery.c.receiver).label("receiver")).where(is_pending).cte("receivers", recursive=True)
     )
@@ -152,7 +152,11 @@ def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
     if for_each:
         tx.execute(
             update(delivery)
-            .where(delivery.c.id.in_(for_each), delivery.c.status == PENDING, delivery.c.due_on.in_(for_each.values()))
+            .where(
+                delivery.c.id.in_(for_each),
+                delivery.c.status == literal(PENDING, literal_execute=True),
+                delivery.c.due_on.in_(for_each.values()),
+            )
             .values(due_on=delivery.c.scheduled_on)
         )
 
@@ -176,7 +180,7 @@ def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, At
 
 
 def _is_due(now: datetime) -> ColumnElement[bool]:
-    return and_(delivery.c.status == PENDING, delivery.c.due_on <= now)
+    return and_(delivery.c.status == literal(PENDING, literal_execute=True), delivery.c.due_on <= now)
 
 
 def _pick(receiver: str, room: int, now: datetime) -> Any:

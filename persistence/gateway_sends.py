@@ -9,7 +9,7 @@ from sqlalchemy import or_, select, update
 
 from persistence.channels import EXTERNAL, channel
 from persistence.database import Transaction
-from persistence.messages import ERRORED, FAILED, OUTGOING, QUEUED, VISIBLE, WIRED, message
+from persistence.messages import ERRORED, FAILED, IS_UNSENT, QUEUED, VISIBLE, WIRED, message
 
 LEASE = timedelta(minutes=2)
 RETRY_STEP = timedelta(minutes=5)
@@ -38,7 +38,7 @@ def lease_sends(tx: Transaction, limit: int) -> list[GatewaySend]:
     """Take the oldest due messages of all gateways; nobody else gets them while the lease runs."""
     gateways = select(channel.c.id).where(channel.c.type == EXTERNAL, channel.c.is_active)
     is_due = or_(message.c.next_attempt_on.is_(None), message.c.next_attempt_on <= tx.now)
-    waiting = (message.c.direction == OUTGOING) & message.c.status.in_((QUEUED, ERRORED))
+    waiting = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
     due = (
         select(message.c.id)
         .where(message.c.channel_id.in_(gateways), waiting, message.c.visibility == VISIBLE, is_due)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlalchemy import select, update
 
 from persistence.database import Transaction
-from persistence.messages import ERRORED, FAILED, OUTGOING, QUEUED, message
+from persistence.messages import ERRORED, FAILED, IS_UNSENT, QUEUED, message
 
 TOO_OLD = "too_old"
 UNSENT_FOR = timedelta(days=7)
@@ -17,7 +17,7 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     is_waiting = message.c.status.in_((QUEUED, ERRORED))
     old = (
         select(message.c.id)
-        .where(message.c.direction == OUTGOING, is_waiting, message.c.created_on < tx.now - UNSENT_FOR)
+        .where(IS_UNSENT, is_waiting, message.c.created_on < tx.now - UNSENT_FOR)
         .order_by(message.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)

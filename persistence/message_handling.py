@@ -3,15 +3,14 @@
 from sqlalchemy import select, update
 
 from persistence.database import Transaction
-from persistence.messages import HANDLED, INCOMING, QUEUED, message
+from persistence.messages import HANDLED, IS_UNHANDLED, QUEUED, message
 
 
 def handle_incoming(tx: Transaction, limit: int) -> int:
     """Put the oldest unhandled messages into the inbox; returns how many. Several processes may do so at once."""
-    waiting = (message.c.direction == INCOMING) & (message.c.status == QUEUED)
     due = (
         select(message.c.id)
-        .where(waiting)
+        .where(IS_UNHANDLED)
         .order_by(message.c.created_on, message.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)

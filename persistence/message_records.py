@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, null, select
+from sqlalchemy import ColumnElement, case, literal, null, select
 
+from persistence.broadcasts import broadcast
 from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.contacts import contact
@@ -86,7 +87,7 @@ def list_messages(
     *,
     message_id: int | None = None,
     uuid: str | None = None,
-    broadcast: str | None = None,
+    broadcast_reference: str | None = None,
     contact_uuid: str | None = None,
     folder: str | None = None,
     label_reference: str | None = None,
@@ -106,8 +107,8 @@ def list_messages(
         conditions.append(message.c.id == message_id)
     if uuid is not None:
         conditions.append(message.c.uuid == uuid)
-    if broadcast is not None:
-        conditions.append(_of_broadcast(workspace_id, broadcast))
+    if broadcast_reference is not None:
+        conditions.append(_of_broadcast(workspace_id, broadcast_reference))
     if contact_uuid is not None:
         conditions.append(_of_contact(workspace_id, contact_uuid))
     if folder is not None:
@@ -137,8 +138,11 @@ def _of_contact(workspace_id: int, contact_uuid: str) -> ColumnElement[bool]:
     return message.c.contact_id == owner.scalar_subquery()
 
 
-def _of_broadcast(_workspace_id: int, broadcast: str) -> ColumnElement[bool]:
-    return message.c.broadcast_id == int(broadcast) if broadcast.isdecimal() and len(broadcast) < 10 else NEVER
+def _of_broadcast(workspace_id: int, reference: str) -> ColumnElement[bool]:
+    if is_uuid(reference):
+        mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.uuid == reference.lower())
+        return message.c.broadcast_id == select(broadcast.c.id).where(mine).scalar_subquery()
+    return message.c.broadcast_id == int(reference) if reference.isdecimal() and len(reference) < 10 else NEVER
 
 
 def _in_folder(folder: str) -> list[ColumnElement[bool]]:
@@ -148,7 +152,7 @@ def _in_folder(folder: str) -> list[ColumnElement[bool]]:
             message.c.status == HANDLED,
             message.c.visibility.in_((VISIBLE, ARCHIVED)),
         ]
-    return [message.c.folder == folder] if folder in FOLDERS else [NEVER]
+    return [message.c.folder == literal(folder, literal_execute=True)] if folder in FOLDERS else [NEVER]
 
 
 def _with_label(tx: Transaction, workspace_id: int, reference: str) -> list[ColumnElement[bool]]:

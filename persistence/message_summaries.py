@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, null, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, case, null, or_, select
 
+from flows.urns import Urn
 from persistence.channels import channel
 from persistence.columns import is_uuid
+from persistence.contact_urns import is_one_of
 from persistence.contacts import contact, contact_urn
 from persistence.database import Transaction
 from persistence.groups import group, group_membership
@@ -178,7 +180,7 @@ def _by_owners(tx: Transaction, workspace_id: int, wanted: SummaryFilter) -> lis
         owning = select(rows.contact_id).where(
             rows.workspace_id == workspace_id,
             rows.contact_id.is_not(None),
-            tuple_(rows.scheme, rows.path).in_(wanted.urns),
+            is_one_of(Urn(scheme, path) for scheme, path in wanted.urns),
         )
         found.append(_is_one_of(owner, tx.execute(owning).scalars().all()))
     if wanted.group_uuids:

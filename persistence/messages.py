@@ -1,8 +1,12 @@
 """Messages in both directions: the table and the v2 record."""
 
+from typing import Any
+
 from sqlalchemy import (
+    BindParameter,
     CheckConstraint,
     Column,
+    ColumnElement,
     Computed,
     ForeignKey,
     Index,
@@ -11,6 +15,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    bindparam,
+    literal,
     text,
 )
 
@@ -100,3 +106,15 @@ message = Table(
 """`external_id` is the sender's own name for a message (for a phone: number, time and text hashed), unique per channel
 and direction, so that a repeated report makes no second message. `failed_reason` says why a message failed.
 `reported_on` is the phone's time of its last report about an outgoing message."""
+
+
+def _listed(*statuses: str) -> ColumnElement[bool]:
+    listed: BindParameter[Any] = bindparam(None, statuses, expanding=True, literal_execute=True)
+    return message.c.status.in_(listed)
+
+
+IS_UNSENT = (message.c.direction == literal(OUTGOING, literal_execute=True)) & _listed(QUEUED, WIRED, ERRORED)
+IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) & (
+    message.c.status == literal(QUEUED, literal_execute=True)
+)
+"""Conditions of partial indexes, written out in statements: SQLite uses such an index only when it sees them."""

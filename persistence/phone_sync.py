@@ -10,7 +10,7 @@ from persistence.channel_alarms import note_power_report
 from persistence.channels import ANDROID, channel
 from persistence.columns import id_column, metadata, time_column
 from persistence.database import Transaction
-from persistence.messages import OUTGOING, QUEUED, VISIBLE, WIRED, message
+from persistence.messages import IS_UNSENT, QUEUED, VISIBLE, WIRED, message
 from persistence.phone_commands import CallReport, FateReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.phone_fates import record_fates
 from persistence.phone_reports import record_calls, record_sms
@@ -119,7 +119,7 @@ def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int]) -> list[Comma
     Those it holds are wired from now on.
     """
     mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
-    unsent = mine & (message.c.direction == OUTGOING) & (message.c.visibility == VISIBLE)
+    unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
     if held:
         wired = {"status": WIRED, "sent_on": tx.now, "modified_on": tx.now}
         tx.execute(update(message).where(unsent, message.c.status == QUEUED, message.c.id.in_(held)).values(**wired))

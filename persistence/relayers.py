@@ -14,7 +14,7 @@ from persistence.columns import new_uuid
 from persistence.contact_numbers import normalise_numbers
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.messages import ERRORED, FAILED, OUTGOING, QUEUED, WIRED, message
+from persistence.messages import FAILED, IS_UNSENT, message
 from persistence.workspaces import Workspace
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -153,6 +153,5 @@ def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) 
     if not channel_ids:
         return
     theirs = (message.c.workspace_id == workspace_id) & message.c.channel_id.in_(channel_ids)
-    unsent = (message.c.direction == OUTGOING) & message.c.status.in_((QUEUED, WIRED, ERRORED))
     failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None, "next_attempt_on": None}
-    tx.execute(update(message).where(theirs, unsent).values(modified_on=tx.now, **failed))
+    tx.execute(update(message).where(theirs, IS_UNSENT).values(modified_on=tx.now, **failed))
