@@ -76,10 +76,10 @@ def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tup
     """The complaints of the alternative whose type fits; without one, of the first."""
 
     def is_foreign(branch: list[Any]) -> bool:
-        return any(error.kind.name == "type" and not list(error.instance_path) for error in branch)
+        return any(error.kind.name == "type" and list(error.instance_path) == path for error in branch)
 
     fitting = [branch for branch in branches if not is_foreign(branch)] or branches[:1]
-    return [([*path, *inner], text) for error in fitting[0] for inner, text in _explain(error)]
+    return [explained for error in fitting[0] for explained in _explain(error)]
 
 
 TYPE_TEXTS = {

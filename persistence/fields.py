@@ -15,8 +15,7 @@ from persistence.columns import (
     workspace_column,
 )
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, RecordMissing, Refused
-from persistence.groups import group
+from persistence.errors import InvalidInput, RecordMissing
 from persistence.names import check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record
@@ -143,23 +142,9 @@ def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: 
 
 
 def delete_field(tx: Transaction, workspace_id: int, key: str) -> None:
-    """Delete a field; contacts' values of it are no longer shown and never come back. Raises RecordMissing, or
-    Refused while a smart group asks for it.
-    """
+    """Delete a field; contacts' values of it are no longer shown and never come back. Raises RecordMissing."""
     field_id = _find(tx, workspace_id, key)
-    _check_not_in_queries(tx, workspace_id, key)
     tx.execute(delete(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id))
-
-
-def _check_not_in_queries(tx: Transaction, workspace_id: int, key: str) -> None:
-    queries = select(group.c.name, group.c.query).where(
-        group.c.workspace_id == workspace_id, group.c.query.is_not(None), group.c.query.icontains(key, autoescape=True)
-    )
-    named = re.compile(rf"(?<![a-z0-9_]){re.escape(key)}\s*(?:[=<>~]|!=|is\b|has\b)", re.IGNORECASE)
-    for name, query in tx.execute(queries.order_by(group.c.id)):
-        # Quoted values may hold anything; what is left are names of properties and bare words.
-        if named.search(re.sub(r'"(?:\\.|[^"\\])*"', '""', query)):
-            raise Refused(f'The smart group "{name}" uses this field.')
 
 
 def _find(tx: Transaction, workspace_id: int, key: str) -> int:

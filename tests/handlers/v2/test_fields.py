@@ -1,0 +1,120 @@
+"""`/api/v2/fields.json` over HTTP."""
+
+import pytest
+
+from persistence.database import Database
+from persistence.groups import group
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.factories import make_field, make_named
+
+PATH = "/api/v2/fields.json"
+
+
+class TestListFields:
+    def test_a_key_finds_one_field(self, api: Api, database: Database, workspace: Workspace) -> None:
+        make_field(database, workspace, "Age", "number")
+        make_field(database, workspace, "Due Date", "datetime")
+
+        found = api.results(PATH, key="due_date")
+
+        assert [(one["name"], one["type"], one["value_type"]) for one in found] == [
+            ("Due Date", "datetime", "datetime")
+        ]
+        assert api.results(PATH, key="unknown") == []
+
+    def test_agents_do_not_see_hidden_fields(self, api: Api, database: Database, workspace: Workspace) -> None:
+        make_field(database, workspace, "Open", access="view")
+        make_field(database, workspace, "Secret", access="none")
+
+        assert [one["key"] for one in api.as_role("agent").results(PATH)] == ["open"]
+        assert len(api.results(PATH)) == 2
+
+    @pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
+    def test_every_role_reads(self, api: Api, role: str) -> None:
+        assert api.as_role(role).get(PATH).status_code == 200
+
+
+class TestWriteField:
+    def test_a_key_is_made_from_the_name(self, api: Api) -> None:
+        response = api.post(PATH, {"name": "Date of Birth", "type": "datetime"})
+
+        assert response.status_code == 201
+        assert (response.json()["key"], response.json()["label"]) == ("date_of_birth", "Date of Birth")
+
+    def test_older_words_are_accepted(self, api: Api) -> None:
+        record = api.post(PATH, {"label": "Age", "value_type": "numeric"}).json()
+
+        assert (record["name"], record["type"], record["value_type"]) == ("Age", "number", "numeric")
+
+    def test_a_renamed_field_keeps_its_key(self, api: Api) -> None:
+        api.post(PATH, {"name": "Age", "type": "number"})
+
+        response = api.post(PATH, {"name": "Years", "type": "text"}, key="age")
+
+        assert (response.status_code, response.json()["key"], response.json()["name"]) == (200, "age", "Years")
+
+    @pytest.mark.parametrize("name", ["", "x" * 37, "a!b", "has", "Created On", "9 lives", "  ", 7])
+    def test_a_bad_name_is_refused_by_field(self, api: Api, name: object) -> None:
+        response = api.post(PATH, {"name": name, "type": "text"})
+
+        assert (response.status_code, list(response.json())) == (400, ["name"])
+        assert api.results(PATH) == []
+
+    def test_36_characters_are_accepted(self, api: Api) -> None:
+        assert api.post(PATH, {"name": "x" * 36, "type": "text"}).status_code == 201
+
+    @pytest.mark.parametrize("name", ["aGE", "AGE"])
+    def test_a_name_in_another_case_is_taken(self, api: Api, name: str) -> None:
+        api.post(PATH, {"name": "Age", "type": "number"})
+
+        assert list(api.post(PATH, {"name": name, "type": "text"}).json()) == ["name"]
+
+    def test_two_names_with_one_key_clash(self, api: Api) -> None:
+        api.post(PATH, {"name": "Due Date", "type": "text"})
+
+        assert list(api.post(PATH, {"name": "Due-Date", "type": "text"}).json()) == ["name"]
+
+    @pytest.mark.parametrize("kind", ["colour", None, 3])
+    def test_a_bad_type_is_refused_by_field(self, api: Api, kind: object) -> None:
+        response = api.post(PATH, {"name": "Age", "type": kind})
+
+        assert (response.status_code, list(response.json())) == (400, ["type"])
+
+    def test_an_unknown_key_cannot_be_changed(self, api: Api) -> None:
+        assert api.post(PATH, {"name": "Age", "type": "text"}, key="age").status_code == 404
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
+    def test_only_administrators_and_editors_write(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).post(PATH, {"name": "Age", "type": "text"}).status_code == status
+
+
+class TestDeleteField:
+    def test_a_deleted_field_leaves_the_contacts(self, api: Api) -> None:
+        api.post(PATH, {"name": "Age", "type": "number"})
+        api.post("/api/v2/contacts.json", {"fields": {"age": "27"}})
+
+        assert api.delete(PATH, key="age").status_code == 204
+        assert api.results("/api/v2/contacts.json")[0]["fields"] == {}
+        assert api.delete(PATH, key="age").status_code == 404
+
+    @pytest.mark.parametrize("query", ["age > 17", 'name = "x" AND (Age = "")', 'fields.age != ""'])
+    def test_a_field_that_a_smart_group_asks_for_stays(
+        self, api: Api, database: Database, workspace: Workspace, query: str
+    ) -> None:
+        api.post(PATH, {"name": "Age", "type": "number"})
+        make_named(database, workspace, group, ["Adults"], query=query)
+
+        response = api.delete(PATH, key="age")
+
+        assert (response.status_code, response.json()) == (400, {"detail": 'The group "Adults" uses this field.'})
+        assert len(api.results(PATH)) == 1
+
+    @pytest.mark.parametrize("query", ['village = "age > 1"', "village > 17", 'name ~ "age"'])
+    def test_a_query_that_only_looks_like_it_keeps_nothing(
+        self, api: Api, database: Database, workspace: Workspace, query: str
+    ) -> None:
+        api.post(PATH, {"name": "Age", "type": "number"})
+        make_named(database, workspace, group, ["Villagers"], query=query)
+
+        assert api.delete(PATH, key="age").status_code == 204

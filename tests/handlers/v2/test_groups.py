@@ -1,0 +1,105 @@
+"""`/api/v2/groups.json` over HTTP."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+from starlette.testclient import TestClient
+
+from persistence.database import Database
+from persistence.groups import group
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.factories import make_contact, make_named
+
+PATH = "/api/v2/groups.json"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+class TestListGroups:
+    def test_every_workspace_has_the_open_tickets_group(self, api: Api) -> None:
+        found = api.results(PATH)
+
+        assert [(one["name"], one["query"], one["system"]) for one in found] == [("Open Tickets", "tickets > 0", True)]
+
+    def test_filters_find_whole_names_and_combine(self, api: Api, database: Database, workspace: Workspace) -> None:
+        first, second = make_named(database, workspace, group, ["Reporters", "Reporters North"])
+
+        assert [one["uuid"] for one in api.results(PATH, name="REPORTERS")] == [first]
+        assert [one["uuid"] for one in api.results(PATH, uuid=second)] == [second]
+        assert api.results(PATH, uuid=second, name="Reporters") == []
+
+    def test_groups_of_one_moment_are_paged_without_loss_or_repeat(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        make_client: Callable[..., AbstractContextManager[TestClient]],
+    ) -> None:
+        uuids = make_named(database, workspace, group, [f"Group {number}" for number in range(100)])
+
+        with make_client(page_size=7) as client:
+            found = Api(client, api.database, api.workspace, api.token).all_results(PATH)
+
+        assert [one["uuid"] for one in found[:-1]] == uuids[::-1]
+
+    @pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
+    def test_every_role_reads(self, api: Api, role: str) -> None:
+        assert api.as_role(role).get(PATH).status_code == 200
+
+
+class TestWriteGroup:
+    def test_a_new_group_is_manual_and_ready(self, api: Api) -> None:
+        response = api.post(PATH, {"name": " Reporters "})
+
+        record = response.json()
+        assert response.status_code == 201
+        assert (record["name"], record["query"], record["status"], record["count"]) == ("Reporters", None, "ready", 0)
+
+    def test_a_group_is_renamed_by_uuid(self, api: Api) -> None:
+        uuid = api.post(PATH, {"name": "Reporters"}).json()["uuid"]
+
+        response = api.post(PATH, {"name": "Writers"}, uuid=uuid)
+
+        assert (response.status_code, response.json()["name"]) == (200, "Writers")
+
+    def test_the_group_of_the_system_is_not_changed(self, api: Api) -> None:
+        uuid = api.results(PATH)[0]["uuid"]
+
+        assert api.post(PATH, {"name": "Mine"}, uuid=uuid).status_code == 403
+        assert api.delete(PATH, uuid=uuid).status_code == 403
+        assert api.results(PATH)[0]["name"] == "Open Tickets"
+
+    @pytest.mark.parametrize("name", ["", " ", 'a"b', "a\\b", "x" * 65, None, 7, "open tickets"])
+    def test_a_bad_or_taken_name_is_refused_by_field(self, api: Api, name: object) -> None:
+        response = api.post(PATH, {"name": name})
+
+        assert (response.status_code, list(response.json())) == (400, ["name"])
+
+    def test_the_workspace_holds_at_most_250_groups(self, api: Api, database: Database, workspace: Workspace) -> None:
+        make_named(database, workspace, group, [f"Group {number}" for number in range(249)])
+
+        assert api.post(PATH, {"name": "The last"}).status_code == 201
+        assert api.post(PATH, {"name": "One more"}).status_code == 409
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
+    def test_only_administrators_and_editors_write(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).post(PATH, {"name": "Reporters"}).status_code == status
+
+
+class TestDeleteGroup:
+    def test_members_of_a_deleted_group_stay_contacts(self, api: Api, database: Database, workspace: Workspace) -> None:
+        amina = make_contact(database, workspace)
+        uuid = api.post(PATH, {"name": "Reporters"}).json()["uuid"]
+        api.post("/api/v2/contacts.json", {"groups": [uuid]}, uuid=amina)
+
+        assert api.delete(PATH, uuid=uuid).status_code == 204
+        assert api.results("/api/v2/contacts.json", uuid=amina)[0]["groups"] == []
+        assert api.delete(PATH, uuid=uuid).status_code == 404
+
+    def test_the_group_of_another_workspace_does_not_exist(self, api: Api, other_api: Api) -> None:
+        foreign = other_api.post(PATH, {"name": "Theirs"}).json()["uuid"]
+
+        assert api.delete(PATH, uuid=foreign).status_code == 404
+        assert api.post(PATH, {"name": "Mine"}, uuid=foreign).status_code == 404
+        assert other_api.results(PATH, uuid=foreign)[0]["name"] == "Theirs"
