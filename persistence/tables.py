@@ -3,6 +3,7 @@
 from persistence import (
     archives,
     boundaries,
+    broadcasts,
     channel_alarms,
     channel_events,
     channels,
@@ -36,6 +37,7 @@ from persistence.columns import metadata
 MODULES = (
     archives,
     boundaries,
+    broadcasts,
     channel_alarms,
     channel_events,
     channels,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from worker.alarms import begin_alarms
 from worker.archiving import begin_archiving
+from worker.broadcasts import begin_broadcasts
 from worker.expiry import begin_expiry
 from worker.groups import begin_groups
 from worker.incoming import begin_incoming
@@ -31,6 +32,7 @@ WORKS = (
     Work("incoming", begin_incoming, every_seconds=2),
     Work("sending", begin_sending, every_seconds=2),
     Work("webhooks", begin_webhooks, every_seconds=2),
+    Work("broadcasts", begin_broadcasts, every_seconds=2),
     Work("groups", begin_groups, every_seconds=10),
     Work("alarms", begin_alarms, every_seconds=60),
     Work("expiry", begin_expiry, every_seconds=3600),

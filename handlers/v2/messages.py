@@ -34,7 +34,7 @@ def list_messages(
             size,
             message_id=id,
             uuid=uuid,
-            broadcast=broadcast,
+            broadcast_reference=broadcast,
             contact_uuid=contact,
             folder=folder,
             label_reference=label,

@@ -475,6 +475,40 @@ def upgrade() -> None:
         batch_op.create_index("uq_topic_name", ["workspace_id", "name_key"], unique=True)
 
     op.create_table(
+        "broadcast",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(length=11), nullable=False),
+        sa.Column("urns", sa.JSON(), nullable=False),
+        sa.Column("text", sa.JSON(), nullable=False),
+        sa.Column("attachments", sa.JSON(), nullable=False),
+        sa.Column("files", sa.JSON(), nullable=False),
+        sa.Column("quick_replies", sa.JSON(), nullable=False),
+        sa.Column("base_language", sa.String(length=3), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=True),
+        sa.Column("total", sa.Integer(), nullable=False),
+        sa.Column("started", sa.Integer(), nullable=False),
+        sa.Column("last_contact_id", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_broadcast_channel_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_broadcast_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_broadcast")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_broadcast_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("broadcast", schema=None) as batch_op:
+        batch_op.create_index("ix_broadcast_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_broadcast_unfinished",
+            ["modified_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("status IN ('pending', 'queued', 'started')"),
+            sqlite_where=sa.text("status IN ('pending', 'queued', 'started')"),
+        )
+
+    op.create_table(
         "channel_alarm",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
@@ -792,6 +826,28 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "broadcast_contact",
+        sa.Column("broadcast_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("is_named", sa.Boolean(), nullable=False),
+        sa.ForeignKeyConstraint(["broadcast_id"], ["broadcast.id"], name=op.f("fk_broadcast_contact_broadcast_id")),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_broadcast_contact_contact_id")),
+        sa.PrimaryKeyConstraint("broadcast_id", "contact_id", name=op.f("pk_broadcast_contact")),
+    )
+    op.create_table(
+        "broadcast_group",
+        sa.Column("broadcast_id", sa.Integer(), nullable=False),
+        sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["broadcast_id"], ["broadcast.id"], name=op.f("fk_broadcast_group_broadcast_id")),
+        sa.ForeignKeyConstraint(
+            ["group_id"], ["contact_group.id"], name=op.f("fk_broadcast_group_group_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("broadcast_id", "group_id", name=op.f("pk_broadcast_group")),
+    )
+    with op.batch_alter_table("broadcast_group", schema=None) as batch_op:
+        batch_op.create_index("ix_broadcast_group_group", ["group_id"], unique=False)
+
+    op.create_table(
         "delivery_attempt",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -868,6 +924,11 @@ def downgrade() -> None:
         batch_op.drop_index("ix_delivery_attempt_delivery")
 
     op.drop_table("delivery_attempt")
+    with op.batch_alter_table("broadcast_group", schema=None) as batch_op:
+        batch_op.drop_index("ix_broadcast_group_group")
+
+    op.drop_table("broadcast_group")
+    op.drop_table("broadcast_contact")
     with op.batch_alter_table("ticket", schema=None) as batch_op:
         batch_op.drop_index(
             "uq_ticket_open", postgresql_where=sa.text("status = 'open'"), sqlite_where=sa.text("status = 'open'")
@@ -959,6 +1020,15 @@ def downgrade() -> None:
         batch_op.drop_index("ix_channel_alarm_channel")
 
     op.drop_table("channel_alarm")
+    with op.batch_alter_table("broadcast", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_broadcast_unfinished",
+            postgresql_where=sa.text("status IN ('pending', 'queued', 'started')"),
+            sqlite_where=sa.text("status IN ('pending', 'queued', 'started')"),
+        )
+        batch_op.drop_index("ix_broadcast_page")
+
+    op.drop_table("broadcast")
     with op.batch_alter_table("topic", schema=None) as batch_op:
         batch_op.drop_index("uq_topic_name")
         batch_op.drop_index("ix_topic_page")

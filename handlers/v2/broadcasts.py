@@ -1,0 +1,42 @@
+"""`/api/v2/broadcasts.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, answer_page, created
+from handlers.calls import Call
+from persistence import broadcasts
+from persistence.broadcast_form import read_form
+from persistence.pages import Page, Position
+
+
+def list_broadcasts(
+    call: Call,
+    *,
+    id: int | None = None,
+    uuid: str | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+) -> Answer:
+    workspace = call.workspace
+    masked = workspace.is_anonymous
+
+    def fetch(position: Position | None, size: int) -> Page:
+        return broadcasts.list_broadcasts(
+            call.tx,
+            workspace.id,
+            position,
+            size,
+            broadcast_id=id,
+            uuid=uuid,
+            before=before,
+            after=after,
+            masked=masked,
+        )
+
+    return answer_page(call, broadcasts.BROADCASTS_ORDER, fetch)
+
+
+def create_broadcast(call: Call) -> Answer:
+    workspace = call.workspace
+    broadcast_id = broadcasts.create_broadcast(call.tx, workspace.id, read_form(call.tx, workspace, call.body))
+    return created(broadcasts.read_broadcast(call.tx, workspace.id, broadcast_id, masked=workspace.is_anonymous))

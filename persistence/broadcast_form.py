@@ -1,0 +1,80 @@
+"""What a request for a broadcast says, checked against the workspace (contract reference, broadcasts)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from flows.languages import is_language
+from persistence.broadcasts import NewBroadcast
+from persistence.columns import is_uuid
+from persistence.contact_actions import find_contacts
+from persistence.contact_urns import ensure_owners
+from persistence.contact_writes import read_urns
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.groups import group
+from persistence.media import find_attachments
+from persistence.names import name_key
+from persistence.workspaces import Workspace
+
+
+def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> NewBroadcast:
+    """The broadcast a request asks for; contacts are made for new addresses. Raises InvalidInput."""
+    text, files, replies = (_by_language(workspace, body, name) for name in ("text", "attachments", "quick_replies"))
+    base = str(body.get("base_language") or next(iter(text))).lower()
+    if any(base not in given for given in (text, files, replies) if given is text or given):
+        raise InvalidInput.across("There is no translation in the base language.")
+    names = ("urns", "contacts", "groups")
+    if not any(body.get(name) for name in names):
+        raise InvalidInput.across("At least one of urns, contacts and groups must name somebody.")
+    attached = {
+        language: find_attachments(tx, workspace.id, list(references)) for language, references in files.items()
+    }
+    group_ids = _find_groups(tx, workspace.id, body.get("groups") or [])
+    contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
+    urns = read_urns(workspace, body.get("urns") or [])
+    owners = ensure_owners(tx, workspace.id, urns)
+    return NewBroadcast(
+        text,
+        base,
+        contact_ids,
+        group_ids,
+        urns=[urn.identity for urn in urns],
+        address_ids=[owners[urn.identity].contact_id for urn in urns],
+        attachments={
+            language: [file["url"].rstrip("/").rsplit("/", 1)[-1] for file in found]
+            if not all(is_uuid(reference) for reference in files[language])
+            else [reference.lower() for reference in files[language]]
+            for language, found in attached.items()
+        },
+        files=attached,
+        quick_replies=replies,
+    )
+
+
+def _by_language(workspace: Workspace, body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    given = body.get(name) or {}
+    if not isinstance(given, dict):
+        return {str(body.get("base_language") or workspace.default_language).lower(): given}
+    for language in given:
+        if not is_language(language):
+            raise InvalidInput.at(name, language, "Not an ISO 639-3 code.")
+    return given
+
+
+def _find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -> list[int]:
+    """The ids of groups of any kind, named by uuid or name. Raises InvalidInput at the first unknown one."""
+    keys = {name_key(reference.strip()) for reference in references}
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    named = or_(group.c.uuid.in_(uuids), group.c.name_key.in_(keys))
+    rows = tx.execute(
+        select(group.c.id, group.c.uuid, group.c.name_key).where(group.c.workspace_id == workspace_id, named)
+    )
+    ids: dict[str, int] = {}
+    for row in rows:
+        ids |= {row.uuid: row.id, row.name_key: row.id}
+    for reference in references:
+        if reference.lower() not in ids and name_key(reference.strip()) not in ids:
+            raise InvalidInput.on("groups", f'Nothing found for "{reference[:64]}".')
+    return [ids.get(reference.lower()) or ids[name_key(reference.strip())] for reference in references]
