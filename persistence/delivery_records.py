@@ -9,14 +9,14 @@ from persistence.channels import CHANNEL_REF, channel
 from persistence.database import Transaction
 from persistence.deliveries import DELIVERED, FAILED, PENDING, WAKE, delivery, delivery_attempt
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import json_list, json_record, json_record_or_null
+from persistence.shapes import declare_record, json_list, json_record_or_null
 
 KEPT_FOR = timedelta(days=7)
 """So long a finished delivery can be looked at and sent again."""
 
 DELIVERIES_ORDER = Order(delivery.c.created_on, delivery.c.id)
 
-ATTEMPT_RECORD = json_record(
+ATTEMPT_RECORD = declare_record(
     {
         "uuid": delivery_attempt.c.uuid,
         "number": delivery_attempt.c.number,
@@ -29,7 +29,7 @@ ATTEMPT_RECORD = json_record(
     }
 )
 
-DELIVERY_RECORD = json_record(
+DELIVERY_RECORD = declare_record(
     {
         "uuid": delivery.c.uuid,
         "event": delivery.c.event,

@@ -117,7 +117,8 @@ def _find_trigger_flow(assets: Assets, trigger: Mapping[str, Any]) -> Flow:
 def _wake(sprint: Sprint) -> None:
     session = sprint.session
     run = session.waiting_run
-    assert run is not None and sprint.resume is not None
+    assert run is not None
+    assert sprint.resume is not None
     sprint.log.step_uuid = run.path[-1].uuid if run.path else ""
     flow = find_flow_of(sprint, run)
     if flow is None:
@@ -147,7 +148,8 @@ def _wake(sprint: Sprint) -> None:
 
 def _choose_exit(visit: Visit, kind: str) -> Choice:
     router = visit.node.router
-    assert router is not None and router.wait is not None
+    assert router is not None
+    assert router.wait is not None
     if kind == "wait_expiration":
         return Choice("")
     timeout = router.wait.timeout if kind == "wait_timeout" else None

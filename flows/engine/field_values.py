@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime as Moment
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -45,11 +45,11 @@ class FieldValue:
         return written
 
     @property
-    def moment(self) -> datetime | None:
+    def moment(self) -> Moment | None:
         """The datetime as such."""
         return parse_moment(self.datetime) if self.datetime else None
 
-    def typed(self, field_type: str) -> str | Decimal | datetime | None:
+    def typed(self, field_type: str) -> str | Decimal | Moment | None:
         """The part of the field's own type, None when the text cannot be read as that."""
         if field_type == "number":
             return self.number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from flows.definition import Flow, Node
@@ -27,7 +27,7 @@ class Departure:
     """A node left by an exit; no node where a flow begins or has nowhere to go on."""
 
     node: Node | None = None
-    choice: Choice = Choice("")
+    choice: Choice = field(default_factory=lambda: Choice(""))
 
 
 def run_sprint(sprint: Sprint, run: Run | None, departure: Departure) -> None:

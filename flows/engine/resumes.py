@@ -30,7 +30,7 @@ def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
     part = (event or {}).get(kind) or resume.get(kind)
     if kind in ("msg", "dial") and not isinstance(part, Mapping):
         raise ResumeError(f"field 'event.{kind}' is required")
-    if kind == "dial" and part.get("status") not in DIAL_STATUSES:
+    if kind == "dial" and isinstance(part, Mapping) and part.get("status") not in DIAL_STATUSES:
         raise ResumeError(f"{part.get('status')!r} is not how a call can end")
     return {**resume, "type": kind}
 

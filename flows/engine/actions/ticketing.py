@@ -8,6 +8,7 @@ from flows.engine.actions.references import find_asset, find_user
 from flows.engine.actions.results import FAILURE, SUCCESS
 from flows.engine.contact import Ticket
 from flows.engine.modifiers import tickets
+from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.visit import Visit
 
 NEW_TICKET_LOCAL = "_new_ticket"
@@ -36,7 +37,7 @@ def _open(visit: Visit, action: Action) -> Ticket | None:
     user = find_user(visit, action.fields.get("assignee"))
     opened: list[Ticket] = []
 
-    def change(editor: tickets.ContactEditor) -> bool:
+    def change(editor: ContactEditor) -> bool:
         ticket = tickets.open_ticket(editor, topic, user, note)
         opened.extend([ticket] if ticket else [])
         return bool(opened)

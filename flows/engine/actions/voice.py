@@ -44,6 +44,7 @@ def _find_call_route(visit: Visit) -> tuple[Urn | None, Channel | None]:
     session = visit.sprint.session
     call = session.call or session.trigger.get("connection") or session.trigger.get("call") or {}
     channel = visit.sprint.assets.channels.get((call.get("channel") or {}).get("uuid", ""))
+    urn: Urn | None
     try:
         urn = parse(str(call.get("urn") or ""))
     except UrnError:

@@ -3,8 +3,57 @@
 A case listed here has to fail; one that holds after all is reported, so that the list stays short.
 """
 
-DEVIATIONS: dict[str, dict[str, str]] = {}
+CHECKS = "the checks that each action makes of its own fields are not built"
+SESSION = "the example needs a session, which the expressions' check has not"
+LEGACY = "definitions older than 13 are not read"
+MIGRATION = "the definition has to be migrated to 14, which is not built"
+REFERENCE = "contacts have a reference code of our own: the key of the reference engine's is not public"
+
+DEVIATIONS: dict[str, dict[str, str]] = {
+    "actions": {
+        "add_contact_groups: Read fails when invalid group reference": CHECKS,
+        "call_webhook: Read fails if method is empty": CHECKS,
+        "call_webhook: Read fails if there are too many headers": CHECKS,
+        "call_webhook: Read fails if a header value is too long": CHECKS,
+        "send_msg: Read fails when a quick reply is too long": CHECKS,
+        "set_contact_status: Read fails if status is invalid": CHECKS,
+        "set_run_local: Read fails when local or operation is empty": CHECKS,
+        "transfer_airtime: Read error if an amount is out of the permitted range": CHECKS,
+    },
+    "excellent_doc_examples": {
+        "function format_urn: @(format_urn(urns.tel))": SESSION,
+        'function extract_object: @(extract_object(contact.groups[0], "name"))': SESSION,
+        "operator negate: @(-fields.age)": SESSION,
+        "operator multiply: @(fields.age * 3)": SESSION,
+        'test has_only_text: @(has_only_text(run.status, "completed").match)': SESSION,
+        'test has_only_text: @(has_only_text(results.webhook.category, "Success").match)': SESSION,
+        "test has_error: @(has_error(contact.fields.unset).match)": SESSION,
+        'test has_group: @(has_group(contact.groups, "b7cf0d83-f1c9-411c-96fd-c511a4cfa86d").match)': SESSION,
+        "test has_text: @(has_text(contact.fields.not_set))": SESSION,
+    },
+    "runner_sessions": {
+        "webhook_results.test": MIGRATION,
+        "airtime.test_successful_transfer": MIGRATION,
+        "legacy_favorites.test": LEGACY,
+        "legacy_subflow.test": LEGACY,
+        "legacy_timeout.test": LEGACY,
+    },
+    "runner_sessions_13": {
+        "legacy_favorites.test": LEGACY,
+        "legacy_subflow.test": LEGACY,
+        "legacy_timeout.test": LEGACY,
+    },
+    "session_templates": {
+        "@(json(contact))": REFERENCE,
+    },
+}
 
 OTHER_CORPORA: dict[str, str] = {
     "contactql_to_search": "the query language of a search server; ours is compiled to SQL and tested with persistence",
+    "definition_exports": "export files are not read",
+    "flow_inspection": "inspection is not built",
+    "legacy_definitions": LEGACY,
+    "legacy_expressions": LEGACY,
+    "migrations": MIGRATION,
 }
+"""Kinds of case files that nobody checks, each with its reason."""

@@ -1,0 +1,114 @@
+"""Shapes of a flow definition of version 13 or 14 (flow format: definitions, nodes, routers, waits)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """A way out of a node; without a destination the run ends there."""
+
+    uuid: str
+    destination_uuid: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A named outcome of a router and the exit it leaves by."""
+
+    uuid: str
+    name: str
+    exit_uuid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test of a switch router; the arguments are templates."""
+
+    uuid: str
+    type: str
+    arguments: tuple[str, ...]
+    category_uuid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """How long a wait lasts before the router leaves by a category of its own."""
+
+    seconds: int
+    category_uuid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Where a session pauses; `phone` (a template) and the two limits belong to `dial` waits."""
+
+    type: str
+    timeout: Timeout | None
+    hint: Json | None
+    phone: str
+    dial_limit_seconds: int
+    call_limit_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """Chooses a category: `switch` by its cases, `random` by a draw (which has neither operand nor cases)."""
+
+    type: str
+    wait: Wait | None
+    result_name: str
+    categories: tuple[Category, ...]
+    operand: str
+    cases: tuple[Case, ...]
+    default_category_uuid: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action; `fields` is the whole action as written, type and uuid included."""
+
+    type: str
+    uuid: str
+    fields: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Actions in order, then perhaps a router, then at least one exit."""
+
+    uuid: str
+    actions: tuple[Action, ...]
+    router: Router | None
+    exits: tuple[Exit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow as read; `raw` is the definition with unknown keys and editor data as they came."""
+
+    uuid: str
+    name: str
+    spec_version: str
+    language: str
+    type: str
+    revision: int
+    expire_after_minutes: int
+    localization: Json
+    nodes: tuple[Node, ...]
+    raw: Json
+
+    def find_node(self, uuid: str) -> Node | None:
+        """The node with this UUID."""
+        return next((node for node in self.nodes if node.uuid == uuid), None)
+
+    def destination_of(self, exit_uuid: str) -> Node | None:
+        """The node an exit leads to; None where the run ends."""
+        for node in self.nodes:
+            for each in node.exits:
+                if each.uuid == exit_uuid:
+                    return None if each.destination_uuid is None else self.find_node(each.destination_uuid)
+        return None

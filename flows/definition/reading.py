@@ -1,0 +1,227 @@
+"""Reading flow definitions of versions 13.0 to 14.4: shape, bounds and references are checked."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from flows.definition.actions import ACTION_TYPES, check_action_place
+from flows.definition.errors import DefinitionError
+from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
+
+OLDEST, NEWEST = (13, 0, 0), (14, 4, 2)
+FLOW_TYPES = ("messaging", "messaging_background", "messaging_offline", "voice")
+NAME_LENGTH = 64
+MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
+VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?\Z")
+LANGUAGE = re.compile(r"[a-z]{3}\Z")
+DIAL_SECONDS, CALL_SECONDS = 60, 7200
+
+
+def load(definition: Mapping[str, Any], *, to: str | None = None) -> Flow:
+    """The flow of a definition. Raises DefinitionError naming flow, node and field.
+
+    `to` bounds the version that is understood; without it the newest one is.
+    """
+    if not isinstance(definition, Mapping):
+        raise DefinitionError("a definition is an object")
+    return _FlowReader(definition).read(NEWEST if to is None else max(OLDEST, read_version(to)))
+
+
+def read_version(text: Any) -> tuple[int, int, int]:
+    """A version text as numbers. Raises DefinitionError."""
+    found = VERSION.match(text) if isinstance(text, str) else None
+    if found is None:
+        raise DefinitionError("is no version", field="spec_version")
+    major, minor, patch = found.groups(default="0")
+    return int(major), int(minor), int(patch)
+
+
+class _FlowReader:
+    def __init__(self, definition: Mapping[str, Any]) -> None:
+        self.definition = definition
+        self.flow_uuid = str(definition.get("uuid", ""))[:36]
+        self.node_uuid = ""
+        self.seen: set[str] = set()
+
+    def fail(self, message: str, field: str = "") -> DefinitionError:
+        return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, field=field)
+
+    def read(self, newest: tuple[int, int, int]) -> Flow:
+        definition = self.definition
+        version = read_version(definition.get("spec_version"))
+        if version < OLDEST:
+            raise self.fail("this version is older than 13", "spec_version")
+        if version[:2] > max(newest, NEWEST)[:2]:
+            raise self.fail("this version is newer than the engine", "spec_version")
+        flow_type = definition.get("type")
+        if flow_type not in FLOW_TYPES:
+            raise self.fail("is no type of flow", "type")
+        language = definition.get("language")
+        nodes = self._list(definition, "nodes", MOST_NODES)
+        flow = Flow(
+            uuid=self._uuid(definition, "uuid"),
+            name=self._text(definition, "name", NAME_LENGTH),
+            spec_version=str(definition["spec_version"]),
+            language=language if isinstance(language, str) and LANGUAGE.match(language) else "und",
+            type=flow_type,
+            revision=self._integer(definition, "revision", 0),
+            expire_after_minutes=self._integer(definition, "expire_after_minutes", 0),
+            localization=self._object(definition, "localization"),
+            nodes=tuple(self._node(node, flow_type) for node in nodes),
+            raw=definition,
+        )
+        self._check_destinations(flow)
+        return flow
+
+    def _node(self, node: Any, flow_type: str) -> Node:
+        self.node_uuid = ""
+        if not isinstance(node, Mapping):
+            raise self.fail("a node is an object", "nodes")
+        self.node_uuid = self._new_uuid(node)
+        exits = tuple(self._exit(each) for each in self._list(node, "exits", MOST_EXITS))
+        if not exits:
+            raise self.fail("a node needs at least one exit", "exits")
+        actions = tuple(self._action(each, flow_type) for each in self._list(node, "actions", MOST_ACTIONS))
+        router = node.get("router")
+        routed = None if router is None else self._router(router, {each.uuid for each in exits}, flow_type)
+        return Node(self.node_uuid, actions, routed, exits)
+
+    def _exit(self, given: Any) -> Exit:
+        if not isinstance(given, Mapping):
+            raise self.fail("an exit is an object", "exits")
+        destination = given.get("destination_uuid")
+        return Exit(self._new_uuid(given), None if destination is None else self._uuid(given, "destination_uuid"))
+
+    def _action(self, given: Any, flow_type: str) -> Action:
+        if not isinstance(given, Mapping):
+            raise self.fail("an action is an object", "actions")
+        kind = given.get("type")
+        if kind not in ACTION_TYPES:
+            raise self.fail("is no type of action", "actions.type")
+        problem = check_action_place(str(kind), flow_type)
+        if problem:
+            raise self.fail(problem, "actions.type")
+        return Action(str(kind), self._new_uuid(given), given)
+
+    def _router(self, given: Any, exit_uuids: set[str], flow_type: str) -> Router:
+        if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
+            raise self.fail("is no type of router", "router.type")
+        categories = tuple(
+            self._category(each, exit_uuids) for each in self._list(given, "categories", MOST_CATEGORIES)
+        )
+        if not categories:
+            raise self.fail("a router needs at least one category", "router.categories")
+        known = {category.uuid for category in categories}
+        default = given.get("default_category_uuid")
+        if default and default not in known:
+            raise self.fail("names no category of this router", "router.default_category_uuid")
+        is_switch = given["type"] == "switch"
+        operand = given.get("operand", "")
+        if is_switch and not isinstance(operand, str):
+            raise self.fail("is no template", "router.operand")
+        return Router(
+            type=str(given["type"]),
+            wait=None if given.get("wait") is None else self._wait(given["wait"], known, flow_type),
+            result_name=self._text(given, "result_name", 2 * NAME_LENGTH, needed=False),
+            categories=categories,
+            operand=str(operand) if is_switch else "",
+            cases=self._cases(given, known) if is_switch else (),
+            default_category_uuid=str(default) if default else None,
+        )
+
+    def _category(self, given: Any, exit_uuids: set[str]) -> Category:
+        if not isinstance(given, Mapping):
+            raise self.fail("a category is an object", "router.categories")
+        exit_uuid = given.get("exit_uuid")
+        if exit_uuid not in exit_uuids:
+            raise self.fail("names no exit of this node", "router.categories.exit_uuid")
+        name = self._text(given, "name", 2 * NAME_LENGTH, needed=False)
+        return Category(self._uuid(given, "uuid"), name or "Match", str(exit_uuid))
+
+    def _cases(self, given: Mapping[str, Any], known: set[str]) -> tuple[Case, ...]:
+        return tuple(self._case(each, known) for each in self._list(given, "cases", MOST_CASES))
+
+    def _case(self, given: Any, known: set[str]) -> Case:
+        if not isinstance(given, Mapping):
+            raise self.fail("a case is an object", "router.cases")
+        if given.get("category_uuid") not in known:
+            raise self.fail("names no category of this router", "router.cases.category_uuid")
+        arguments = self._list(given, "arguments", MOST_ARGUMENTS)
+        if not all(isinstance(argument, str) for argument in arguments):
+            raise self.fail("arguments are templates", "router.cases.arguments")
+        kind = self._text(given, "type", NAME_LENGTH)
+        return Case(self._uuid(given, "uuid"), kind, tuple(arguments), str(given["category_uuid"]))
+
+    def _wait(self, given: Any, known: set[str], flow_type: str) -> Wait:
+        if not isinstance(given, Mapping) or given.get("type") not in ("msg", "dial"):
+            raise self.fail("is no type of wait", "router.wait.type")
+        kind = str(given["type"])
+        if flow_type == "messaging_background" or (kind == "dial" and flow_type != "voice"):
+            raise self.fail("this wait is not allowed in this type of flow", "router.wait.type")
+        timeout = given.get("timeout")
+        hint = given.get("hint")
+        return Wait(
+            type=kind,
+            timeout=None if timeout is None else self._timeout(timeout, known),
+            hint=hint if isinstance(hint, Mapping) else None,
+            phone=self._text(given, "phone", 1000, needed=kind == "dial"),
+            dial_limit_seconds=self._integer(given, "dial_limit_seconds", DIAL_SECONDS),
+            call_limit_seconds=self._integer(given, "call_limit_seconds", CALL_SECONDS),
+        )
+
+    def _timeout(self, given: Any, known: set[str]) -> Timeout:
+        if not isinstance(given, Mapping) or given.get("category_uuid") not in known:
+            raise self.fail("names no category of this router", "router.wait.timeout.category_uuid")
+        return Timeout(self._integer(given, "seconds", 0), str(given["category_uuid"]))
+
+    def _check_destinations(self, flow: Flow) -> None:
+        known = {node.uuid for node in flow.nodes}
+        for node in flow.nodes:
+            for each in node.exits:
+                if each.destination_uuid is not None and each.destination_uuid not in known:
+                    self.node_uuid = node.uuid
+                    raise self.fail("names no node of this flow", "exits.destination_uuid")
+
+    def _new_uuid(self, given: Mapping[str, Any]) -> str:
+        uuid = self._uuid(given, "uuid")
+        if uuid in self.seen:
+            raise self.fail(f"{uuid} is used twice", "uuid")
+        self.seen.add(uuid)
+        return uuid
+
+    def _uuid(self, given: Mapping[str, Any], field: str) -> str:
+        value = given.get(field)
+        try:
+            if isinstance(value, str) and len(value) == 36 and UUID(value):
+                return value
+        except ValueError:
+            value = None
+        raise self.fail("is no UUID", field)
+
+    def _text(self, given: Mapping[str, Any], field: str, length: int, *, needed: bool = True) -> str:
+        value = given.get(field)
+        if value is None and not needed:
+            return ""
+        if not isinstance(value, str) or (needed and not value) or len(value) > length:
+            raise self.fail(f"is no text of up to {length} characters", field)
+        return value
+
+    def _integer(self, given: Mapping[str, Any], field: str, default: int) -> int:
+        value = given.get(field, default)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.fail("is no whole number", field)
+        return value
+
+    def _list(self, given: Mapping[str, Any], field: str, most: int) -> list[Any]:
+        value = given.get(field)
+        value = [] if value is None else value
+        if not isinstance(value, list) or len(value) > most:
+            raise self.fail(f"is no list of up to {most}", field)
+        return value
+
+    def _object(self, given: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+        value = given.get(field)
+        if value is not None and not isinstance(value, Mapping):
+            raise self.fail("is no object", field)
+        return value or {}

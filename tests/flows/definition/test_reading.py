@@ -1,0 +1,111 @@
+"""Reading flow definitions: what is refused, and where the error says the fault is."""
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.definition import DefinitionError, load, localize
+
+FLOW, NODE, OTHER = (f"{n}1111111-1111-4111-8111-111111111111" for n in "123")
+ACTION, EXIT, CATEGORY, CASE = (f"{n}2222222-2222-4222-8222-222222222222" for n in "4567")
+
+DEFINITION: dict[str, Any] = {
+    "uuid": FLOW,
+    "name": "Registration",
+    "spec_version": "13.1.0",
+    "language": "eng",
+    "type": "messaging",
+    "revision": 3,
+    "expire_after_minutes": 60,
+    "localization": {"swa": {ACTION: {"text": ["Karibu"]}}},
+    "nodes": [
+        {
+            "uuid": NODE,
+            "actions": [{"type": "send_msg", "uuid": ACTION, "text": "Welcome"}],
+            "router": {
+                "type": "switch",
+                "operand": "@input.text",
+                "wait": {"type": "msg", "timeout": {"seconds": 60, "category_uuid": CATEGORY}},
+                "categories": [{"uuid": CATEGORY, "name": "All", "exit_uuid": EXIT}],
+                "cases": [{"uuid": CASE, "type": "has_text", "arguments": [], "category_uuid": CATEGORY}],
+                "default_category_uuid": CATEGORY,
+            },
+            "exits": [{"uuid": EXIT, "destination_uuid": None}],
+        }
+    ],
+    "_ui": {"kept": True},
+}
+
+
+def changed(path: list[Any], value: Any) -> dict[str, Any]:
+    definition = copy.deepcopy(DEFINITION)
+    part: Any = definition
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    return definition
+
+
+def test_a_definition_is_read_and_kept_as_it_came() -> None:
+    flow = load(DEFINITION)
+
+    assert (flow.uuid, flow.name, flow.expire_after_minutes) == (FLOW, "Registration", 60)
+    assert flow.nodes[0].router is not None
+    assert flow.raw["_ui"] == {"kept": True}
+    assert flow.destination_of(EXIT) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        (["uuid"], "x", "uuid"),
+        (["name"], "x" * 65, "name"),
+        (["type"], "smoke", "type"),
+        (["spec_version"], "15.0.0", "spec_version"),
+        (["spec_version"], "12.0.0", "spec_version"),
+        (["nodes"], [None], "nodes"),
+        (["nodes", 0, "exits"], [], "exits"),
+        (["nodes", 0, "exits", 0, "destination_uuid"], OTHER, "exits.destination_uuid"),
+        (["nodes", 0, "actions", 0, "type"], "smoke", "actions.type"),
+        (["nodes", 0, "actions", 0, "type"], "say_msg", "actions.type"),
+        (["nodes", 0, "actions", 0, "uuid"], NODE, "uuid"),
+        (["nodes", 0, "router", "categories", 0, "exit_uuid"], OTHER, "router.categories.exit_uuid"),
+        (["nodes", 0, "router", "cases", 0, "category_uuid"], OTHER, "router.cases.category_uuid"),
+        (["nodes", 0, "router", "wait", "type"], "dial", "router.wait.type"),
+    ],
+)
+def test_a_fault_is_refused_and_its_place_named(path: list[Any], value: Any, field: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        load(changed(path, value))
+
+    assert caught.value.field == field
+    assert path[0] != "nodes" or len(path) < 3 or caught.value.node == NODE
+
+
+def test_the_first_language_with_a_translation_wins() -> None:
+    flow = load(DEFINITION)
+
+    assert localize(flow, ["fra", "swa", "eng"], ACTION, "text", ["Welcome"]) == (["Karibu"], "swa")
+    assert localize(flow, ["eng", "swa"], ACTION, "text", ["Welcome"]) == (["Welcome"], "eng")
+    assert localize(load(changed(["localization"], {"swa": 7})), ["swa"], ACTION, "text", ["Hi"]) == (["Hi"], "eng")
+
+
+VALUES: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+PLACES = [[], ["nodes"], ["nodes", 0], ["nodes", 0, "router"], ["nodes", 0, "router", "wait"], ["nodes", 0, "exits", 0]]
+KEYS = ["uuid", "name", "type", "nodes", "actions", "exits", "router", "wait", "cases", "timeout", "localization"]
+
+
+@given(place=st.sampled_from(PLACES), key=st.sampled_from(KEYS), value=VALUES)
+def test_no_definition_raises_anything_else(place: list[Any], key: str, value: Any) -> None:
+    definition = changed([*place, key], value) if place != ["nodes"] else changed(["nodes"], [value])
+    try:
+        load(definition)
+    except DefinitionError as error:
+        assert str(error)
