@@ -76,7 +76,8 @@ _MOVE_ON = (
     update(delivery)
     .where(
         delivery.c.id == bindparam("moved_id"),
-        delivery.c.status == literal(PENDING, literal_execute=True),
+        # A plain parameter: the row is found by its id, and a literal one cannot be executed for many at once.
+        delivery.c.status == PENDING,
         or_(
             bindparam("state", type_=delivery.c.status.type) == DELIVERED,
             delivery.c.due_on == bindparam("leased_until"),
@@ -187,7 +188,7 @@ def _pick(receiver: str, room: int, now: datetime) -> Any:
     one = delivery.alias()
     due = (
         select(one.c.id)
-        .where(one.c.receiver == receiver, one.c.status == PENDING, one.c.due_on <= now)
+        .where(one.c.receiver == receiver, one.c.status == literal(PENDING, literal_execute=True), one.c.due_on <= now)
         .order_by(one.c.due_on, one.c.id)
         .limit(room)
         .subquery()

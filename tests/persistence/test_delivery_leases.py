@@ -19,6 +19,7 @@ from persistence.delivery_leases import (
     lease_deliveries,
     list_due_receivers,
     record_attempt,
+    record_attempts,
 )
 from tests.channel_rows import add_channel
 
@@ -148,6 +149,19 @@ class TestOutcome:
         assert first.answer == "\ufffd\ufffd" + "x" * 498
         assert (last.number, last.status, last.error, last.answer) == (2, None, "No answer.", None)
         assert (the_row(database).status, the_row(database).last_error) == (FAILED, "No answer.")
+
+    def test_many_outcomes_are_recorded_at_once(self, database, add, clock):
+        add(FIRST, FIRST, FIRST)
+        leased = lease(database, a=3)
+        accepted = AttemptOutcome(DELIVERED, None, 200, None, b"", 0.01)
+        refused = AttemptOutcome(PENDING, clock() + timedelta(seconds=10), 500, None, b"", 0.01)
+
+        with database.writing() as tx:
+            record_attempts(tx, list(zip(leased, (accepted, refused, accepted), strict=True)))
+
+        with database.reading() as tx:
+            states = list(tx.execute(select(delivery.c.status).order_by(delivery.c.id)).scalars())
+        assert states == [DELIVERED, PENDING, DELIVERED]
 
     def test_a_failure_does_not_count_once_somebody_else_has_the_lease(self, database, add, clock):
         add(FIRST)
