@@ -1,4 +1,4 @@
-"""Which actions there are, and in which types of flow each may stand (flow format, chapter 2.2)."""
+"""Which actions there are, and in which types of flow each may stand (flow format, definitions)."""
 
 EVERYWHERE = frozenset(
     {

@@ -21,11 +21,13 @@ DIAL_SECONDS, CALL_SECONDS = 60, 7200
 def load(definition: Mapping[str, Any], *, to: str | None = None) -> Flow:
     """The flow of a definition. Raises DefinitionError naming flow, node and field.
 
-    `to` bounds the version that is understood; without it the newest one is.
+    `to` names the version a caller works with; versions 13.0 to 14.4 are read alike, so it is only checked.
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
-    return _FlowReader(definition).read(NEWEST if to is None else max(OLDEST, read_version(to)))
+    if to is not None:
+        read_version(to)
+    return _FlowReader(definition).read()
 
 
 def read_version(text: Any) -> tuple[int, int, int]:
@@ -35,6 +37,10 @@ def read_version(text: Any) -> tuple[int, int, int]:
         raise DefinitionError("is no version", field="spec_version")
     major, minor, patch = found.groups(default="0")
     return int(major), int(minor), int(patch)
+
+
+def _is_one_of(value: Any, known: set[str]) -> bool:
+    return isinstance(value, str) and value in known
 
 
 class _FlowReader:
@@ -47,15 +53,15 @@ class _FlowReader:
     def fail(self, message: str, field: str = "") -> DefinitionError:
         return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, field=field)
 
-    def read(self, newest: tuple[int, int, int]) -> Flow:
+    def read(self) -> Flow:
         definition = self.definition
         version = read_version(definition.get("spec_version"))
         if version < OLDEST:
             raise self.fail("this version is older than 13", "spec_version")
-        if version[:2] > max(newest, NEWEST)[:2]:
+        if version[:2] > NEWEST[:2]:
             raise self.fail("this version is newer than the engine", "spec_version")
         flow_type = definition.get("type")
-        if flow_type not in FLOW_TYPES:
+        if not isinstance(flow_type, str) or flow_type not in FLOW_TYPES:
             raise self.fail("is no type of flow", "type")
         language = definition.get("language")
         nodes = self._list(definition, "nodes", MOST_NODES)
@@ -97,12 +103,12 @@ class _FlowReader:
         if not isinstance(given, Mapping):
             raise self.fail("an action is an object", "actions")
         kind = given.get("type")
-        if kind not in ACTION_TYPES:
+        if not isinstance(kind, str) or kind not in ACTION_TYPES:
             raise self.fail("is no type of action", "actions.type")
-        problem = check_action_place(str(kind), flow_type)
+        problem = check_action_place(kind, flow_type)
         if problem:
             raise self.fail(problem, "actions.type")
-        return Action(str(kind), self._new_uuid(given), given)
+        return Action(kind, self._new_uuid(given), given)
 
     def _router(self, given: Any, exit_uuids: set[str], flow_type: str) -> Router:
         if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
@@ -114,7 +120,7 @@ class _FlowReader:
             raise self.fail("a router needs at least one category", "router.categories")
         known = {category.uuid for category in categories}
         default = given.get("default_category_uuid")
-        if default and default not in known:
+        if default and not _is_one_of(default, known):
             raise self.fail("names no category of this router", "router.default_category_uuid")
         is_switch = given["type"] == "switch"
         operand = given.get("operand", "")
@@ -134,7 +140,7 @@ class _FlowReader:
         if not isinstance(given, Mapping):
             raise self.fail("a category is an object", "router.categories")
         exit_uuid = given.get("exit_uuid")
-        if exit_uuid not in exit_uuids:
+        if not _is_one_of(exit_uuid, exit_uuids):
             raise self.fail("names no exit of this node", "router.categories.exit_uuid")
         name = self._text(given, "name", 2 * NAME_LENGTH, needed=False)
         return Category(self._uuid(given, "uuid"), name or "Match", str(exit_uuid))
@@ -145,7 +151,7 @@ class _FlowReader:
     def _case(self, given: Any, known: set[str]) -> Case:
         if not isinstance(given, Mapping):
             raise self.fail("a case is an object", "router.cases")
-        if given.get("category_uuid") not in known:
+        if not _is_one_of(given.get("category_uuid"), known):
             raise self.fail("names no category of this router", "router.cases.category_uuid")
         arguments = self._list(given, "arguments", MOST_ARGUMENTS)
         if not all(isinstance(argument, str) for argument in arguments):
@@ -171,7 +177,7 @@ class _FlowReader:
         )
 
     def _timeout(self, given: Any, known: set[str]) -> Timeout:
-        if not isinstance(given, Mapping) or given.get("category_uuid") not in known:
+        if not isinstance(given, Mapping) or not _is_one_of(given.get("category_uuid"), known):
             raise self.fail("names no category of this router", "router.wait.timeout.category_uuid")
         return Timeout(self._integer(given, "seconds", 0), str(given["category_uuid"]))
 

@@ -99,6 +99,25 @@ VALUES: Any = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
+
+
+@pytest.mark.parametrize("value", [[], {}, [1], {"a": 1}])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ["type"],
+        ["nodes", 0, "actions", 0, "type"],
+        ["nodes", 0, "router", "type"],
+        ["nodes", 0, "router", "categories", 0, "exit_uuid"],
+        ["nodes", 0, "router", "cases", 0, "category_uuid"],
+        ["nodes", 0, "router", "wait", "timeout", "category_uuid"],
+    ],
+)
+def test_a_list_or_object_in_the_place_of_a_text_is_refused(path: list[Any], value: Any) -> None:
+    with pytest.raises(DefinitionError):
+        load(changed(path, value))
+
+
 PLACES = [[], ["nodes"], ["nodes", 0], ["nodes", 0, "router"], ["nodes", 0, "router", "wait"], ["nodes", 0, "exits", 0]]
 KEYS = ["uuid", "name", "type", "nodes", "actions", "exits", "router", "wait", "cases", "timeout", "localization"]
 
