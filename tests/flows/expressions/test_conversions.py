@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -70,6 +71,6 @@ def test_an_error_is_raised_as_what_it_is_by_every_conversion():
 
 
 def test_the_ends_of_the_calendar_are_errors_in_other_timezones():
-    last = conversions.to_datetime(Evaluation(), "9999-12-31T23:59:59Z")
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
     with pytest.raises(ExpressionError, match="out of range"):
         conversions.to_date(EVALUATION, last)
