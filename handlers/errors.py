@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import orjson
@@ -96,6 +97,21 @@ def allowed_methods(path: str) -> str:
     if "GET" in methods:
         methods.add("HEAD")
     return ", ".join(sorted(methods))
+
+
+def is_method_missing(method: str, path: str) -> bool:
+    """Whether an address of the contract has no such method, so that what else is wrong with the request is no news."""
+    methods = _methods_by_path().get(path)
+    return methods is not None and method not in methods
+
+
+@cache
+def _methods_by_path() -> dict[str, frozenset[str]]:
+    rules = [rule for generation in GENERATIONS for rule in load_contract(generation).values()]
+    return {
+        path: frozenset(rule.method.upper() for rule in rules if rule.path == path)
+        for path in {rule.path for rule in rules if "{" not in rule.path}
+    }
 
 
 def matches(template: str, path: str) -> bool:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, MutableMapping
 from typing import Any
 
+from handlers.errors import is_method_missing
 from handlers.metrics import count_request
 from handlers.pages import detail_page, header
 from handlers.refusals import ClientGone, Refusal
@@ -87,6 +88,8 @@ class Guard:
         body = await read_body(scope, receive, UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes)
         state = scope["relayboard"]
         state["raw_body"] = body
+        if is_method_missing(scope["method"], scope["path"]):
+            return replay(body, receive)
         if is_upload:
             check_form_type(scope)
         elif scope["path"].startswith(JSON_PREFIX) and scope["method"] in BODY_METHODS:

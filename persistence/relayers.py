@@ -15,6 +15,7 @@ from persistence.contact_numbers import normalise_numbers
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.messages import FAILED, IS_UNSENT, message
+from persistence.registration_limits import Origin, count_registration
 from persistence.workspaces import Workspace
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -48,15 +49,17 @@ def random_code(length: int) -> str:
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
-def register_phone(tx: Transaction, phone: PhoneIdentity) -> Registration:
+def register_phone(tx: Transaction, phone: PhoneIdentity, origin: Origin) -> Registration:
     """Give a phone an id, a secret and a claim code; asking twice gives the same until they are used.
 
     Device uuids are private, yet somebody who learns one must not take a claimed phone over: under another push token
     the registration waits for a new claim, and until then the phone that holds the present secret goes on.
+    Raises TooManyRegistrations for a phone that is new and one too many from its address.
     """
     known = channel.c.is_active & (channel.c.device_uuid == phone.device_uuid)
     row = tx.execute(select(channel).where(known).with_for_update()).first()
     if row is None:
+        count_registration(tx, origin)
         return _create_phone(tx, phone)
     if row.workspace_id is not None and row.push_token != phone.push_token:
         return _register_for_new_claim(tx, row, phone)

@@ -38,7 +38,7 @@ class SettingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """So many requests per period, for each workspace and scope."""
+    """So many requests per period, for each workspace and scope, or for each address."""
 
     requests: int
     period: timedelta
@@ -54,6 +54,7 @@ class Settings:
     secret_key: str = field(repr=False)
     media_url: str = field(repr=False)
     rate_limit: RateLimit
+    registration_limit: RateLimit
     page_size: int
     body_limit_bytes: int
     webhook_allowed_networks: tuple[Network, ...]
@@ -81,6 +82,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         secret_key=read("SECRET_KEY", "", _secret_key) or _kept_secret_key(database_url),
         media_url=read("MEDIA_URL", "file://var/media", _media_url),
         rate_limit=read("RATE_LIMIT", "2500/hour", _rate_limit),
+        registration_limit=read("REGISTRATION_LIMIT", "1000/hour", _rate_limit),
         page_size=read("PAGE_SIZE", "250", _count),
         body_limit_bytes=read("BODY_LIMIT_BYTES", "1048576", _count),
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),

@@ -1,8 +1,9 @@
-"""Deleting records of deliveries and resthook events that nobody looks at any more."""
+"""Deleting what nobody looks at any more: records of deliveries, resthook events, counts of registrations."""
 
 from collections.abc import Callable
 
 from persistence.delivery_records import trim_deliveries
+from persistence.registration_limits import forget_windows
 from persistence.resthook_events import trim_resthook_events
 from worker.services import Services
 
@@ -15,6 +16,7 @@ def begin_trimming(services: Services) -> Callable[[], bool]:
     def step() -> bool:
         with services.database.writing() as tx:
             trimmed = (trim_deliveries(tx, BATCH), trim_resthook_events(tx, BATCH))
+            forget_windows(tx, tx.now - services.settings.registration_limit.period)
             return BATCH in trimmed
 
     return step

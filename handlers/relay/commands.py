@@ -1,6 +1,8 @@
 """The list of commands in a phone's body, and the answers of its protocol."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -40,6 +42,7 @@ def answer_commands(commands: list[dict[str, Any]]) -> Answer:
     return Answer(200, orjson.dumps({"cmds": commands}))
 
 
-def answer_error(status: int, error_id: int, text: str) -> Answer:
+def answer_error(status: int, error_id: int, text: str, headers: Mapping[str, str] | None = None) -> Answer:
     """An error in the form the published app reads."""
-    return as_json(status, {"error_id": error_id, "error": text, "cmds": []})
+    answer = as_json(status, {"error_id": error_id, "error": text, "cmds": []})
+    return replace(answer, headers=headers)

@@ -6,6 +6,7 @@ from handlers.answers import Answer
 from handlers.calls import RelayCall
 from handlers.relay.commands import WRONG_REQUEST, MalformedBody, answer_commands, answer_error, read_commands
 from persistence.phone_commands import clean_text
+from persistence.registration_limits import Origin, TooManyRegistrations
 from persistence.relayers import PhoneIdentity, Registration
 from persistence.relayers import register_phone as register_in_database
 
@@ -29,7 +30,13 @@ def register_phone(call: RelayCall) -> Answer:
     identity = _read_identity(first, commands[1] if len(commands) > 1 else {})
     if identity is None:
         return answer_error(400, WRONG_REQUEST, "The first command must be fcm with fcm_id and uuid.")
-    registration = call.database.write(lambda tx: register_in_database(tx, identity))
+    limit = call.settings.registration_limit
+    origin = Origin(call.client_address, limit.requests, limit.period)
+    try:
+        registration = call.database.write(lambda tx: register_in_database(tx, identity, origin))
+    except TooManyRegistrations as error:
+        seconds = {"Retry-After": str(error.retry_after_seconds)}
+        return answer_error(429, WRONG_REQUEST, "Too many phones registered from this address; try later.", seconds)
     return answer_commands([registration_command(registration)])
 
 

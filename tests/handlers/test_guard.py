@@ -92,7 +92,7 @@ class TestBodies:
 
         assert heard == ["http.request", "http.disconnect"]
 
-    @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+    @pytest.mark.parametrize("method", ["POST", "DELETE"])
     def test_an_empty_body_is_an_empty_object(self, guard, echo, method):
         exchange(guard, method, PATH, [], [JSON])
 

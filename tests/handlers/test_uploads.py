@@ -56,3 +56,16 @@ def test_a_broken_form_is_a_400(api: Api, body: bytes, media_type: str) -> None:
 
     assert status == 400
     assert list(answer) in (["detail"], ["file"])
+
+
+@pytest.mark.parametrize("media_type", ["multipart/form-data; boundary=x", "text/plain"])
+def test_a_method_that_is_not_there_is_news_before_the_media_type(api: Api, media_type: str) -> None:
+    answers = [
+        api.client.put(path, content=b"x", headers={"Content-Type": media_type})
+        for path in (PATH, "/api/v2/labels.json")
+    ]
+
+    assert [(one.status_code, one.headers["allow"]) for one in answers] == [
+        (405, "POST"),
+        (405, "DELETE, GET, HEAD, POST"),
+    ]

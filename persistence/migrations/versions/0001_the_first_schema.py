@@ -50,6 +50,16 @@ def upgrade() -> None:
         batch_op.create_index("ix_boundary_parent", ["parent_id"], unique=False)
 
     op.create_table(
+        "registration_window",
+        sa.Column("address", sa.String(length=64), nullable=False),
+        sa.Column("began_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("taken", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("address", name=op.f("pk_registration_window")),
+    )
+    with op.batch_alter_table("registration_window", schema=None) as batch_op:
+        batch_op.create_index("registration_window_began", ["began_on"], unique=False)
+
+    op.create_table(
         "workspace",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -1131,6 +1141,10 @@ def downgrade() -> None:
 
     op.drop_table("api_token")
     op.drop_table("workspace")
+    with op.batch_alter_table("registration_window", schema=None) as batch_op:
+        batch_op.drop_index("registration_window_began")
+
+    op.drop_table("registration_window")
     with op.batch_alter_table("boundary", schema=None) as batch_op:
         batch_op.drop_index("ix_boundary_parent")
         batch_op.drop_index("ix_boundary_page")

@@ -1,15 +1,26 @@
 """Phones over HTTP: registration, the signature of a sync, waiting for the claim (relayer protocol, 5 to 7)."""
 
+from datetime import timedelta
+from typing import Any
+
+import orjson
 import pytest
 
 from handlers.relay.signature import sign
 from persistence.channels import channel
+from persistence.database import Database
 from relayboard.phone.wire import sign_body
+from relayboard.settings import RateLimit
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, new_phone
 
 BOTH_MODES = pytest.mark.parametrize("is_lagging", [False, True], ids=["classic", "lagging"])
+
+
+def register(client: Any, device_uuid: str) -> Any:
+    body = orjson.dumps({"cmds": [{"cmd": "fcm", "fcm_id": "tok", "uuid": device_uuid}, {"cmd": "status"}]})
+    return AppTransport(client).post("/relayers/relayer/register/", {}, body)
 
 
 class TestRegister:
@@ -53,6 +64,22 @@ class TestRegister:
         )
 
         assert reply.document["cmds"][0]["relayer_id"] == -1
+
+    def test_an_address_registers_only_so_many_new_phones(
+        self, make_client: Any, database: Database, clock: Clock
+    ) -> None:
+        with make_client(registration_limit=RateLimit(2, timedelta(hours=1))) as client:
+            one = register(client, "device-1")
+            statuses = [register(client, f"device-{number}").status for number in (2, 3)]
+            again = register(client, "device-1")
+            known = count_rows(database, channel)
+            clock.advance(hours=1)
+            later = register(client, "device-3")
+
+        assert statuses == [200, 429]
+        assert again.document == one.document
+        assert known == 2
+        assert later.status == 200
 
     @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"cmds":[]}', b'{"cmds":[{"cmd":"fcm"}]}', b'{"cmds":7}'])
     def test_a_malformed_registration_is_refused(self, api: Api, body: bytes) -> None:
