@@ -1,0 +1,188 @@
+"""Functions of the old expressions and what does the same now (flow format, versions and migrations)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from flows.definition.legacy.operands import (
+    LegacyExpressionError,
+    Level,
+    Operand,
+    write_binary,
+    write_call,
+    write_negation,
+)
+
+RENAMED = {
+    "average": "mean",
+    "date": "date_from_parts",
+    "datedif": "datetime_diff",
+    "datevalue": "date",
+    "format_date": "format_datetime",
+    "int": "round_down",
+    "len": "text_length",
+    "proper": "title",
+    "randbetween": "rand_between",
+    "read_digits": "read_chars",
+    "regex_group": "regex_match",
+    "rept": "repeat",
+    "rounddown": "round_down",
+    "roundup": "round_up",
+    "substitute": "replace",
+    "time": "time_from_parts",
+    "timevalue": "time",
+    "trunc": "round_down",
+    "unichar": "char",
+    "unicode": "code",
+}
+# Name and arguments of the new call; {0} stands for the first old argument.
+REARRANGED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "day": ("format_date", ("{0}", '"D"')),
+    "days": ("datetime_diff", ("{1}", "{0}", '"D"')),
+    "edate": ("datetime_add", ("{0}", "{1}", '"M"')),
+    "first_word": ("word", ("{0}", "0")),
+    "hour": ("format_datetime", ("{0}", '"tt"')),
+    "left": ("text_slice", ("{0}", "0", "{1}")),
+    "minute": ("format_datetime", ("{0}", '"m"')),
+    "month": ("format_date", ("{0}", '"M"')),
+    "second": ("format_datetime", ("{0}", '"s"')),
+    "year": ("format_date", ("{0}", '"YYYY"')),
+}
+E_NUMBER = "2.718281828459045"
+SPACES = '" \\t"'
+_PLACES = re.compile(r"\{(\d)\}")
+_WHOLE = re.compile(r"-?[0-9]+")
+
+Arguments = Sequence[Operand]
+
+
+def migrate_call(name: str, arguments: Arguments) -> Operand:
+    """The new form of a call; a function nobody knows stays, in lower case. Raises LegacyExpressionError."""
+    name = name.lower()
+    if name in _BUILT:
+        return _BUILT[name](arguments)
+    if name in REARRANGED:
+        return _rearrange(name, arguments)
+    if name in _CONVERTED:
+        return _convert(name, arguments)
+    return write_call(RENAMED.get(name, name), [argument.text for argument in arguments])
+
+
+def _rearrange(name: str, arguments: Arguments) -> Operand:
+    new_name, places = REARRANGED[name]
+    _check_count(name, arguments, 1 + max(int(place) for place in _PLACES.findall(" ".join(places))))
+    texts = [argument.text for argument in arguments]
+    return write_call(new_name, [place.format(*texts) if _PLACES.fullmatch(place) else place for place in places])
+
+
+def _check_count(name: str, arguments: Arguments, *counts: int) -> None:
+    if len(arguments) not in counts:
+        raise LegacyExpressionError(f"{name} with {len(arguments)} arguments has no counterpart")
+
+
+def _convert(name: str, arguments: Arguments) -> Operand:
+    converters = _CONVERTED[name]
+    _check_count(name, arguments, *range(len(converters) + 1))
+    return write_call(name, [convert(argument) for convert, argument in zip(converters, arguments, strict=False)])
+
+
+def _keep(argument: Operand) -> str:
+    return argument.text
+
+
+def _count_from_zero(argument: Operand) -> str:
+    """An index that began with one; negative ones count from the end, then as now."""
+    if not _WHOLE.fullmatch(argument.text):
+        return write_binary("-", Level.SUM, argument, Operand("1")).text
+    index = int(argument.text)
+    return str(index if index < 0 else index - 1)
+
+
+def _choose_delimiters(argument: Operand) -> str:
+    """Whether to cut at spaces only, as the delimiters to cut at."""
+    truth = argument.text.strip('"').lower()
+    if truth == "true":
+        return SPACES
+    # Written in capitals as editors show it; names ignore case.
+    return "NULL" if truth in ("false", "0", "") else f"if({argument.text}, {SPACES}, NULL)"
+
+
+def _write_fixed(arguments: Arguments) -> Operand:
+    """FIXED(number, places, without grouping): two places unless told; the new function is told of grouping."""
+    _check_count("fixed", arguments, 1, 2, 3)
+    texts = [argument.text for argument in arguments]
+    if len(texts) == 1:
+        texts.append("2")
+    if len(texts) == 3:
+        opposite = {"true": "false", "false": "true"}
+        texts[2] = opposite.get(texts[2], f"if({texts[2]}, false, true)")
+    return write_call("format_number", texts)
+
+
+def _write_if(arguments: Arguments) -> Operand:
+    """IF(test, then, otherwise): what was left out stood for zero and FALSE."""
+    texts = [argument.text for argument in arguments]
+    left_out = ("", "0", "false")[len(texts) :] if texts else ()
+    return write_call("if", [*texts, *left_out])
+
+
+def _join_with(name: str, symbol: str, level: Level) -> Callable[[Arguments], Operand]:
+    def join(arguments: Arguments) -> Operand:
+        if not arguments:
+            raise LegacyExpressionError(f"{name} with no arguments has no counterpart")
+        joined = arguments[0]
+        for argument in arguments[1:]:
+            joined = write_binary(symbol, level, joined, argument)
+        return joined
+
+    return join
+
+
+def _write_power(arguments: Arguments) -> Operand:
+    _check_count("power", arguments, 2)
+    return write_binary("^", Level.POWER, *arguments)
+
+
+def _write_exponential(arguments: Arguments) -> Operand:
+    _check_count("exp", arguments, 1)
+    return write_binary("^", Level.POWER, Operand(E_NUMBER), arguments[0])
+
+
+def _write_right(arguments: Arguments) -> Operand:
+    _check_count("right", arguments, 2)
+    return write_call("text_slice", [arguments[0].text, write_negation(arguments[1]).text])
+
+
+def _write_weekday(arguments: Arguments) -> Operand:
+    """Days of the week were counted from one."""
+    _check_count("weekday", arguments, 1)
+    return Operand(f"weekday({arguments[0].text}) + 1", Level.SUM)
+
+
+def _write_truth(word: str) -> Callable[[Arguments], Operand]:
+    def write(arguments: Arguments) -> Operand:
+        _check_count(word, arguments, 0)
+        return Operand(word)
+
+    return write
+
+
+_CONVERTED: dict[str, tuple[Callable[[Operand], str], ...]] = {
+    "field": (_keep, _count_from_zero, _keep),
+    "word": (_keep, _count_from_zero, _choose_delimiters),
+    "word_count": (_keep, _choose_delimiters),
+    "word_slice": (_keep, _count_from_zero, _count_from_zero, _choose_delimiters),
+}
+_BUILT: dict[str, Callable[[Arguments], Operand]] = {
+    "concatenate": _join_with("concatenate", "&", Level.CONCATENATION),
+    "exp": _write_exponential,
+    "false": _write_truth("false"),
+    "fixed": _write_fixed,
+    "if": _write_if,
+    "power": _write_power,
+    "right": _write_right,
+    "sum": _join_with("sum", "+", Level.SUM),
+    "true": _write_truth("true"),
+    "weekday": _write_weekday,
+}
