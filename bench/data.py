@@ -41,18 +41,20 @@ def build(database: Database, secret_key: str, messages: int, contacts: int) -> 
         first_label = tx.execute(select(label.c.uuid).where(label.c.id == label_id)).scalar_one()
     columns = "[progress.description]{task.description}"
     with Progress(TextColumn(columns), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
-        _write(database, contact, _contacts(workspace.id, contacts), contacts, progress, "contacts")
-        _write(database, contact_urn, _urns(workspace.id, contacts), contacts, progress, "URNs")
-        _write(database, message, _messages(workspace.id, messages, contacts), messages, progress, "messages")
+        write_rows(database, contact, contact_rows(workspace.id, contacts), contacts, progress, "contacts")
+        write_rows(database, contact_urn, urn_rows(workspace.id, contacts), contacts, progress, "URNs")
+        write_rows(database, message, _messages(workspace.id, messages, contacts), messages, progress, "messages")
         labelled = messages // LABELLED_EVERY
-        _write(database, message_label, _labels(label_id, labelled), labelled, progress, "labels")
+        write_rows(database, message_label, _labels(label_id, labelled), labelled, progress, "labels")
     with database.writing() as tx:
         tx.execute(text("ANALYZE"))
         one = tx.execute(select(contact.c.uuid).where(contact.c.id == contacts // 2)).scalar_one()
     return {"token": token, "contact": one, "label": first_label, "workspace_id": workspace.id, "label_id": label_id}
 
 
-def _write(database: Database, table: Table, rows: Iterator[Row], total: int, progress: Progress, name: str) -> None:
+def write_rows(
+    database: Database, table: Table, rows: Iterator[Row], total: int, progress: Progress, name: str
+) -> None:
     task = progress.add_task(name, total=total)
     chunk: list[Row] = []
     for row in rows:
@@ -94,7 +96,7 @@ def _field(value: Any) -> str:
     return str(value)
 
 
-def _contacts(workspace_id: int, count: int) -> Iterator[Row]:
+def contact_rows(workspace_id: int, count: int) -> Iterator[Row]:
     for number in range(count):
         moment = START + number * SPACING
         yield {
@@ -110,7 +112,7 @@ def _contacts(workspace_id: int, count: int) -> Iterator[Row]:
         }
 
 
-def _urns(workspace_id: int, count: int) -> Iterator[Row]:
+def urn_rows(workspace_id: int, count: int) -> Iterator[Row]:
     for number in range(count):
         yield {
             "workspace_id": workspace_id,

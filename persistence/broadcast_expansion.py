@@ -9,24 +9,22 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import CompoundSelect, func, select, union, update
+from sqlalchemy import select, update
 
 from flows.expressions import XObject, evaluate_text, has_expressions
 from flows.urns import Urn
+from persistence.broadcast_recipients import count_recipients, next_recipients
 from persistence.broadcasts import (
     COMPLETED,
     PENDING,
     QUEUED,
     STARTED,
     broadcast,
-    broadcast_contact,
-    broadcast_group,
 )
 from persistence.contact_values import FixedClock, environment_of
-from persistence.contacts import ACTIVE, contact, contact_urn
+from persistence.contacts import contact_urn
 from persistence.database import Transaction
 from persistence.fields import field
-from persistence.groups import group_membership
 from persistence.outgoing import Draft, create_outgoing
 from persistence.workspaces import Workspace, find_workspace
 
@@ -48,50 +46,20 @@ def expand_next(tx: Transaction) -> bool:
     workspace = None if row is None else find_workspace(tx, row.workspace_id)
     if row is None or workspace is None:
         return False
-    contacts = _next_contacts(tx, row)
-    texts = _Writer(tx, workspace, row, contacts)
-    drafts = [texts.write(one) for one in contacts]
-    create_outgoing(tx, workspace.id, drafts, channel_id=row.channel_id)
-    change: dict[str, Any] = {"status": STARTED if len(contacts) == BATCH else COMPLETED, "modified_on": tx.now}
-    if row.status == QUEUED:
-        change["total"] = _count_recipients(tx, row)
-    if contacts:
-        change |= {"last_contact_id": contacts[-1].id, "started": row.started + len(contacts)}
-    if change["status"] == COMPLETED:
-        change["total"] = row.started + len(contacts)
+    found = next_recipients(tx, workspace.id, row.id, row.last_contact_id, BATCH)
+    texts = _Writer(tx, workspace, row, found.rows)
+    create_outgoing(tx, workspace.id, [texts.write(one) for one in found.rows], channel_id=row.channel_id)
+    started = row.started + len(found.rows)
+    change: dict[str, Any] = {"status": STARTED, "modified_on": tx.now, "started": started}
+    if found.last_contact_id is not None:
+        change["last_contact_id"] = found.last_contact_id
+    if found.is_end:
+        change |= {"status": COMPLETED, "total": started}
+    elif row.status == QUEUED:
+        change["total"] = count_recipients(tx, row.id)
     mine = (broadcast.c.workspace_id == workspace.id) & (broadcast.c.id == row.id)
     tx.execute(update(broadcast).where(mine, broadcast.c.status == row.status).values(**change))
     return True
-
-
-def _recipients(broadcast_id: int) -> CompoundSelect[Any]:
-    """The contacts that were named or are active members of a group, each once."""
-    named = select(broadcast_contact.c.contact_id).where(broadcast_contact.c.broadcast_id == broadcast_id)
-    members = (
-        select(group_membership.c.contact_id)
-        .join(broadcast_group, broadcast_group.c.group_id == group_membership.c.group_id)
-        .join(contact, contact.c.id == group_membership.c.contact_id)
-        .where(broadcast_group.c.broadcast_id == broadcast_id, contact.c.status == ACTIVE)
-    )
-    return union(named, members)
-
-
-def _next_contacts(tx: Transaction, row: Any) -> Sequence[Any]:
-    mine = (contact.c.workspace_id == row.workspace_id) & ~contact.c.is_deleted
-    columns = (contact.c.id, contact.c.uuid, contact.c.name, contact.c.language, contact.c.fields, contact.c.created_on)
-    statement = (
-        select(*columns)
-        .where(mine, contact.c.id > row.last_contact_id, contact.c.id.in_(_recipients(row.id)))
-        .order_by(contact.c.id)
-        .limit(BATCH)
-    )
-    return tx.execute(statement).all()
-
-
-def _count_recipients(tx: Transaction, row: Any) -> int:
-    mine = (contact.c.workspace_id == row.workspace_id) & ~contact.c.is_deleted
-    statement = select(func.count()).select_from(contact).where(mine, contact.c.id.in_(_recipients(row.id)))
-    return int(tx.execute(statement).scalar_one())
 
 
 class _Writer:

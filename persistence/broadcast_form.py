@@ -14,43 +14,59 @@ from persistence.contact_writes import read_urns
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups import group
-from persistence.media import find_attachments
+from persistence.media import MediaFile, find_media
 from persistence.names import name_key
 from persistence.workspaces import Workspace
 
 
 def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> NewBroadcast:
     """The broadcast a request asks for; contacts are made for new addresses. Raises InvalidInput."""
-    text, files, replies = (_by_language(workspace, body, name) for name in ("text", "attachments", "quick_replies"))
-    base = str(body.get("base_language") or next(iter(text))).lower()
-    if any(base not in given for given in (text, files, replies) if given is text or given):
-        raise InvalidInput.across("There is no translation in the base language.")
-    names = ("urns", "contacts", "groups")
-    if not any(body.get(name) for name in names):
-        raise InvalidInput.across("At least one of urns, contacts and groups must name somebody.")
-    attached = {
-        language: find_attachments(tx, workspace.id, list(references)) for language, references in files.items()
-    }
+    text, attachments, replies = (
+        _by_language(workspace, body, name) for name in ("text", "attachments", "quick_replies")
+    )
+    if not any(body.get(name) for name in ("urns", "contacts", "groups")):
+        raise InvalidInput.across("Name at least one URN, contact or group.")
+    files = _find_files(tx, workspace, body, attachments)
     group_ids = _find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
     urns = read_urns(workspace, body.get("urns") or [])
     owners = ensure_owners(tx, workspace.id, urns)
     return NewBroadcast(
         text,
-        base,
+        _choose_base(body, text, attachments, replies),
         contact_ids,
         group_ids,
         urns=[urn.identity for urn in urns],
         address_ids=[owners[urn.identity].contact_id for urn in urns],
-        attachments={
-            language: [file["url"].rstrip("/").rsplit("/", 1)[-1] for file in found]
-            if not all(is_uuid(reference) for reference in files[language])
-            else [reference.lower() for reference in files[language]]
-            for language, found in attached.items()
-        },
-        files=attached,
+        attachments={language: [file.uuid for file in found] for language, found in files.items()},
+        files={language: [file.attachment for file in found] for language, found in files.items()},
         quick_replies=replies,
     )
+
+
+def _choose_base(body: Mapping[str, Any], text: Mapping[str, Any], *others: Mapping[str, Any]) -> str:
+    """The language that was asked for, which must have a translation, else the first one of the text."""
+    asked = body.get("base_language")
+    if not asked:
+        return next(iter(text))
+    base = str(asked).lower()
+    if any(base not in given for given in (text, *filter(None, others))):
+        raise InvalidInput.across("There is no translation in the base language.")
+    return base
+
+
+def _find_files(
+    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], attachments: Mapping[str, Sequence[str]]
+) -> dict[str, list[MediaFile]]:
+    """The files of each language. Raises InvalidInput at the place of the first reference that names none."""
+    known = find_media(tx, workspace.id, [one for references in attachments.values() for one in references])
+    for language, references in attachments.items():
+        for index, reference in enumerate(references):
+            if reference not in known:
+                place = {str(index): [f'Nothing found for "{reference[:64]}".']}
+                is_translated = isinstance(body["attachments"], dict)
+                raise InvalidInput({"attachments": {language: place} if is_translated else place})
+    return {language: [known[reference] for reference in references] for language, references in attachments.items()}
 
 
 def _by_language(workspace: Workspace, body: Mapping[str, Any], name: str) -> dict[str, Any]:

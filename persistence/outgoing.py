@@ -11,7 +11,7 @@ from persistence.channels import channel
 from persistence.columns import new_uuid
 from persistence.contacts import ACTIVE, contact, contact_urn
 from persistence.database import Transaction
-from persistence.messages import FAILED, OUTGOING, QUEUED, VISIBLE, message
+from persistence.messages import DELETED, FAILED, OUTGOING, QUEUED, VISIBLE, message
 
 NO_ROUTE = "no_route"
 CONTACT_INACTIVE = "contact_inactive"
@@ -92,7 +92,7 @@ def create_outgoing(
     if not drafts:
         return []
     routes = find_routes(tx, workspace_id, sorted({draft.contact_id for draft in drafts}), channel_id=channel_id)
-    rows = [_row(tx, workspace_id, draft, routes[draft.contact_id]) for draft in drafts]
+    rows = [_row(tx, workspace_id, draft, routes.get(draft.contact_id)) for draft in drafts]
     tx.execute(insert(message), rows)
     uuids = [row["uuid"] for row in rows]
     found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids)))
@@ -101,7 +101,12 @@ def create_outgoing(
     return [int(made[uuid]) for uuid in uuids]
 
 
-def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route) -> dict[str, Any]:
+def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:
+    if route is None:
+        # The contact was deleted after it was looked up: the message ends as if it had come just before that.
+        draft = Draft(draft.contact_id, broadcast_id=draft.broadcast_id, flow_id=draft.flow_id)
+    visibility = VISIBLE if route is not None else DELETED
+    route = route or Route(failed_reason=CONTACT_INACTIVE)
     return {
         "uuid": new_uuid(),
         "workspace_id": workspace_id,
@@ -113,7 +118,7 @@ def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route) -> dict
         "direction": OUTGOING,
         "type": "text",
         "status": QUEUED if route.failed_reason is None else FAILED,
-        "visibility": VISIBLE,
+        "visibility": visibility,
         "text": draft.text,
         "attachments": [dict(attachment) for attachment in draft.attachments],
         "quick_replies": [dict(reply) for reply in draft.quick_replies],
