@@ -13,6 +13,8 @@ class Options:
 
     The generation decides the shape of events and session state, the expression context and where actions leave what
     they found out: in results (13) or in local variables (14). Definitions are migrated to fit it on loading.
+    With `interface_events` resthooks, and POSTs of flows that have no body of their own, carry the event bodies of this
+    service's interface, and each POST is followed by a `flow_event_made` event for the host.
     """
 
     generation: int = 14
@@ -32,6 +34,7 @@ class Options:
     webhook_request_bytes: int = 262_144
     webhook_trace_characters: int = 10_000
     webhook_kept_bytes: int = 10_000
+    interface_events: bool = False
 
     def __post_init__(self) -> None:
         if self.generation not in GENERATIONS:

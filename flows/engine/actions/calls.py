@@ -8,10 +8,13 @@ from urllib.parse import urlsplit
 from flows.definition import Action
 from flows.engine.actions.call_outcome import CallOutcome, call_status, log_call, read_body, remember_call
 from flows.engine.actions.contents import cut
+from flows.engine.actions.interface_events import JSON_HEADERS, POST, make_interface_event
 from flows.engine.actions.results import FAILURE, SUCCESS
 from flows.engine.router import to_plain
 from flows.engine.services import WebhookReply, WebhookRequest
 from flows.engine.visit import Visit, describe_webhook
+from flows.expressions.rendering import render_json
+from flows.expressions.values import to_value
 
 SHOWN_URL_CHARACTERS = 255
 
@@ -31,6 +34,10 @@ def call_webhook(visit: Visit, action: Action) -> None:
         return
     headers = {name: visit.text(value) for name, value in (fields.get("headers") or {}).items()}
     body = visit.try_text(fields.get("body") or "", is_whole=True)[0]
+    payload = make_interface_event(visit) if visit.options.interface_events and fields["method"] == POST else None
+    if payload is not None and not body:
+        body = render_json(to_value(payload))
+        headers = {**JSON_HEADERS, **headers}
     limit = visit.options.webhook_request_bytes
     size = len(body.encode())
     if size > limit:
@@ -46,6 +53,10 @@ def call_webhook(visit: Visit, action: Action) -> None:
     remember_call(visit, outcome)
     if fields.get("result_name"):
         save_call_result(visit, fields["result_name"], outcome)
+    if payload is not None:
+        # What the receiver answers may be a message to send, once what the flow did so far is recorded.
+        answer = to_plain(outcome.json) if outcome.is_success else None
+        visit.log.add("flow_event_made", {"payload": payload, "answer": answer})
 
 
 def is_callable(url: str, limit: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from flows.definition import Action
 from flows.engine.actions.call_outcome import CallOutcome, log_call, remember_call
 from flows.engine.actions.calls import make_call, save_call_result
+from flows.engine.actions.interface_events import make_interface_event
 from flows.engine.actions.results import FAILURE
 from flows.engine.contact import without_query
 from flows.engine.moments import parse_moment
@@ -29,7 +30,7 @@ def call_resthook(visit: Visit, action: Action) -> None:
     resthook = visit.sprint.assets.resthooks.get(slug)
     if resthook is None:
         return
-    payload = make_payload(visit)
+    payload = make_interface_event(visit) if visit.options.interface_events else make_payload(visit)
     visit.log.add("resthook_called", {"resthook": slug, "payload": payload})
     body = render_json(to_value(payload))
     outcomes: list[CallOutcome] = []
