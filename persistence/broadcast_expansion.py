@@ -25,7 +25,7 @@ from persistence.contact_values import FixedClock, environment_of
 from persistence.contacts import contact_urn
 from persistence.database import Transaction
 from persistence.fields import field
-from persistence.outgoing import Draft, create_outgoing
+from persistence.outgoing import Draft, add_outgoing
 from persistence.workspaces import Workspace, find_workspace
 
 BATCH = 1000
@@ -48,7 +48,7 @@ def expand_next(tx: Transaction) -> bool:
         return False
     found = next_recipients(tx, workspace.id, row.id, row.last_contact_id, BATCH)
     texts = _Writer(tx, workspace, row, found.rows)
-    create_outgoing(tx, workspace.id, [texts.write(one) for one in found.rows], channel_id=row.channel_id)
+    add_outgoing(tx, workspace.id, [texts.write(one) for one in found.rows], channel_id=row.channel_id)
     started = row.started + len(found.rows)
     change: dict[str, Any] = {"status": STARTED, "modified_on": tx.now, "started": started}
     if found.last_contact_id is not None:

@@ -31,11 +31,7 @@ def next_recipients(
 
     Three statements, which read `size` rows of each group, however many members it has.
     """
-    mine = broadcast_group.c.broadcast_id == broadcast_id
-    group_ids = tx.execute(select(broadcast_group.c.group_id).where(mine).order_by(broadcast_group.c.group_id))
-    sources = [_named(broadcast_id), *(_members().where(group_id == _GROUP_ID) for group_id in group_ids.scalars())]
-    parts = [_cut(source, last_contact_id, size) for source in sources]
-    ids = tx.execute(union(*parts).order_by("contact_id").limit(size)).scalars().all()
+    ids = pick_ids(tx, broadcast_id, last_contact_id, size)
     columns = contact.c
     statement = (
         select(columns.id, columns.uuid, columns.name, columns.language, columns.fields, columns.created_on)
@@ -45,6 +41,15 @@ def next_recipients(
     )
     rows = tx.execute(statement).all() if ids else []
     return Recipients(rows, ids[-1] if ids else None, len(ids) < size)
+
+
+def pick_ids(tx: Transaction, broadcast_id: int, last_contact_id: int, size: int) -> Sequence[int]:
+    """The ids of the next recipients as things are now."""
+    mine = broadcast_group.c.broadcast_id == broadcast_id
+    group_ids = tx.execute(select(broadcast_group.c.group_id).where(mine).order_by(broadcast_group.c.group_id))
+    sources = [_named(broadcast_id), *(_members().where(group_id == _GROUP_ID) for group_id in group_ids.scalars())]
+    parts = [_cut(source, last_contact_id, size) for source in sources]
+    return tx.execute(union(*parts).order_by("contact_id").limit(size)).scalars().all()
 
 
 def count_recipients(tx: Transaction, broadcast_id: int) -> int:

@@ -18,8 +18,17 @@ CONTACT_INACTIVE = "contact_inactive"
 
 
 @dataclass(frozen=True, slots=True)
+class Route:
+    """The URN and channel a contact is reached by; without them `failed_reason` says why it is not."""
+
+    urn: str | None = None
+    channel_id: int | None = None
+    failed_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
-    """A message to make: to whom, and what it says."""
+    """A message to make: to whom, and what it says; `route` says where it goes when that is decided already."""
 
     contact_id: int
     text: str = ""
@@ -27,15 +36,7 @@ class Draft:
     quick_replies: tuple[Mapping[str, str], ...] = ()
     broadcast_id: int | None = None
     flow_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """The URN and channel a contact is reached by; without them `failed_reason` says why it is not."""
-
-    urn: str | None = None
-    channel_id: int | None = None
-    failed_reason: str | None = None
+    route: Route | None = None
 
 
 @dataclass(slots=True)
@@ -85,20 +86,28 @@ def _choose(found: _Candidates, senders: Sequence[Any]) -> Route:
 def create_outgoing(
     tx: Transaction, workspace_id: int, drafts: Sequence[Draft], *, channel_id: int | None = None
 ) -> list[int]:
+    """`add_outgoing`, and the ids of the messages in the order of the drafts."""
+    uuids = add_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
+    found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids))) if uuids else ()
+    made = {uuid: message_id for uuid, message_id in found}
+    return [int(made[uuid]) for uuid in uuids]
+
+
+def add_outgoing(
+    tx: Transaction, workspace_id: int, drafts: Sequence[Draft], *, channel_id: int | None = None
+) -> list[str]:
     """Create outgoing messages as `queued`, or as `failed` with a reason where a contact cannot be reached.
 
-    Returns their ids in the order of the drafts; four statements whatever their number.
+    Returns their uuids in the order of the drafts; three statements whatever their number.
     """
     if not drafts:
         return []
-    routes = find_routes(tx, workspace_id, sorted({draft.contact_id for draft in drafts}), channel_id=channel_id)
-    rows = [_row(tx, workspace_id, draft, routes.get(draft.contact_id)) for draft in drafts]
+    undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
+    routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
+    rows = [_row(tx, workspace_id, draft, draft.route or routes.get(draft.contact_id)) for draft in drafts]
     tx.execute(insert(message), rows)
-    uuids = [row["uuid"] for row in rows]
-    found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids)))
-    made = {uuid: message_id for uuid, message_id in found}
     tx.wake("sending")
-    return [int(made[uuid]) for uuid in uuids]
+    return [row["uuid"] for row in rows]
 
 
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:

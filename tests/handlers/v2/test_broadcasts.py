@@ -1,83 +1,201 @@
-"""`/api/v2/broadcasts.json` over HTTP, and the messages its worker makes."""
+"""`/api/v2/broadcasts.json` over HTTP: what is accepted, refused, shown and found."""
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from persistence import broadcast_expansion
-from persistence.contact_actions import join_group
-from persistence.contacts import contact
-from persistence.group_members import find_manual_groups
+from persistence.broadcasts import broadcast
+from persistence.database import Database
 from persistence.groups import group
+from persistence.workspaces import Workspace
+from persistence.workspaces import workspace as workspaces
 from tests.api import Api
-from tests.channel_rows import add_channel
-from tests.factories import id_of, make_contact, make_named
+from tests.factories import make_contact, make_named
 
 PATH = "/api/v2/broadcasts.json"
-MESSAGES = "/api/v2/messages.json"
+UNKNOWN = "0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f"
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def expand(database):
-    while database.write(broadcast_expansion.expand_next):
-        pass
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> str:
+    return make_contact(database, workspace, "+250788000111")
 
 
-def texts(api: Api, record):
-    return sorted(message["text"] for message in api.results(MESSAGES, broadcast=record["uuid"]))
+def upload(api: Api) -> dict[str, Any]:
+    file: dict[str, Any] = api.upload("/api/v2/media.json", "leaf.png", PNG, "image/png").json()
+    return file
 
 
-def test_each_contact_gets_one_message_however_often_it_is_named(api: Api, database, workspace):
-    add_channel(database, workspace)
-    uuid = make_contact(database, workspace, "+250788000111")
-    make_named(database, workspace, group, ["Reporters"])
-    with database.writing() as tx:
-        group_id = find_manual_groups(tx, workspace.id, ["Reporters"], field="groups")[0]
-        join_group(tx, workspace.id, [id_of(database, uuid)], group_id)
-    urns = ["tel:+250788000111", "tel:+250788000222"]
-
-    made = api.post(PATH, {"text": "Hi", "contacts": [uuid], "groups": ["reporters"], "urns": urns})
-    expand(database)
-
-    assert (made.status_code, made.json()["status"]) == (201, "pending")
-    assert texts(api, made.json()) == ["Hi", "Hi"]
-    shown = api.results(PATH, uuid=made.json()["uuid"])[0]
-    assert (shown["status"], shown["progress"]) == ("completed", {"total": 2, "started": 2})
-    assert [one["uuid"] for one in shown["contacts"]] == [uuid]
+def send(api: Api, **fields: Any) -> dict[str, Any]:
+    response = api.post(PATH, {"text": "Hi"} | fields)
+    assert response.status_code == 201, response.text
+    record: dict[str, Any] = response.json()
+    return record
 
 
-def test_text_is_translated_and_its_expressions_evaluated(api: Api, database, workspace):
-    first, second = make_contact(database, workspace), make_contact(database, workspace, name="Bosco")
-    with database.writing() as tx:
-        tx.execute(contact.update().where(contact.c.uuid == second).values(language="kin"))
-    body = {"text": {"eng": "Hi @contact.first_name", "kin": "Muraho @contact"}, "contacts": [first, second]}
+class TestCreateBroadcast:
+    def test_a_new_broadcast_is_pending_and_shows_what_was_asked_for(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        (reporters,) = make_named(database, workspace, group, ["Reporters"])
 
-    record = api.post(PATH, body).json()
-    expand(database)
+        record = send(api, contacts=[amina], groups=[reporters], urns=["tel:0788000222"])
 
-    assert texts(api, record) == ["Hi Amina", "Muraho Bosco"]
+        assert record == api.results(PATH)[0]
+        assert (record["status"], record["progress"]) == ("pending", {"total": -1, "started": 0})
+        assert record["contacts"] == [{"uuid": amina, "name": "Amina"}]
+        assert record["groups"] == [{"uuid": reporters, "name": "Reporters"}]
+        assert record["urns"] == ["tel:+250788000222"]
+
+    def test_workers_are_woken(self, api: Api, amina: str, woken: list[str]) -> None:
+        send(api, contacts=[amina])
+
+        assert woken == ["broadcasts"]
+
+    def test_plain_values_count_as_the_first_language_of_the_workspace(self, api: Api, amina: str) -> None:
+        file = upload(api)
+
+        record = send(api, contacts=[amina], attachments=[file["uuid"]], quick_replies=[{"text": "OK"}])
+
+        assert (record["text"], record["base_language"]) == ({"eng": "Hi"}, "eng")
+        assert record["attachments"] == {"eng": [file["uuid"]]}
+        assert record["quick_replies"] == {"eng": [{"text": "OK"}]}
+
+    def test_the_first_language_of_the_text_is_the_base(self, api: Api, amina: str) -> None:
+        record = send(api, text={"kin": "Muraho", "eng": "Hi"}, contacts=[amina])
+
+        assert record["base_language"] == "kin"
+        assert record["attachments"] == {"kin": [], "eng": []}
+        assert record["quick_replies"] == {"kin": [], "eng": []}
+
+    def test_the_base_may_be_another_language_of_the_text(self, api: Api, amina: str) -> None:
+        text = {"kin": "Muraho", "eng": "Hi"}
+
+        assert send(api, text=text, contacts=[amina], base_language="ENG")["base_language"] == "eng"
+
+    def test_extra_of_a_quick_reply_is_shown_only_when_given(self, api: Api, amina: str) -> None:
+        replies = {"eng": [{"text": "OK"}, {"text": "Why", "extra": "Tell me"}]}
+
+        assert send(api, text={"eng": "Hi"}, contacts=[amina], quick_replies=replies)["quick_replies"] == replies
+
+    @pytest.mark.parametrize("form", ["{uuid}", "{UUID}", "image/png:{url}", "image:{url}", "image/png:{url}?size=1"])
+    def test_files_are_named_by_uuid_or_by_type_and_address_and_shown_by_uuid(
+        self, api: Api, amina: str, form: str
+    ) -> None:
+        file = upload(api)
+        reference = form.format(uuid=file["uuid"], UUID=file["uuid"].upper(), url=file["url"])
+
+        record = send(api, text={"eng": "Hi"}, contacts=[amina], attachments={"eng": [reference, file["uuid"]]})
+
+        assert record["attachments"] == {"eng": [file["uuid"], file["uuid"]]}
+
+    def test_files_of_another_workspace_are_unknown(self, api: Api, other_api: Api, amina: str) -> None:
+        theirs = upload(other_api)
+
+        for reference in (theirs["uuid"], f"image/png:{theirs['url']}"):
+            response = api.post(PATH, {"text": "Hi", "contacts": [amina], "attachments": [reference]})
+
+            assert response.status_code == 400
+            assert list(response.json()["attachments"]) == ["0"]
+
+    def test_groups_are_found_by_name_in_any_case(self, api: Api, database: Database, workspace: Workspace) -> None:
+        (uuid,) = make_named(database, workspace, group, ["Reporters"])
+
+        assert send(api, groups=["REPORTERS"])["groups"] == [{"uuid": uuid, "name": "Reporters"}]
+
+    def test_contacts_are_found_by_urn(self, api: Api, amina: str) -> None:
+        assert send(api, contacts=["tel:+250788000111"])["contacts"] == [{"uuid": amina, "name": "Amina"}]
+
+    def test_addresses_that_nobody_has_make_contacts(self, api: Api) -> None:
+        send(api, urns=["tel:+250788000333"])
+
+        assert [one["urns"] for one in api.results("/api/v2/contacts.json")] == [["tel:+250788000333"]]
+
+    def test_a_refused_broadcast_makes_no_contacts(self, api: Api) -> None:
+        response = api.post(PATH, {"text": "Hi", "urns": ["tel:+250788000333"], "contacts": [UNKNOWN]})
+
+        assert response.status_code == 400
+        assert api.results("/api/v2/contacts.json") == []
+
+    @pytest.mark.parametrize(
+        ("role", "status"),
+        [("administrator", 201), ("editor", 201), ("viewer", 403), ("agent", 403), ("surveyor", 403)],
+    )
+    def test_administrators_and_editors_send(self, api: Api, amina: str, role: str, status: int) -> None:
+        assert api.as_role(role).post(PATH, {"text": "Hi", "contacts": [amina]}).status_code == status
+
+    def test_an_anonymous_workspace_shows_no_address(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        with database.writing() as tx:
+            tx.execute(workspaces.update().where(workspaces.c.id == workspace.id).values(is_anonymous=True))
+
+        assert send(api, contacts=[amina], urns=["tel:+250788000222"])["urns"] == []
+        assert api.results(PATH)[0]["urns"] == []
 
 
-def test_batches_make_no_message_twice(api: Api, database, workspace, monkeypatch):
-    monkeypatch.setattr(broadcast_expansion, "BATCH", 2)
-    uuids = [make_contact(database, workspace, name=f"C{number}") for number in range(5)]
+class TestListBroadcasts:
+    def test_the_newest_comes_first(self, api: Api, amina: str) -> None:
+        sent = [send(api, text=str(number), contacts=[amina])["id"] for number in range(3)]
 
-    record = api.post(PATH, {"text": "@contact.name", "contacts": uuids}).json()
-    expand(database)
+        assert [one["id"] for one in api.results(PATH)] == sent[::-1]
 
-    assert texts(api, record) == [f"C{number}" for number in range(5)]
+    def test_broadcasts_of_one_moment_are_paged_without_loss(
+        self, api: Api, database: Database, amina: str, make_client: Callable[..., Any]
+    ) -> None:
+        ids = [send(api, contacts=[amina])["id"] for _ in range(5)]
+        with database.writing() as tx:
+            tx.execute(broadcast.update().values(created_on=tx.now))
 
+        with make_client(page_size=2) as client:
+            found = Api(client, database, api.workspace, api.token).all_results(PATH)
 
-@pytest.mark.parametrize(
-    ("change", "key"),
-    [
-        ({"contacts": []}, "non_field_errors"),
-        ({"groups": ["Nobody"]}, "groups"),
-        ({"urns": ["tel:x"]}, "urns"),
-        ({"base_language": "fra"}, "non_field_errors"),
-        ({"text": {"english": "Hi"}}, "text"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_by_field(api: Api, database, workspace, change, key):
-    body = {"text": {"eng": "Hi"}, "contacts": [make_contact(database, workspace)]} | change
+        assert [one["id"] for one in found] == ids[::-1]
 
-    response = api.post(PATH, body)
+    def test_id_uuid_and_times_find_broadcasts_together(self, api: Api, amina: str) -> None:
+        first, second, third = (send(api, text=str(number), contacts=[amina]) for number in range(3))
 
-    assert (response.status_code, list(response.json())) == (400, [key])
+        def find(**query: Any) -> list[int]:
+            return [one["id"] for one in api.results(PATH, **query)]
+
+        assert find(id=second["id"]) == find(uuid=second["uuid"]) == [second["id"]]
+        assert find(id=second["id"], uuid=first["uuid"]) == []
+        assert find(before=second["created_on"]) == [second["id"], first["id"]]
+        assert find(after=second["created_on"]) == [third["id"], second["id"]]
+        assert find(id=99_999) == find(uuid=UNKNOWN) == []
+
+    @pytest.mark.parametrize("query", [{"id": "x"}, {"uuid": "x"}, {"before": "yesterday"}, {"after": "x"}])
+    def test_filters_that_make_no_sense_are_refused(self, api: Api, query: dict[str, str]) -> None:
+        response = api.get(PATH, **query)
+
+        assert (response.status_code, list(response.json())) == (400, ["detail"])
+
+    def test_a_cursor_that_is_none_is_not_found(self, api: Api) -> None:
+        assert api.get(PATH, cursor="nonsense").status_code == 404
+
+    def test_broadcasts_of_others_are_not_shown(self, api: Api, other_api: Api, amina: str) -> None:
+        record = send(api, contacts=[amina])
+
+        assert other_api.results(PATH) == other_api.results(PATH, uuid=record["uuid"]) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 200), ("agent", 403), ("surveyor", 403)])
+    def test_agents_and_surveyors_do_not_read_broadcasts(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+    def test_a_page_takes_as_many_statements_for_twenty_as_for_one(
+        self, api: Api, amina: str, statements: list[str]
+    ) -> None:
+        send(api, contacts=[amina])
+        api.get(PATH)
+        statements.clear()
+        api.get(PATH)
+        for_one = len(statements)
+        for number in range(19):
+            send(api, text=str(number), contacts=[amina])
+        statements.clear()
+
+        assert len(api.results(PATH)) == 20
+
+        assert len(statements) == for_one
