@@ -1,0 +1,88 @@
+"""Broadcasts to groups reach everybody once, however often the worker that makes their messages is killed."""
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, insert, select
+
+from persistence.broadcasts import COMPLETED, broadcast
+from persistence.contacts import contact, contact_urn
+from persistence.database import Database
+from persistence.groups import group, group_membership
+from persistence.messages import QUEUED, message
+from persistence.workspaces import Workspace
+from tests.channel_rows import add_channel
+from tests.factories import make_contacts, make_named
+from tests.running import RunningService, running_service, wait_until
+
+CONTACTS, GROUPS, BROADCASTS, KILLS = 12_000, 4, 3, 10
+LONGEST_PAUSE_SECONDS = 0.4
+
+
+@pytest.fixture
+def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
+    with running_service(database_url, tmp_path) as running:
+        yield running
+
+
+def make_members(database: Database, workspace: Workspace) -> tuple[list[int], list[str]]:
+    """Contacts with a phone number, each in one or two groups; their ids and the uuids of the groups."""
+    make_contacts(database, workspace, CONTACTS)
+    uuids = make_named(database, workspace, group, [f"Group {number}" for number in range(GROUPS)])
+    with database.writing() as tx:
+        ids = list(tx.execute(select(contact.c.id).order_by(contact.c.id)).scalars())
+        address = {"workspace_id": workspace.id, "scheme": "tel"}
+        urns = [address | {"contact_id": one, "path": f"+2507{one:08}"} for one in ids]
+        tx.execute(insert(contact_urn), urns)
+        groups = list(tx.execute(select(group.c.id).where(group.c.uuid.in_(uuids))).scalars())
+        homes = {(groups[one % GROUPS], one) for one in ids} | {(groups[one % 3], one) for one in ids}
+        tx.execute(insert(group_membership), [{"group_id": home, "contact_id": one} for home, one in sorted(homes)])
+    return ids, uuids
+
+
+def progress(service: RunningService) -> tuple[int, bool]:
+    """Messages made so far, and whether all broadcasts are completed."""
+    with service.database.reading() as tx:
+        rows = tx.execute(select(broadcast.c.started, broadcast.c.status)).all()
+    return sum(row.started for row in rows), all(row.status == COMPLETED for row in rows)
+
+
+def kill_amid_work(service: RunningService, chance: random.Random) -> int:
+    """SIGKILL to the worker at random moments, each time after it began to make messages; how often."""
+    kills = 0
+    while not progress(service)[1]:
+        made, _ = progress(service)
+        wait_until(lambda made=made: progress(service) > (made, False), "the worker to make messages")
+        threading.Event().wait(chance.uniform(0, LONGEST_PAUSE_SECONDS))
+        if kills < KILLS:
+            service.kill("worker")
+            service.start("worker")
+            kills += 1
+    return kills
+
+
+def test_nobody_is_left_out_and_nobody_gets_two_though_the_worker_is_killed(service: RunningService) -> None:
+    database, workspace = service.database, service.workspace
+    add_channel(database, workspace)
+    ids, groups = make_members(database, workspace)
+    body = {"text": "Hi @contact.urn", "groups": groups, "urns": ["tel:+250799999999"]}
+    records = [service.post("/api/v2/broadcasts.json", body) for _ in range(BROADCASTS)]
+
+    kills = kill_amid_work(service, random.Random(7))
+
+    assert kills == KILLS
+    with database.reading() as tx:
+        made = Counter(tx.execute(select(message.c.broadcast_id, message.c.contact_id)).tuples())
+        everybody = set(tx.execute(select(contact.c.id)).scalars())
+        texts = tx.execute(select(func.count(message.c.text.distinct()))).scalar_one()
+        unsent = select(func.count()).select_from(message).where(message.c.status == QUEUED)
+        queued = tx.execute(unsent).scalar_one()
+    assert everybody > set(ids)
+    assert made == Counter({(record["id"], one): 1 for record in records for one in everybody})
+    assert (texts, queued) == (len(everybody), made.total())
+    shown = service.get("/api/v2/broadcasts.json")["results"]
+    assert [one["progress"] for one in shown] == [{"total": len(everybody), "started": len(everybody)}] * BROADCASTS
