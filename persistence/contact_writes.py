@@ -69,7 +69,7 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
     times = {"created_on": tx.now, "modified_on": tx.now}
     statement = insert(contact).values(workspace_id=workspace.id, **values, **times).returning(contact.c.id)
     contact_id: int = tx.execute(statement).scalar_one()
-    _set_urns(tx, workspace.id, contact_id, urns)
+    set_urns(tx, workspace.id, contact_id, urns)
     set_manual_groups(tx, workspace.id, contact_id, change.group_ids or ())
     follow_contacts(tx, workspace.id, [contact_id])
     return contact_id
@@ -95,7 +95,7 @@ def change_contact(
     changed = any(getattr(row, name) != value for name, value in wanted.items())
     if change.urns is not None:
         _check_free(tx, workspace.id, change.urns, contact_id=contact_id)
-        changed |= _set_urns(tx, workspace.id, contact_id, change.urns)
+        changed |= set_urns(tx, workspace.id, contact_id, change.urns)
     if change.group_ids is not None:
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
@@ -139,7 +139,7 @@ def _check_free(tx: Transaction, workspace_id: int, urns: Sequence[Urn], contact
             raise InvalidInput.at("urns", index, TAKEN_URN)
 
 
-def _set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
+def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
     """Make these the contact's URNs in this order; dropped ones become free. Says whether anything changed."""
     rows = contact_urn.c
     statement = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)

@@ -27,6 +27,7 @@ contact = Table(
     workspace_column(),
     Column("name", String(128)),
     Column("language", String(3)),
+    Column("timezone", String(64)),
     Column("status", String(8), nullable=False, default=ACTIVE),
     Column("is_deleted", Boolean, nullable=False, default=False),
     Column("fields", JsonIndexed, nullable=False),
@@ -40,7 +41,7 @@ contact = Table(
     sqlite_autoincrement=True,
 )
 """`fields` maps a field's uuid to what the value was read as: {"text", "number", "datetime", "state", "district",
-"ward"}. `handling_until` is the lease under which a worker handles the contact's incoming messages in order."""
+"ward"}. `timezone` is set by flows only. `handling_until` is the lease under which a worker has the contact's turn."""
 
 contact_urn = Table(
     "contact_urn",

@@ -1,6 +1,6 @@
 """Events of resthooks: what happened when flows triggered them, kept for two days and delivered to all subscribers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -62,11 +62,13 @@ def list_resthook_events(
     )
 
 
-def record_resthook_event(tx: Transaction, workspace_id: int, slug: str, data: Mapping[str, Any]) -> list[str]:
+def record_resthook_event(
+    tx: Transaction, workspace_id: int, slug: str, data: Mapping[str, Any], *, told: Collection[str] = ()
+) -> list[str]:
     """Notes that a resthook was triggered and queues a delivery of `data` to each subscriber; the delivery ids.
 
-    `data` is a resthook event's body (interface, resthooks). A resthook that does not exist comes into being.
-    Raises InvalidInput for a bad slug.
+    `data` is a resthook event's body (interface, resthooks). Subscribers whose URL is among `told` know already. A
+    resthook that does not exist comes into being. Raises InvalidInput for a bad slug.
     """
     resthook_id = ensure_resthook(tx, workspace_id, slug)
     values = {"resthook_id": resthook_id, "data": dict(data), "created_on": tx.now}
@@ -74,7 +76,11 @@ def record_resthook_event(tx: Transaction, workspace_id: int, slug: str, data: M
     body = orjson.dumps(data)
     rows = resthook_subscriber.c
     subscribers = tx.execute(select(rows.id, rows.target_url).where(rows.resthook_id == resthook_id).order_by(rows.id))
-    deliveries = [NewDelivery(EVENT, row.target_url, CONTENT_TYPE, body, subscriber_id=row.id) for row in subscribers]
+    deliveries = [
+        NewDelivery(EVENT, row.target_url, CONTENT_TYPE, body, subscriber_id=row.id)
+        for row in subscribers
+        if row.target_url not in told
+    ]
     return record_deliveries(tx, workspace_id, deliveries)
 
 

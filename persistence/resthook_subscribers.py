@@ -119,6 +119,17 @@ def delete_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) ->
         raise RecordMissing
 
 
+def find_subscribers_at(tx: Transaction, workspace_id: int, slug: str, urls: Collection[str]) -> list[int]:
+    """The ids of a resthook's subscribers at these URLs."""
+    rows = resthook_subscriber.c
+    statement = (
+        select(rows.id)
+        .join(resthook, resthook.c.id == rows.resthook_id)
+        .where(rows.workspace_id == workspace_id, resthook.c.slug == slug, rows.target_url.in_(sorted(urls)))
+    )
+    return list(tx.execute(statement.order_by(rows.id)).scalars())
+
+
 def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collection[int]) -> bool:
     """Removes subscribers and gives up what is still to be delivered to them; says whether any existed."""
     rows = resthook_subscriber.c

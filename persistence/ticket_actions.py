@@ -47,7 +47,10 @@ class ChosenTicket:
 
 @dataclass(frozen=True, slots=True)
 class NewTicket:
-    """What a ticket begins with; without a topic it is General. `flow` is the uuid and name of the flow that opens."""
+    """What a ticket begins with; without a topic it is General. `flow` is the uuid and name of the flow that opens.
+
+    `uuid` is given when the ticket is known by it already.
+    """
 
     contact_id: int
     topic_id: int | None = None
@@ -55,6 +58,7 @@ class NewTicket:
     note: str | None = None
     opened_by_id: int | None = None
     flow: tuple[str, str] | None = None
+    uuid: str | None = None
 
 
 def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | None:
@@ -68,7 +72,7 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
     flow_uuid, flow_name = new.flow or (None, None)
     values = {
         "workspace_id": workspace.id,
-        "uuid": new_uuid(),
+        "uuid": new.uuid or new_uuid(),
         "contact_id": new.contact_id,
         "status": OPEN,
         "topic_id": topic_id,

@@ -29,9 +29,13 @@ def read_reply(body: bytes, country: str = "") -> Reply | None:
     of the workspace and makes numbers without a country code readable.
     """
     try:
-        document = orjson.loads(body)
+        return interpret_reply(orjson.loads(body), country)
     except orjson.JSONDecodeError:
         return None
+
+
+def interpret_reply(document: Any, country: str = "") -> Reply | None:
+    """Like `read_reply`, of an answer that has been parsed."""
     if not isinstance(document, dict):
         return None
     text = _read_text(document.get("text"))
