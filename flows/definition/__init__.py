@@ -1,9 +1,10 @@
-"""Flow definitions of the public format: their shape, reading with checks, and the look-up of translations."""
+"""Flow definitions of the public format: shape, migrations, reading with checks, look-up of translations."""
 
 from flows.definition.errors import DefinitionError
+from flows.definition.loading import load
 from flows.definition.localization import localize
+from flows.definition.migrating import migrate
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
-from flows.definition.reading import load
 
 __all__ = [
     "Action",
@@ -18,4 +19,5 @@ __all__ = [
     "Wait",
     "load",
     "localize",
+    "migrate",
 ]

@@ -1,4 +1,7 @@
-"""Reading flow definitions of versions 13.0 to 14.4: shape, bounds and references are checked."""
+"""Reading flow definitions of versions 13.0 to 14.4: shape, bounds and references are checked.
+
+Versions 13.0 to 14.4 are read alike; what one of them means differently is for the migrations.
+"""
 
 import re
 from collections.abc import Mapping
@@ -8,35 +11,20 @@ from uuid import UUID
 from flows.definition.actions import ACTION_TYPES, check_action_place
 from flows.definition.errors import DefinitionError
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
+from flows.definition.versions import NEWEST, OLDEST, read_version
 
-OLDEST, NEWEST = (13, 0, 0), (14, 4, 2)
 FLOW_TYPES = ("messaging", "messaging_background", "messaging_offline", "voice")
 NAME_LENGTH = 64
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
-VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.(\d{1,3}))?\Z")
 LANGUAGE = re.compile(r"[a-z]{3}\Z")
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
 
 
-def load(definition: Mapping[str, Any], *, to: str | None = None) -> Flow:
-    """The flow of a definition. Raises DefinitionError naming flow, node and field.
-
-    `to` names the version a caller works with; versions 13.0 to 14.4 are read alike, so it is only checked.
-    """
+def read_flow(definition: Mapping[str, Any]) -> Flow:
+    """The flow of a definition as it is, without migrating it. Raises DefinitionError naming flow, node and field."""
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
-    if to is not None:
-        read_version(to)
     return _FlowReader(definition).read()
-
-
-def read_version(text: Any) -> tuple[int, int, int]:
-    """A version text as numbers. Raises DefinitionError."""
-    found = VERSION.match(text) if isinstance(text, str) else None
-    if found is None:
-        raise DefinitionError("is no version", field="spec_version")
-    major, minor, patch = found.groups(default="0")
-    return int(major), int(minor), int(patch)
 
 
 def _is_one_of(value: Any, known: set[str]) -> bool:
@@ -46,7 +34,8 @@ def _is_one_of(value: Any, known: set[str]) -> bool:
 class _FlowReader:
     def __init__(self, definition: Mapping[str, Any]) -> None:
         self.definition = definition
-        self.flow_uuid = str(definition.get("uuid", ""))[:36]
+        uuid = definition.get("uuid")
+        self.flow_uuid = uuid[:36] if isinstance(uuid, str) else ""
         self.node_uuid = ""
         self.seen: set[str] = set()
 

@@ -5,8 +5,6 @@ A case listed here has to fail; one that holds after all is reported, so that th
 
 CHECKS = "the checks that each action makes of its own fields are not built"
 SESSION = "the example needs a session, which the expressions' check has not"
-LEGACY = "definitions older than 13 are not read"
-MIGRATION = "the definition has to be migrated to 14, which is not built"
 REFERENCE = "contacts have a reference code of our own: the key of the reference engine's is not public"
 
 DEVIATIONS: dict[str, dict[str, str]] = {
@@ -31,18 +29,6 @@ DEVIATIONS: dict[str, dict[str, str]] = {
         'test has_group: @(has_group(contact.groups, "b7cf0d83-f1c9-411c-96fd-c511a4cfa86d").match)': SESSION,
         "test has_text: @(has_text(contact.fields.not_set))": SESSION,
     },
-    "runner_sessions": {
-        "webhook_results.test": MIGRATION,
-        "airtime.test_successful_transfer": MIGRATION,
-        "legacy_favorites.test": LEGACY,
-        "legacy_subflow.test": LEGACY,
-        "legacy_timeout.test": LEGACY,
-    },
-    "runner_sessions_13": {
-        "legacy_favorites.test": LEGACY,
-        "legacy_subflow.test": LEGACY,
-        "legacy_timeout.test": LEGACY,
-    },
     "session_templates": {
         "@(json(contact))": REFERENCE,
     },
@@ -52,8 +38,5 @@ OTHER_CORPORA: dict[str, str] = {
     "contactql_to_search": "the query language of a search server; ours is compiled to SQL and tested with persistence",
     "definition_exports": "export files are not read",
     "flow_inspection": "inspection is not built",
-    "legacy_definitions": LEGACY,
-    "legacy_expressions": LEGACY,
-    "migrations": MIGRATION,
 }
 """Kinds of case files that nobody checks, each with its reason."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from decimal import Decimal
@@ -23,9 +24,13 @@ class Placeholders:
         """Fails unless actual is what is expected, naming the first place where it is not."""
         if isinstance(expected, dict):
             assert isinstance(actual, dict), f"{path}: {actual!r} is no object"
-            assert sorted(expected) == sorted(actual), f"{path}: {sorted(expected)} expected, not {sorted(actual)}"
-            for name, item in expected.items():
-                self.compare(item, actual[name], f"{path}.{name}")
+            names = self._pair_names(expected, actual)
+            assert sorted(names.values()) == sorted(actual), (
+                f"{path}: {sorted(expected)} expected, not {sorted(actual)}"
+            )
+            # What is only named by a placeholder comes last, when most of them are known.
+            for name, item in sorted(expected.items(), key=lambda pair: '"<uuid:' in json.dumps(pair[1], default=str)):
+                self.compare(item, actual[names[name]], f"{path}.{name}")
         elif isinstance(expected, list):
             assert isinstance(actual, list), f"{path}: {actual!r} is no list"
             assert len(expected) == len(actual), f"{path}: {len(expected)} items expected, not {len(actual)}: {actual}"
@@ -37,6 +42,25 @@ class Placeholders:
             assert Decimal(str(expected)) == Decimal(str(actual)), f"{path}: {expected!r} expected, not {actual!r}"
         else:
             assert expected == actual, f"{path}: {expected!r} expected, not {actual!r}"
+
+    def _pair_names(self, expected: dict[str, Any], actual: dict[str, Any]) -> dict[str, str]:
+        """The actual name for each expected one; a placeholder nobody has met yet names whatever has its content."""
+        names = {name: self._by_name.get(name.strip("<>"), name) for name in expected}
+        for name, item in expected.items():
+            if names[name] == name and _PLACEHOLDER.fullmatch(name):
+                free = [other for other in actual if other not in names.values()]
+                found = next((other for other in free if self._would_match(item, actual[other])), None)
+                if found is not None:
+                    names[name] = found
+                    self._bind(name.strip("<>"), found, name)
+        return names
+
+    def _would_match(self, expected: Any, actual: Any) -> bool:
+        try:
+            copy.deepcopy(self).compare(expected, actual)
+        except AssertionError:
+            return False
+        return True
 
     def _match(self, expected: str, actual: Any, path: str) -> None:
         assert isinstance(actual, str), f"{path}: {expected!r} expected, not {actual!r}"

@@ -1,0 +1,169 @@
+"""Actions of old definitions (flow format, versions and migrations)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flows.definition.legacy.conversion import Conversion, read_translations, write_text
+from flows.definition.legacy.references import (
+    NEW_CONTACT,
+    list_items,
+    list_variables,
+    write_matches,
+    write_recipients,
+    write_reference,
+)
+from flows.definition.legacy.webhooks import write_call
+from flows.definition.raw_parts import JsonObject
+from flows.urns import SCHEMES
+
+# What sets the first name only, by what is left of the name.
+REST_OF_NAME = "@(word_slice(contact.name, 1, -1))"
+DEFAULT_MEDIA_TYPE = "image"
+
+Writer = Callable[[Conversion, str, JsonObject], JsonObject]
+
+
+def migrate_action(conversion: Conversion, given: Any) -> JsonObject:
+    """The new form of an old action; raises DefinitionError for an unknown type."""
+    if not isinstance(given, Mapping):
+        raise conversion.fail("an action is an object", "actions")
+    action = dict(given)
+    kind = action.get("type")
+    if not isinstance(kind, str) or kind not in _WRITERS:
+        raise conversion.fail("is no type of action", "actions.type")
+    uuid = conversion.keep_uuid(action.get("uuid"))
+    return {"uuid": uuid, **_WRITERS[kind](conversion, uuid, action)}
+
+
+def _write_add_label(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    return {"type": "add_input_labels", "labels": write_matches(conversion, action.get("labels"))}
+
+
+def _write_add_group(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    return {"type": "add_contact_groups", "groups": write_matches(conversion, action.get("groups"))}
+
+
+def _write_delete_group(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    groups = write_matches(conversion, action.get("groups"))
+    return {"type": "remove_contact_groups", **({"groups": groups} if groups else {"all_groups": True})}
+
+
+def _write_language(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    return {"type": "set_contact_language", "language": write_text(action.get("lang"))}
+
+
+def _write_channel(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    channel = {"uuid": write_text(action.get("channel")), "name": write_text(action.get("name"))}
+    return {"type": "set_contact_channel", "channel": channel}
+
+
+def _write_flow(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    return {"type": "enter_flow", "flow": write_reference(action.get("flow")), "terminal": True}
+
+
+def _write_trigger_flow(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    start = {"type": "start_session", "flow": write_reference(action.get("flow"))}
+    start |= write_recipients(conversion, action)
+    return start | ({"create_contact": True} if NEW_CONTACT in list_variables(action) else {})
+
+
+def _write_email(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    return {
+        "type": "send_email",
+        "addresses": [conversion.migrate(address) for address in list_items(action.get("emails"))],
+        "subject": conversion.migrate(action.get("subject")),
+        "body": conversion.localize(read_translations(action.get("msg")), uuid, "body"),
+    }
+
+
+def _write_reply(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    message = {"type": "send_msg", **_write_message(conversion, uuid, action)}
+    return message | ({"all_urns": True} if action.get("send_all") is True else {})
+
+
+def _write_send(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    message = _write_message(conversion, uuid, action)
+    return {"type": "send_broadcast", **message, **write_recipients(conversion, action)}
+
+
+def _write_message(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    message: JsonObject = {"text": conversion.localize(read_translations(action.get("msg")), uuid, "text")}
+    media = read_translations(action.get("media"))
+    absolute = {language: _write_attachment(conversion, text) for language, text in media.items()}
+    attachment = conversion.localize(absolute, uuid, "attachments")
+    if attachment:
+        message["attachments"] = [attachment]
+    replies = [read_translations(item) for item in list_items(action.get("quick_replies"))]
+    if replies:
+        message["quick_replies"] = conversion.localize_list(replies, uuid, "quick_replies")
+    return message
+
+
+def _write_attachment(conversion: Conversion, attachment: str) -> str:
+    kind, colon, path = attachment.partition(":")
+    if not colon:
+        kind, path = DEFAULT_MEDIA_TYPE, attachment
+    # What has an expression in it is no uploaded file.
+    if not path or "@" in path:
+        return attachment
+    return f"{kind}:{_write_media_url(conversion, path)}"
+
+
+def _write_media_url(conversion: Conversion, path: str) -> str:
+    if path.startswith(("http://", "https://")):
+        return path
+    return f"{conversion.media_url.removesuffix('/')}/{path.removeprefix('/')}"
+
+
+def _write_save(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    field, value = write_text(action.get("field")), conversion.migrate(action.get("value"))
+    if field == "name":
+        return {"type": "set_contact_name", "name": value}
+    if field == "first_name":
+        return {"type": "set_contact_name", "name": f"{value.strip()} {REST_OF_NAME}"}
+    scheme = "tel" if field == "tel_e164" else field
+    if scheme in SCHEMES:
+        return {"type": "add_contact_urn", "scheme": scheme, "path": value}
+    label = write_text(action.get("label")) or field
+    return {"type": "set_contact_field", "field": {"key": field, "name": label}, "value": value}
+
+
+def _write_say(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    recording = read_translations(action.get("recording"))
+    absolute = {language: _write_media_url(conversion, path) if path else "" for language, path in recording.items()}
+    message: JsonObject = {
+        "type": "say_msg",
+        "text": conversion.localize(read_translations(action.get("msg")), uuid, "text"),
+    }
+    audio_url = conversion.localize(absolute, uuid, "audio_url")
+    return message | ({"audio_url": audio_url} if audio_url else {})
+
+
+def _write_play(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    return {"type": "play_audio", "audio_url": conversion.migrate(action.get("url"))}
+
+
+def _write_webhook(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    headers = action.get("webhook_headers")
+    return {"type": "call_webhook", **write_call(conversion, action.get("webhook"), action.get("action"), headers)}
+
+
+_WRITERS: dict[str, Writer] = {
+    "add_group": _write_add_group,
+    "add_label": _write_add_label,
+    "api": _write_webhook,
+    "channel": _write_channel,
+    "del_group": _write_delete_group,
+    "email": _write_email,
+    "flow": _write_flow,
+    "lang": _write_language,
+    "play": _write_play,
+    "reply": _write_reply,
+    "save": _write_save,
+    "say": _write_say,
+    "send": _write_send,
+    "trigger-flow": _write_trigger_flow,
+    "webhook": _write_webhook,
+}

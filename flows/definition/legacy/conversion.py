@@ -1,0 +1,87 @@
+"""What all parts of an old definition need while they are converted: its languages, its UUIDs and its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from flows.definition.derived_uuids import NewUuid
+from flows.definition.errors import DefinitionError
+from flows.definition.legacy.templates import PLAIN, TemplateOptions, migrate_template
+from flows.definition.raw_parts import JsonObject, is_uuid
+
+BASE = "base"
+
+Translations = Mapping[str, str]
+
+
+def read_translations(value: Any) -> Translations:
+    """Texts by language; a text that was never translated is kept under `base`."""
+    if isinstance(value, Mapping):
+        return {str(language): text for language, text in value.items() if isinstance(text, str)}
+    text = write_text(value)
+    return {BASE: text} if text else {}
+
+
+def write_text(value: Any) -> str:
+    """A text, or a number as text; empty for anything else."""
+    if isinstance(value, str):
+        return value
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    return str(value) if is_number else ""
+
+
+@dataclass(slots=True)
+class Conversion:
+    """One old flow on its way to version 13.0; `localization` is filled on the way."""
+
+    flow_uuid: str
+    language: str
+    media_url: str
+    new_uuid: NewUuid
+    localization: dict[str, dict[str, JsonObject]] = field(default_factory=dict)
+    destinations: frozenset[str] = frozenset()
+    node_uuid: str = ""
+
+    def fail(self, message: str, name: str) -> DefinitionError:
+        """An error that says where the fault is."""
+        return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, field=name)
+
+    def keep_uuid(self, value: Any) -> str:
+        """The UUID that is given, or a new one where none is."""
+        return value if is_uuid(value) else self.new_uuid()
+
+    def find_destination(self, value: Any) -> JsonObject:
+        """The destination of an exit; nothing if there is no such node."""
+        is_known = isinstance(value, str) and value in self.destinations
+        return {"destination_uuid": value} if is_known else {}
+
+    def pick_base(self, translations: Translations) -> str:
+        """The text in the language of the flow, or the one that was never translated."""
+        fallback = "" if self.language else next(iter(translations.values()), "")
+        return translations.get(self.language, translations.get(BASE, fallback))
+
+    def migrate(self, value: Any, options: TemplateOptions = PLAIN) -> str:
+        """A template in the new expression language."""
+        return migrate_template(write_text(value), options).template
+
+    def localize(self, translations: Translations, item_uuid: str, name: str) -> str:
+        """The template in the language of the flow; those in other languages go to the localization."""
+        for language, text in translations.items():
+            self.add_translation(language, item_uuid, name, [self.migrate(text)])
+        return self.migrate(self.pick_base(translations))
+
+    def localize_list(self, items: Sequence[Translations], item_uuid: str, name: str) -> list[str]:
+        """The same for a list of templates; what a language lacks is left empty."""
+        languages = dict.fromkeys(language for translations in items for language in translations)
+        for language in languages:
+            texts = [self.migrate(translations.get(language, "")) for translations in items]
+            self.add_translation(language, item_uuid, name, texts)
+        return [self.migrate(self.pick_base(translations)) for translations in items]
+
+    def add_translation(self, language: str, item_uuid: str, name: str, texts: list[str]) -> None:
+        """Adds what is not in the language of the flow."""
+        if language not in (BASE, self.language):
+            self.localization.setdefault(language, {}).setdefault(item_uuid, {})[name] = texts

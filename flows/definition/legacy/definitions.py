@@ -1,0 +1,100 @@
+"""Whole definitions of before version 13: action sets and rule sets (flow format, versions and migrations)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.definition.derived_uuids import NewUuid
+from flows.definition.errors import DefinitionError
+from flows.definition.legacy.actions import migrate_action
+from flows.definition.legacy.conversion import Conversion, write_text
+from flows.definition.legacy.layout import write_node_layout, write_notes
+from flows.definition.legacy.references import list_items
+from flows.definition.legacy.rule_sets import migrate_rule_set
+from flows.definition.raw_parts import JsonObject, is_uuid, list_objects
+
+LEGACY_KEYS = ("action_sets", "rule_sets", "flow_type")
+# Flows that campaigns made have no type.
+FLOW_TYPES = {
+    **dict.fromkeys(("", "F", "M", "U"), "messaging"),
+    "B": "messaging_background",
+    "S": "messaging_offline",
+    "V": "voice",
+}
+MIGRATED_VERSION = "13.0.0"
+
+
+def is_legacy(definition: Mapping[str, Any]) -> bool:
+    """Whether a definition has the shape of before version 13."""
+    return "nodes" not in definition and any(key in definition for key in LEGACY_KEYS)
+
+
+def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: str) -> JsonObject:
+    """An old definition in version 13.0; relative addresses of files are below `media_url`. Raises DefinitionError."""
+    # The oldest export files had the definition within a record of the flow.
+    inner = definition.get("definition")
+    parts: Mapping[str, Any] = {**definition, **inner} if isinstance(inner, Mapping) else definition
+    metadata = parts.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    flow_uuid = next((uuid for uuid in (metadata.get("uuid"), parts.get("uuid")) if is_uuid(uuid)), None) or new_uuid()
+    flow_type = write_text(parts.get("flow_type"))
+    if flow_type not in FLOW_TYPES:
+        raise DefinitionError("is no type of flow", flow=flow_uuid, field="flow_type")
+    conversion = Conversion(flow_uuid, write_text(parts.get("base_language")), media_url, new_uuid)
+    nodes, layouts = _migrate_nodes(conversion, parts)
+    return {
+        "uuid": flow_uuid,
+        "name": write_text(metadata.get("name")) or write_text(parts.get("name")),
+        "spec_version": MIGRATED_VERSION,
+        "language": conversion.language,
+        "type": FLOW_TYPES[flow_type],
+        "revision": _read_integer(metadata.get("revision")),
+        "expire_after_minutes": _read_integer(metadata.get("expires")),
+        "localization": conversion.localization,
+        "nodes": nodes,
+        "_ui": {"nodes": layouts, "stickies": write_notes(metadata, new_uuid)},
+    }
+
+
+def _read_integer(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _migrate_nodes(conversion: Conversion, parts: Mapping[str, Any]) -> tuple[list[JsonObject], JsonObject]:
+    """The nodes, the one to begin with first and the others from top to bottom, and how they are shown."""
+    action_sets, rule_sets = (_list_sets(conversion, parts, key) for key in ("action_sets", "rule_sets"))
+    conversion.destinations = frozenset(given["uuid"] for given in (*action_sets, *rule_sets))
+    nodes: list[JsonObject] = []
+    layouts: JsonObject = {}
+    for given in action_sets:
+        conversion.node_uuid = given["uuid"]
+        nodes.append(_migrate_action_set(conversion, given))
+        layouts[given["uuid"]] = write_node_layout(given, "execute_actions", {})
+    for given in rule_sets:
+        conversion.node_uuid = given["uuid"]
+        node, shown_type, shown = migrate_rule_set(conversion, given)
+        nodes.append(node)
+        layouts[given["uuid"]] = write_node_layout(given, shown_type, shown)
+    entry = parts.get("entry")
+    nodes.sort(key=lambda node: (node["uuid"] != entry, layouts[node["uuid"]]["position"]["top"]))
+    return nodes, layouts
+
+
+def _list_sets(conversion: Conversion, parts: Mapping[str, Any], key: str) -> list[JsonObject]:
+    given = parts.get(key)
+    sets = list_objects(given)
+    if len(sets) != len(list_items(given)) or not (given is None or isinstance(given, list)):
+        raise conversion.fail("is no list of objects", key)
+    if not all(is_uuid(each.get("uuid")) for each in sets):
+        raise conversion.fail("is no UUID", f"{key}.uuid")
+    return sets
+
+
+def _migrate_action_set(conversion: Conversion, given: JsonObject) -> JsonObject:
+    actions = [migrate_action(conversion, action) for action in list_items(given.get("actions"))]
+    way_out = {
+        "uuid": conversion.keep_uuid(given.get("exit_uuid")),
+        **conversion.find_destination(given.get("destination")),
+    }
+    return {"uuid": given["uuid"], **({"actions": actions} if actions else {}), "exits": [way_out]}

@@ -1,0 +1,74 @@
+"""Brings definitions of any version to a newer one, step by step (flow format, versions and migrations)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flows.definition import steps_13, steps_14
+from flows.definition.derived_uuids import NewUuid, derive_uuids
+from flows.definition.errors import DefinitionError
+from flows.definition.legacy.definitions import is_legacy, migrate_legacy
+from flows.definition.raw_parts import JsonObject, copy_parts, read_text
+from flows.definition.versions import NEWEST, OLDEST, Version, read_version, write_version
+
+STEPS: dict[Version, Callable[[JsonObject, NewUuid], None]] = {
+    (13, 1, 0): steps_13.name_templating,
+    (13, 2, 0): steps_13.name_language,
+    (13, 3, 0): steps_13.look_up_webhook_json,
+    (13, 4, 0): steps_13.split_templating,
+    (13, 5, 0): steps_13.merge_templating,
+    (13, 6, 0): steps_13.shorten_names,
+    (13, 6, 1): steps_13.shorten_result_lookups,
+    (14, 0, 0): steps_14.clamp_expirations,
+    (14, 1, 0): steps_14.split_on_webhook_status,
+    (14, 2, 0): steps_14.name_ticket_notes,
+    (14, 3, 0): steps_14.split_on_locals,
+    (14, 3, 1): steps_14.join_arguments,
+    (14, 4, 0): steps_14.forget_all_urns,
+    (14, 4, 1): steps_14.straighten_webhook_splits,
+    (14, 4, 2): steps_14.expect_missing_status,
+}
+# From the flow itself down to the parameters of a component of a message template.
+PARTS_DEPTH = 10
+
+
+def migrate(
+    definition: Mapping[str, Any], *, to: str | None = None, new_uuid: NewUuid | None = None, media_url: str = ""
+) -> dict[str, Any]:
+    """A definition of version `to`, or of the newest one; what is newer than `to` already stays at its version.
+
+    Definitions of before version 13 become 13.0 first; relative addresses of their attachments are taken below
+    `media_url`. `new_uuid` gives UUIDs for parts that get one, otherwise they are derived from the definition. The
+    given definition is not changed, and not checked beyond what the steps need. Raises DefinitionError.
+    """
+    if not isinstance(definition, Mapping):
+        raise DefinitionError("a definition is an object")
+    target = NEWEST if to is None else read_version(to)
+    new_uuid = new_uuid or derive_uuids(definition)
+    if is_legacy(definition):
+        migrated = migrate_legacy(definition, new_uuid, media_url)
+    else:
+        # The editor's data belongs to no step and may be of any depth.
+        migrated = {
+            str(key): item if key == "_ui" else copy_parts(item, PARTS_DEPTH) for key, item in definition.items()
+        }
+    version = _check_version(migrated)
+    for step_version, step in STEPS.items():
+        if version < step_version <= target:
+            step(migrated, new_uuid)
+            migrated["spec_version"] = write_version(step_version)
+    return migrated
+
+
+def _check_version(definition: JsonObject) -> Version:
+    flow = read_text(definition, "uuid")[:36]
+    try:
+        version = read_version(definition.get("spec_version"))
+    except DefinitionError as error:
+        raise DefinitionError(error.message, flow=flow, field=error.field) from error
+    if version < OLDEST:
+        raise DefinitionError("is older than 13 without being of that shape", flow=flow, field="spec_version")
+    if version[:2] > NEWEST[:2]:
+        raise DefinitionError("this version is newer than the engine", flow=flow, field="spec_version")
+    return version

@@ -1,0 +1,73 @@
+"""Parts of a definition that is not checked yet, of any version: what has another shape is passed over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+JsonObject = dict[str, Any]
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def list_objects(value: Any) -> list[JsonObject]:
+    """The objects of a list; none if it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def list_nodes(flow: JsonObject) -> list[JsonObject]:
+    """The nodes of a flow of version 13 or later."""
+    return list_objects(flow.get("nodes"))
+
+
+def list_actions(flow: JsonObject, *kinds: str) -> Iterator[JsonObject]:
+    """The actions of all nodes; only those of some types if any are named."""
+    for node in list_nodes(flow):
+        for action in list_objects(node.get("actions")):
+            if not kinds or action.get("type") in kinds:
+                yield action
+
+
+def list_routers(flow: JsonObject) -> Iterator[JsonObject]:
+    """The routers of all nodes."""
+    for node in list_nodes(flow):
+        router = node.get("router")
+        if isinstance(router, dict):
+            yield router
+
+
+def list_cases(flow: JsonObject) -> Iterator[JsonObject]:
+    """The cases of all routers that choose by cases."""
+    for router in list_routers(flow):
+        if router.get("type") == "switch":
+            yield from list_objects(router.get("cases"))
+
+
+def list_splits(flow: JsonObject, *kinds: str) -> Iterator[tuple[JsonObject, JsonObject]]:
+    """Nodes that do one thing and choose by its outcome: the action, of one of these types, and the router."""
+    for node in list_nodes(flow):
+        actions, router = list_objects(node.get("actions")), node.get("router")
+        if len(actions) != 1 or actions[0].get("type") not in kinds:
+            continue
+        if isinstance(router, dict) and router.get("type") == "switch":
+            yield actions[0], router
+
+
+def read_text(part: Mapping[str, Any], key: str) -> str:
+    """The text of a property; empty if it is none."""
+    value = part.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def copy_parts(value: Any, depth: int) -> Any:
+    """A copy of objects and lists down to a depth; what lies deeper is shared with the original."""
+    if depth and isinstance(value, Mapping):
+        return {str(key): copy_parts(item, depth - 1) for key, item in value.items()}
+    if depth and isinstance(value, list):
+        return [copy_parts(item, depth - 1) for item in value]
+    return value
+
+
+def is_uuid(value: Any) -> bool:
+    """Whether something is a UUID in its usual form of 36 characters."""
+    return isinstance(value, str) and _UUID.fullmatch(value) is not None

@@ -1,0 +1,27 @@
+"""Versions of the definition format (flow format, versions and migrations)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeAlias
+
+from flows.definition.errors import DefinitionError
+
+Version: TypeAlias = tuple[int, int, int]
+OLDEST: Version = (13, 0, 0)
+NEWEST: Version = (14, 4, 2)
+VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
+
+
+def read_version(text: Any) -> Version:
+    """A version text as numbers. Raises DefinitionError."""
+    found = VERSION.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise DefinitionError("is no version", field="spec_version")
+    major, minor, patch = found.groups(default="0")
+    return int(major), int(minor), int(patch)
+
+
+def write_version(version: Version) -> str:
+    """A version as definitions have it, like `13.6.1`."""
+    return ".".join(str(number) for number in version)
