@@ -30,10 +30,19 @@ def check_name(name: str, field: str = "name", length: int = NAME_LENGTH) -> str
 
 
 def check_name_is_free(
-    tx: Transaction, workspace_id: int, table: Table, name: str, *, field: str = "name", besides_id: int | None = None
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    name: str,
+    *extra: Any,
+    field: str = "name",
+    besides_id: int | None = None,
 ) -> None:
-    """Raises InvalidInput when another record of the table bears this name; the unique index settles races."""
-    conditions = [table.c.workspace_id == workspace_id, table.c.name_key == name_key(name)]
+    """Raises InvalidInput when another record of the table bears this name; the unique index settles races.
+
+    `extra` conditions say among which records names are unique.
+    """
+    conditions = [table.c.workspace_id == workspace_id, table.c.name_key == name_key(name), *extra]
     if besides_id is not None:
         conditions.append(table.c.id != besides_id)
     if tx.execute(select(table.c.id).where(*conditions)).first() is not None:
