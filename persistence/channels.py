@@ -122,6 +122,12 @@ def list_channels(
     )
 
 
+def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bool:
+    """Whether a channel of the workspace can be used."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id) & channel.c.is_active
+    return tx.execute(select(channel.c.id).where(mine)).first() is not None
+
+
 def find_channel_to_send(tx: Transaction, workspace_id: int, scheme: str, preferred_id: int | None) -> Any | None:
     """The channel a message to a URN of this scheme goes through: the preferred one, else the one seen last."""
     statement = (

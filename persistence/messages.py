@@ -17,6 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
     bindparam,
     literal,
+    literal_column,
     text,
 )
 
@@ -95,6 +96,12 @@ message = Table(
         sqlite_where=text("direction = 'out' AND status IN ('queued', 'wired', 'errored')"),
     ),
     Index(
+        "ix_message_undelivered",
+        "broadcast_id",
+        postgresql_where=text("broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')"),
+        sqlite_where=text("broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')"),
+    ),
+    Index(
         "ix_message_unhandled",
         "created_on",
         "id",
@@ -117,4 +124,5 @@ IS_UNSENT = (message.c.direction == literal(OUTGOING, literal_execute=True)) & _
 IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) & (
     message.c.status == literal(QUEUED, literal_execute=True)
 )
+IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])
 """Conditions of partial indexes, written out in statements: SQLite uses such an index only when it sees them."""

@@ -94,17 +94,25 @@ def create_outgoing(
 
 
 def add_outgoing(
-    tx: Transaction, workspace_id: int, drafts: Sequence[Draft], *, channel_id: int | None = None
+    tx: Transaction,
+    workspace_id: int,
+    drafts: Sequence[Draft],
+    *,
+    channel_id: int | None = None,
+    leaves_out_unreachable: bool = False,
 ) -> list[str]:
     """Create outgoing messages as `queued`, or as `failed` with a reason where a contact cannot be reached.
 
-    Returns their uuids in the order of the drafts; three statements whatever their number.
+    `leaves_out_unreachable` makes no message instead of a failed one. Returns their uuids in the order of the drafts;
+    three statements whatever their number.
     """
-    if not drafts:
-        return []
     undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
     rows = [_row(tx, workspace_id, draft, draft.route or routes.get(draft.contact_id)) for draft in drafts]
+    if leaves_out_unreachable:
+        rows = [row for row in rows if row["failed_reason"] is None]
+    if not rows:
+        return []
     tx.execute(insert(message), rows)
     tx.wake("sending")
     return [row["uuid"] for row in rows]

@@ -232,6 +232,7 @@ def upgrade() -> None:
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=128), nullable=True),
         sa.Column("language", sa.String(length=3), nullable=True),
+        sa.Column("timezone", sa.String(length=64), nullable=True),
         sa.Column("status", sa.String(length=8), nullable=False),
         sa.Column("is_deleted", sa.Boolean(), nullable=False),
         sa.Column("fields", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
@@ -718,6 +719,13 @@ def upgrade() -> None:
             sqlite_where=sa.text("folder = 'sent'"),
         )
         batch_op.create_index(
+            "ix_message_undelivered",
+            ["broadcast_id"],
+            unique=False,
+            postgresql_where=sa.text("broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')"),
+            sqlite_where=sa.text("broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')"),
+        )
+        batch_op.create_index(
             "ix_message_unhandled",
             ["created_on", "id"],
             unique=False,
@@ -972,6 +980,11 @@ def downgrade() -> None:
             "ix_message_unhandled",
             postgresql_where=sa.text("direction = 'in' AND status = 'queued'"),
             sqlite_where=sa.text("direction = 'in' AND status = 'queued'"),
+        )
+        batch_op.drop_index(
+            "ix_message_undelivered",
+            postgresql_where=sa.text("broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')"),
+            sqlite_where=sa.text("broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')"),
         )
         batch_op.drop_index(
             "ix_message_sent", postgresql_where=sa.text("folder = 'sent'"), sqlite_where=sa.text("folder = 'sent'")

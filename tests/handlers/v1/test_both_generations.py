@@ -122,6 +122,27 @@ def test_a_message_archived_in_generation_1_leaves_the_inbox_of_generation_2_unt
     assert api.results("/api/v1/messages.json", id=message)[0]["archived"] is False
 
 
+def test_a_broadcast_of_generation_1_is_translated_text_in_generation_2(api: Api) -> None:
+    uuid = write(api, "/api/v1/contacts.json", urns=[AMINA])["uuid"]
+    older = write(api, "/api/v1/broadcasts.json", text="Hi", contacts=[uuid])
+
+    newer = api.results("/api/v2/broadcasts.json", id=older["id"])[0]
+
+    assert (newer["text"], newer["base_language"], newer["status"]) == ({"eng": "Hi"}, "eng", "pending")
+    assert [contact["uuid"] for contact in newer["contacts"]] == older["contacts"] == [uuid]
+
+
+def test_a_broadcast_of_generation_2_shows_its_base_text_in_generation_1(api: Api) -> None:
+    group = write(api, "/api/v2/groups.json", name="Nurses")["uuid"]
+    text = {"kin": "Muraho", "eng": "Hi"}
+    newer = write(api, "/api/v2/broadcasts.json", text=text, groups=["Nurses"], urns=[AMINA])
+
+    older = api.results("/api/v1/broadcasts.json", id=newer["id"])[0]
+
+    assert (older["text"], older["groups"], older["urns"]) == ("Muraho", [group], [AMINA])
+    assert (older["status"], older["created_on"]) == ("I", newer["created_on"])
+
+
 def test_boundaries_agree(api: Api) -> None:
     with api.database.writing() as tx:
         store_boundaries(tx, read_features(RWANDA))

@@ -1,0 +1,46 @@
+"""`/api/v1/broadcasts.json`."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from handlers.answers import Answer, answer_numbered_page, created
+from handlers.calls import Call
+from persistence.broadcast_form import read_form
+from persistence.broadcast_summaries import list_broadcast_summaries, read_broadcast_summary
+from persistence.broadcasts import create_broadcast as store_broadcast
+from persistence.channels import is_channel_active
+from persistence.errors import InvalidInput
+
+
+def list_broadcasts(
+    call: Call,
+    *,
+    id: list[int] | None = None,
+    status: list[str] | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    page: str | None = None,
+) -> Answer:
+    workspace = call.workspace
+    letters = None if status is None else [letter.upper() for letter in status]
+    filters: dict[str, Any] = {"ids": id, "letters": letters, "before": before, "after": after}
+    return answer_numbered_page(
+        call,
+        page,
+        lambda number, size: list_broadcast_summaries(
+            call.tx, workspace.id, number, size, masked=workspace.is_anonymous, **filters
+        ),
+    )
+
+
+def create_broadcast(call: Call) -> Answer:
+    workspace = call.workspace
+    channel_id = call.body.get("channel")
+    if channel_id is not None and not is_channel_active(call.tx, workspace.id, channel_id):
+        raise InvalidInput.on("channel", "No active channel of this workspace has this number.")
+    named = {name: call.body[name] for name in ("urns", "contacts", "groups") if name in call.body}
+    recipients: dict[str, Any] = {name: [given] if isinstance(given, str) else given for name, given in named.items()}
+    form = read_form(call.tx, workspace, {"text": call.body["text"], **recipients})
+    broadcast_id = store_broadcast(call.tx, workspace.id, replace(form, channel_id=channel_id))
+    return created(read_broadcast_summary(call.tx, workspace.id, broadcast_id, masked=workspace.is_anonymous))
