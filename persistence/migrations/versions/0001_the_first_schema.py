@@ -304,6 +304,39 @@ def upgrade() -> None:
         batch_op.create_index("uq_contact_group_name", ["workspace_id", "name_key"], unique=True)
 
     op.create_table(
+        "flow",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("type", sa.String(length=10), nullable=False),
+        sa.Column("base_language", sa.String(length=4), nullable=False),
+        sa.Column("expires_after_minutes", sa.Integer(), nullable=False),
+        sa.Column("is_archived", sa.Boolean(), nullable=False),
+        sa.Column("ignores_triggers", sa.Boolean(), nullable=False),
+        sa.Column("definition_revision", sa.Integer(), nullable=False),
+        sa.Column("results", sa.JSON(), nullable=False),
+        sa.Column("parent_refs", sa.JSON(), nullable=False),
+        sa.Column("dependencies", sa.JSON(), nullable=False),
+        sa.Column("issues", sa.JSON(), nullable=False),
+        sa.Column("active_run_count", sa.Integer(), nullable=False),
+        sa.Column("completed_run_count", sa.Integer(), nullable=False),
+        sa.Column("interrupted_run_count", sa.Integer(), nullable=False),
+        sa.Column("expired_run_count", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_flow_uuid")),
+        sa.UniqueConstraint("workspace_id", "name_key", name=op.f("uq_flow_workspace_id_name_key")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("flow", schema=None) as batch_op:
+        batch_op.create_index("ix_flow_created", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("ix_flow_page", ["workspace_id", "modified_on", "id"], unique=False)
+
+    op.create_table(
         "global_value",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -637,6 +670,100 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "flow_session",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("session_type", sa.String(length=16), nullable=False),
+        sa.Column("status", sa.String(length=11), nullable=False),
+        sa.Column("state", sa.JSON(), nullable=True),
+        sa.Column("current_flow_id", sa.Integer(), nullable=True),
+        sa.Column("sprint_count", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("ended_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("timeout_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("expires_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_flow_session_contact_id")),
+        sa.ForeignKeyConstraint(["current_flow_id"], ["flow.id"], name=op.f("fk_flow_session_current_flow_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_session_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_session")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_flow_session_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("flow_session", schema=None) as batch_op:
+        batch_op.create_index("ix_flow_session_contact", ["contact_id", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_flow_session_expiry",
+            ["expires_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("status = 'waiting'"),
+            sqlite_where=sa.text("status = 'waiting'"),
+        )
+        batch_op.create_index(
+            "ix_flow_session_timeout",
+            ["timeout_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("status = 'waiting'"),
+            sqlite_where=sa.text("status = 'waiting'"),
+        )
+        batch_op.create_index(
+            "uq_flow_session_waiting",
+            ["contact_id"],
+            unique=True,
+            postgresql_where=sa.text("status = 'waiting'"),
+            sqlite_where=sa.text("status = 'waiting'"),
+        )
+
+    op.create_table(
+        "flow_start",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(length=11), nullable=False),
+        sa.Column("start_type", sa.String(length=11), nullable=False),
+        sa.Column("restart_participants", sa.Boolean(), nullable=False),
+        sa.Column("exclude_active", sa.Boolean(), nullable=False),
+        sa.Column("makes_runs", sa.Boolean(), nullable=False),
+        sa.Column("params", sa.JSON(), nullable=True),
+        sa.Column("parent", sa.JSON(), nullable=True),
+        sa.Column("query", sa.Text(), nullable=True),
+        sa.Column("created_by_id", sa.Integer(), nullable=True),
+        sa.Column("total", sa.Integer(), nullable=False),
+        sa.Column("started", sa.Integer(), nullable=False),
+        sa.Column("contact_count", sa.Integer(), nullable=False),
+        sa.Column("batch_count", sa.Integer(), nullable=False),
+        sa.Column("last_contact_id", sa.Integer(), nullable=False),
+        sa.Column("is_expanded", sa.Boolean(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["created_by_id"], ["app_user.id"], name=op.f("fk_flow_start_created_by_id")),
+        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_flow_start_flow_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_start_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_start")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_flow_start_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("flow_start", schema=None) as batch_op:
+        batch_op.create_index("ix_flow_start_flow", ["flow_id"], unique=False)
+        batch_op.create_index(
+            "ix_flow_start_page",
+            ["workspace_id", "modified_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("start_type IN ('manual', 'api', 'api_v1')"),
+            sqlite_where=sa.text("start_type IN ('manual', 'api', 'api_v1')"),
+        )
+        batch_op.create_index(
+            "ix_flow_start_unfinished",
+            ["modified_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("status IN ('pending', 'queued', 'started')"),
+            sqlite_where=sa.text("status IN ('pending', 'queued', 'started')"),
+        )
+
+    op.create_table(
         "group_membership",
         sa.Column("group_id", sa.Integer(), nullable=False),
         sa.Column("contact_id", sa.Integer(), nullable=False),
@@ -890,6 +1017,118 @@ def upgrade() -> None:
         batch_op.create_index("ix_delivery_attempt_delivery", ["delivery_id", "id"], unique=False)
 
     op.create_table(
+        "flow_run",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("session_id", sa.Integer(), nullable=True),
+        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("start_id", sa.Integer(), nullable=True),
+        sa.Column(
+            "parent_uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=True
+        ),
+        sa.Column("status", sa.String(length=11), nullable=False),
+        sa.Column("responded", sa.Boolean(), nullable=False),
+        sa.Column("results", sa.JSON(), nullable=False),
+        sa.Column("path", sa.JSON(), nullable=False),
+        sa.Column("visits", sa.JSON(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("expires_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("exited_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_flow_run_contact_id")),
+        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_flow_run_flow_id")),
+        sa.ForeignKeyConstraint(["session_id"], ["flow_session.id"], name=op.f("fk_flow_run_session_id")),
+        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_run_start_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_run_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_run")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_flow_run_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("flow_run", schema=None) as batch_op:
+        batch_op.create_index("ix_flow_run_contact", ["contact_id", "modified_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_flow_run_ended",
+            ["workspace_id", "exited_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("exited_on IS NOT NULL"),
+            sqlite_where=sa.text("exited_on IS NOT NULL"),
+        )
+        batch_op.create_index("ix_flow_run_flow", ["flow_id", "modified_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_flow_run_open",
+            ["flow_id"],
+            unique=False,
+            postgresql_where=sa.text("status IN ('active', 'waiting')"),
+            sqlite_where=sa.text("status IN ('active', 'waiting')"),
+        )
+        batch_op.create_index("ix_flow_run_page", ["workspace_id", "modified_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_flow_run_responded",
+            ["workspace_id", "modified_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("responded"),
+            sqlite_where=sa.text("responded = 1"),
+        )
+        batch_op.create_index("ix_flow_run_session", ["session_id"], unique=False)
+        batch_op.create_index(
+            "uq_flow_run_start",
+            ["start_id", "contact_id"],
+            unique=True,
+            postgresql_where=sa.text("start_id IS NOT NULL"),
+            sqlite_where=sa.text("start_id IS NOT NULL"),
+        )
+
+    op.create_table(
+        "flow_start_batch",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("start_id", sa.Integer(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("contact_ids", sa.JSON(), nullable=False),
+        sa.Column("status", sa.String(length=7), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("leased_until", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_start_batch_start_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_start_batch_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_start_batch")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("flow_start_batch", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_flow_start_batch_due",
+            ["number", "id"],
+            unique=False,
+            postgresql_where=sa.text("status = 'pending'"),
+            sqlite_where=sa.text("status = 'pending'"),
+        )
+        batch_op.create_index("uq_flow_start_batch_number", ["start_id", "number"], unique=True)
+
+    op.create_table(
+        "flow_start_contact",
+        sa.Column("start_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("is_named", sa.Boolean(), nullable=False),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_flow_start_contact_contact_id")),
+        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_start_contact_start_id")),
+        sa.PrimaryKeyConstraint("start_id", "contact_id", name=op.f("pk_flow_start_contact")),
+    )
+    op.create_table(
+        "flow_start_group",
+        sa.Column("start_id", sa.Integer(), nullable=False),
+        sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["group_id"], ["contact_group.id"], name=op.f("fk_flow_start_group_group_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_start_group_start_id")),
+        sa.PrimaryKeyConstraint("start_id", "group_id", name=op.f("pk_flow_start_group")),
+    )
+    with op.batch_alter_table("flow_start_group", schema=None) as batch_op:
+        batch_op.create_index("ix_flow_start_group_group", ["group_id"], unique=False)
+
+    op.create_table(
         "message_label",
         sa.Column("message_id", sa.Integer(), nullable=False),
         sa.Column("label_id", sa.Integer(), nullable=False),
@@ -938,6 +1177,45 @@ def downgrade() -> None:
         batch_op.drop_index("ix_message_label_page")
 
     op.drop_table("message_label")
+    with op.batch_alter_table("flow_start_group", schema=None) as batch_op:
+        batch_op.drop_index("ix_flow_start_group_group")
+
+    op.drop_table("flow_start_group")
+    op.drop_table("flow_start_contact")
+    with op.batch_alter_table("flow_start_batch", schema=None) as batch_op:
+        batch_op.drop_index("uq_flow_start_batch_number")
+        batch_op.drop_index(
+            "ix_flow_start_batch_due",
+            postgresql_where=sa.text("status = 'pending'"),
+            sqlite_where=sa.text("status = 'pending'"),
+        )
+
+    op.drop_table("flow_start_batch")
+    with op.batch_alter_table("flow_run", schema=None) as batch_op:
+        batch_op.drop_index(
+            "uq_flow_run_start",
+            postgresql_where=sa.text("start_id IS NOT NULL"),
+            sqlite_where=sa.text("start_id IS NOT NULL"),
+        )
+        batch_op.drop_index("ix_flow_run_session")
+        batch_op.drop_index(
+            "ix_flow_run_responded", postgresql_where=sa.text("responded"), sqlite_where=sa.text("responded = 1")
+        )
+        batch_op.drop_index("ix_flow_run_page")
+        batch_op.drop_index(
+            "ix_flow_run_open",
+            postgresql_where=sa.text("status IN ('active', 'waiting')"),
+            sqlite_where=sa.text("status IN ('active', 'waiting')"),
+        )
+        batch_op.drop_index("ix_flow_run_flow")
+        batch_op.drop_index(
+            "ix_flow_run_ended",
+            postgresql_where=sa.text("exited_on IS NOT NULL"),
+            sqlite_where=sa.text("exited_on IS NOT NULL"),
+        )
+        batch_op.drop_index("ix_flow_run_contact")
+
+    op.drop_table("flow_run")
     with op.batch_alter_table("delivery_attempt", schema=None) as batch_op:
         batch_op.drop_index("ix_delivery_attempt_delivery")
 
@@ -1008,6 +1286,39 @@ def downgrade() -> None:
         batch_op.drop_index("ix_group_membership_contact")
 
     op.drop_table("group_membership")
+    with op.batch_alter_table("flow_start", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_flow_start_unfinished",
+            postgresql_where=sa.text("status IN ('pending', 'queued', 'started')"),
+            sqlite_where=sa.text("status IN ('pending', 'queued', 'started')"),
+        )
+        batch_op.drop_index(
+            "ix_flow_start_page",
+            postgresql_where=sa.text("start_type IN ('manual', 'api', 'api_v1')"),
+            sqlite_where=sa.text("start_type IN ('manual', 'api', 'api_v1')"),
+        )
+        batch_op.drop_index("ix_flow_start_flow")
+
+    op.drop_table("flow_start")
+    with op.batch_alter_table("flow_session", schema=None) as batch_op:
+        batch_op.drop_index(
+            "uq_flow_session_waiting",
+            postgresql_where=sa.text("status = 'waiting'"),
+            sqlite_where=sa.text("status = 'waiting'"),
+        )
+        batch_op.drop_index(
+            "ix_flow_session_timeout",
+            postgresql_where=sa.text("status = 'waiting'"),
+            sqlite_where=sa.text("status = 'waiting'"),
+        )
+        batch_op.drop_index(
+            "ix_flow_session_expiry",
+            postgresql_where=sa.text("status = 'waiting'"),
+            sqlite_where=sa.text("status = 'waiting'"),
+        )
+        batch_op.drop_index("ix_flow_session_contact")
+
+    op.drop_table("flow_session")
     with op.batch_alter_table("delivery", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_delivery_subscriber",
@@ -1101,6 +1412,11 @@ def downgrade() -> None:
         batch_op.drop_index("ix_global_value_page")
 
     op.drop_table("global_value")
+    with op.batch_alter_table("flow", schema=None) as batch_op:
+        batch_op.drop_index("ix_flow_page")
+        batch_op.drop_index("ix_flow_created")
+
+    op.drop_table("flow")
     with op.batch_alter_table("contact_group", schema=None) as batch_op:
         batch_op.drop_index("uq_contact_group_name")
         batch_op.drop_index(

@@ -1,0 +1,240 @@
+"""Runs: each passage of a contact through a flow, saved by workers as the engine left it."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    bindparam,
+    delete,
+    insert,
+    select,
+    text,
+    update,
+)
+
+from persistence.columns import Json, UuidText, id_column, metadata, time_column, uuid_column, workspace_column
+from persistence.database import Transaction
+from persistence.flows import flow
+from persistence.portions import split
+
+ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"
+INTERRUPTED, EXPIRED, FAILED = "interrupted", "expired", "failed"
+OPEN = (ACTIVE, WAITING)
+
+flow_run = Table(
+    "flow_run",
+    metadata,
+    id_column(),
+    uuid_column(),
+    workspace_column(),
+    Column("session_id", Integer, ForeignKey("flow_session.id")),
+    Column("flow_id", Integer, ForeignKey("flow.id"), nullable=False),
+    Column("contact_id", Integer, ForeignKey("contact.id"), nullable=False),
+    Column("start_id", Integer, ForeignKey("flow_start.id")),
+    Column("parent_uuid", UuidText),
+    Column("status", String(11), nullable=False),
+    Column("responded", Boolean, nullable=False, default=False),
+    Column("results", Json, nullable=False),
+    Column("path", Json, nullable=False),
+    Column("visits", Json, nullable=False),
+    time_column("created_on"),
+    time_column("modified_on"),
+    time_column("expires_on", nullable=True),
+    time_column("exited_on", nullable=True),
+    Index("ix_flow_run_page", "workspace_id", "modified_on", "id"),
+    Index("ix_flow_run_flow", "flow_id", "modified_on", "id"),
+    Index("ix_flow_run_contact", "contact_id", "modified_on", "id"),
+    Index("ix_flow_run_session", "session_id"),
+    Index(
+        "ix_flow_run_responded",
+        "workspace_id",
+        "modified_on",
+        "id",
+        postgresql_where=text("responded"),
+        sqlite_where=text("responded = 1"),
+    ),
+    Index(
+        "ix_flow_run_open",
+        "flow_id",
+        postgresql_where=text("status IN ('active', 'waiting')"),
+        sqlite_where=text("status IN ('active', 'waiting')"),
+    ),
+    Index(
+        "ix_flow_run_ended",
+        "workspace_id",
+        "exited_on",
+        "id",
+        postgresql_where=text("exited_on IS NOT NULL"),
+        sqlite_where=text("exited_on IS NOT NULL"),
+    ),
+    Index(
+        "uq_flow_run_start",
+        "start_id",
+        "contact_id",
+        unique=True,
+        postgresql_where=text("start_id IS NOT NULL"),
+        sqlite_where=text("start_id IS NOT NULL"),
+    ),
+    sqlite_autoincrement=True,
+)
+"""`results` and `path` are what the API shows as `values` and `path`; `visits` holds, for each step of the path, what
+only generation 1 shows (see `RunVisit`). `start_id` stands only on the run that a start made, not on those it led to,
+so that a start never makes two runs of a contact. A run without session was made ahead and waits for a worker."""
+
+
+def _listed(*statuses: str) -> ColumnElement[bool]:
+    listed: BindParameter[Any] = bindparam(None, statuses, expanding=True, literal_execute=True)
+    return flow_run.c.status.in_(listed)
+
+
+IS_OPEN = _listed(*OPEN)
+"""The condition of a partial index, written out in statements: SQLite uses such an index only when it sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run to save. `flow_id` and `contact_id` never change; `exited_on` is given once it is over."""
+
+    uuid: str
+    flow_id: int
+    contact_id: int
+    status: str
+    created_on: datetime
+    modified_on: datetime
+    session_id: int | None = None
+    start_id: int | None = None
+    parent_uuid: str | None = None
+    responded: bool = False
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    path: Sequence[Mapping[str, Any]] = ()
+    visits: Sequence[Mapping[str, Any]] = ()
+    expires_on: datetime | None = None
+    exited_on: datetime | None = None
+
+    def values(self) -> dict[str, Any]:
+        """What is stored of it, whether it is new or not."""
+        return {
+            "session_id": self.session_id,
+            "status": self.status,
+            "responded": self.responded,
+            "results": dict(self.results),
+            "path": list(self.path),
+            "visits": list(self.visits),
+            "modified_on": self.modified_on,
+            "expires_on": self.expires_on,
+            "exited_on": self.exited_on,
+        }
+
+
+class RunCounts:
+    """Changes of the flows' counts of runs, made together: `active` counts all runs without an end."""
+
+    def __init__(self) -> None:
+        self._changes: Counter[tuple[int, str]] = Counter()
+
+    def move(self, flow_id: int, before: str | None, after: str | None, number: int = 1) -> None:
+        """Notes that runs went from a status to another; None: there is no such run."""
+        if before is not None:
+            self._changes[flow_id, _column_of(before)] -= number
+        if after is not None:
+            self._changes[flow_id, _column_of(after)] += number
+
+    def apply(self, tx: Transaction, workspace_id: int) -> None:
+        """Changes the flows, in the order of their ids, so that two transactions never wait for each other."""
+        for flow_id in sorted({flow_id for (flow_id, _), change in self._changes.items() if change}):
+            changes = {
+                name: flow.c[name] + change
+                for (changed_id, name), change in self._changes.items()
+                if changed_id == flow_id and change
+            }
+            mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+            tx.execute(update(flow).where(mine).values(changes))
+
+
+def _column_of(status: str) -> str:
+    """The column of a flow that counts runs of a status; failed ones count as interrupted."""
+    word = {ACTIVE: "active", WAITING: "active", FAILED: "interrupted"}.get(status, status)
+    return f"{word}_run_count"
+
+
+def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) -> dict[str, int]:
+    """Stores new runs and the present state of known ones, by uuid; the ids of those stored, by uuid.
+
+    A known run that is over stays as it is, and is left out of the answer: whoever ended it was faster.
+    """
+    known = _find_known(tx, workspace_id, [run.uuid for run in runs])
+    counts = RunCounts()
+    new = [run for run in runs if run.uuid not in known]
+    changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
+    if new:
+        tx.execute(insert(flow_run), [_new_row(workspace_id, run) for run in new])
+    if changed:
+        mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.id == bindparam("known_id"))
+        columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values()}
+        rows = [
+            {"known_id": known[run.uuid].id} | {f"new_{name}": value for name, value in run.values().items()}
+            for run in changed
+        ]
+        tx.execute(update(flow_run).where(mine).values(columns), rows)
+    for run in new:
+        counts.move(run.flow_id, None, run.status)
+    for run in changed:
+        counts.move(run.flow_id, known[run.uuid].status, run.status)
+    counts.apply(tx, workspace_id)
+    made = _find_known(tx, workspace_id, [run.uuid for run in new])
+    return {run.uuid: int((made if run.uuid in made else known)[run.uuid].id) for run in (*new, *changed)}
+
+
+def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for some in split(uuids):
+        mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.uuid.in_(some)
+        statement = select(flow_run.c.uuid, flow_run.c.id, flow_run.c.status).where(mine).order_by(flow_run.c.id)
+        found |= {row.uuid: row for row in tx.execute(statement.with_for_update())}
+    return found
+
+
+def _new_row(workspace_id: int, run: RunState) -> dict[str, Any]:
+    identity = {
+        "uuid": run.uuid,
+        "workspace_id": workspace_id,
+        "flow_id": run.flow_id,
+        "contact_id": run.contact_id,
+        "start_id": run.start_id,
+        "parent_uuid": run.parent_uuid,
+        "created_on": run.created_on,
+    }
+    return identity | run.values()
+
+
+def close_runs(
+    tx: Transaction, workspace_id: int, condition: ColumnElement[bool], counts: RunCounts, status: str = INTERRUPTED
+) -> None:
+    """Ends the open runs that a condition chooses, as `interrupted` or `expired`, noting it in `counts`."""
+    mine = (flow_run.c.workspace_id == workspace_id) & condition
+    for before in OPEN:
+        ending = update(flow_run).where(mine, _listed(before))
+        ended = ending.values(status=status, modified_on=tx.now, exited_on=tx.now).returning(flow_run.c.flow_id)
+        for flow_id, number in Counter(tx.execute(ended).scalars()).items():
+            counts.move(flow_id, before, status, number)
+
+
+def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Deletes all runs of contacts, with what they said in them; flows no longer count these runs."""
+    theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
+    counts = RunCounts()
+    for row in tx.execute(delete(flow_run).where(theirs).returning(flow_run.c.flow_id, flow_run.c.status)):
+        counts.move(row.flow_id, row.status, None)
+    counts.apply(tx, workspace_id)

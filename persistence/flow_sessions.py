@@ -1,0 +1,237 @@
+"""Sessions: the conversations of flows with contacts, of which a contact has at most one at a time that waits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    select,
+    text,
+    true,
+    update,
+)
+
+from persistence.columns import Json, id_column, metadata, time_column, uuid_column, workspace_column
+from persistence.contacts import contact
+from persistence.database import Transaction
+from persistence.flow_runs import INTERRUPTED, IS_OPEN, WAITING, RunCounts, close_runs, delete_runs_of, flow_run
+from persistence.portions import split
+
+flow_session = Table(
+    "flow_session",
+    metadata,
+    id_column(),
+    uuid_column(),
+    workspace_column(),
+    Column("contact_id", Integer, ForeignKey("contact.id"), nullable=False),
+    Column("session_type", String(16), nullable=False),
+    Column("status", String(11), nullable=False),
+    Column("state", Json),
+    Column("current_flow_id", Integer, ForeignKey("flow.id")),
+    Column("sprint_count", Integer, nullable=False),
+    time_column("created_on"),
+    time_column("modified_on"),
+    time_column("ended_on", nullable=True),
+    time_column("timeout_on", nullable=True),
+    time_column("expires_on", nullable=True),
+    Index(
+        "uq_flow_session_waiting",
+        "contact_id",
+        unique=True,
+        postgresql_where=text("status = 'waiting'"),
+        sqlite_where=text("status = 'waiting'"),
+    ),
+    Index(
+        "ix_flow_session_timeout",
+        "timeout_on",
+        "id",
+        postgresql_where=text("status = 'waiting'"),
+        sqlite_where=text("status = 'waiting'"),
+    ),
+    Index(
+        "ix_flow_session_expiry",
+        "expires_on",
+        "id",
+        postgresql_where=text("status = 'waiting'"),
+        sqlite_where=text("status = 'waiting'"),
+    ),
+    Index("ix_flow_session_contact", "contact_id", "created_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`state` is the engine's session while it waits, null once it is over. `current_flow_id` is the flow that waits, which
+the contact's row repeats. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints."""
+
+_WAITING_WORD: BindParameter[Any] = literal(WAITING, literal_execute=True)
+IS_WAITING: ColumnElement[bool] = flow_session.c.status == _WAITING_WORD
+"""The condition of partial indexes, written out in statements: SQLite uses such an index only when it sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """A session to save. `state` is kept only while it waits; `ended_on` is given once it is over."""
+
+    uuid: str
+    contact_id: int
+    session_type: str
+    status: str
+    sprint_count: int
+    created_on: datetime
+    state: Mapping[str, Any] | None = None
+    current_flow_id: int | None = None
+    timeout_on: datetime | None = None
+    expires_on: datetime | None = None
+    ended_on: datetime | None = None
+
+    def values(self, now: datetime) -> dict[str, Any]:
+        """What is stored of it, whether it is new or not."""
+        is_waiting = self.status == WAITING
+        return {
+            "status": self.status,
+            "state": dict(self.state) if is_waiting and self.state is not None else None,
+            "current_flow_id": self.current_flow_id if is_waiting else None,
+            "sprint_count": self.sprint_count,
+            "modified_on": now,
+            "timeout_on": self.timeout_on if is_waiting else None,
+            "expires_on": self.expires_on if is_waiting else None,
+            "ended_on": self.ended_on,
+        }
+
+
+def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> dict[str, int]:
+    """Stores new sessions and the present state of known ones, by uuid; the ids of those stored, by uuid.
+
+    Call it under the turns of their contacts, one session of a contact at a time, after older ones were interrupted.
+    A known session that no longer waits stays as it is, and is left out of the answer. The contacts' current flow
+    follows.
+    """
+    known = _find_known(tx, workspace_id, [session.uuid for session in sessions])
+    new = [session for session in sessions if session.uuid not in known]
+    changed = [session for session in sessions if session.uuid in known and known[session.uuid].status == WAITING]
+    if new:
+        tx.execute(insert(flow_session), [_new_row(tx, workspace_id, session) for session in new])
+    if changed:
+        mine = (flow_session.c.workspace_id == workspace_id) & (flow_session.c.id == bindparam("known_id"))
+        columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values(tx.now)}
+        rows = [
+            {"known_id": known[session.uuid].id}
+            | {f"new_{name}": value for name, value in session.values(tx.now).items()}
+            for session in changed
+        ]
+        tx.execute(update(flow_session).where(mine).values(columns), rows)
+    _note_current_flows(tx, workspace_id, [*new, *changed])
+    made = _find_known(tx, workspace_id, [session.uuid for session in new])
+    return {one.uuid: int((made if one.uuid in made else known)[one.uuid].id) for one in (*new, *changed)}
+
+
+def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, Any]:
+    rows = flow_session.c
+    found: dict[str, Any] = {}
+    for some in split(uuids):
+        mine = (rows.workspace_id == workspace_id) & rows.uuid.in_(some)
+        statement = select(rows.uuid, rows.id, rows.status).where(mine).order_by(rows.id).with_for_update()
+        found |= {row.uuid: row for row in tx.execute(statement)}
+    return found
+
+
+def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[str, Any]:
+    identity = {
+        "uuid": session.uuid,
+        "workspace_id": workspace_id,
+        "contact_id": session.contact_id,
+        "session_type": session.session_type,
+        "created_on": session.created_on,
+    }
+    return identity | session.values(tx.now)
+
+
+def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> None:
+    """The contacts show the flow they wait in."""
+    rows = [
+        {"of_id": one.contact_id, "new_flow_id": one.current_flow_id if one.status == WAITING else None}
+        for one in sorted(sessions, key=lambda one: one.contact_id)
+    ]
+    if rows:
+        flow_id: BindParameter[int | None] = bindparam("new_flow_id", type_=Integer)
+        mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == bindparam("of_id"))
+        differs = contact.c.current_flow_id.is_distinct_from(flow_id)
+        tx.execute(update(contact).where(mine, differs).values(current_flow_id=flow_id, modified_on=tx.now), rows)
+
+
+def interrupt_contacts(
+    tx: Transaction,
+    workspace_id: int,
+    contact_ids: Sequence[int],
+    *,
+    status: str = INTERRUPTED,
+    takes_turns: bool = False,
+) -> None:
+    """Ends the sessions these contacts wait in, and their runs, as `interrupted` (or `expired`), without the engine.
+
+    `takes_turns` is for requests: a worker that holds the turn of such a contact loses it, so that the sprint under way
+    is not recorded and what set it in motion is looked at again.
+    """
+    for some in split(sorted(contact_ids)):
+        mine = _lock_contacts(tx, workspace_id, some)
+        _end_sessions(tx, workspace_id, some, true(), status)
+        if takes_turns:
+            held = contact.c.handling_until.is_not(None)
+            tx.execute(update(contact).where(mine, held).values(handling_until=None))
+
+
+def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    """Interrupts every session with an open run in a flow, and the runs that were made ahead for it."""
+    in_flow = flow_session.c.id.in_(
+        select(flow_run.c.session_id).where(flow_run.c.flow_id == flow_id, IS_OPEN, flow_run.c.session_id.is_not(None))
+    )
+    mine = (flow_session.c.workspace_id == workspace_id) & IS_WAITING & in_flow
+    contact_ids = tx.execute(select(flow_session.c.contact_id).where(mine).order_by(flow_session.c.contact_id))
+    for some in split(contact_ids.scalars().all()):
+        _lock_contacts(tx, workspace_id, some)
+        _end_sessions(tx, workspace_id, some, in_flow, INTERRUPTED)
+    counts = RunCounts()
+    close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None), counts)
+    counts.apply(tx, workspace_id)
+
+
+def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> ColumnElement[bool]:
+    """The condition for these contacts, which are locked before all else and in the order of ids, as everywhere."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update())
+    return mine
+
+
+def _end_sessions(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], which: ColumnElement[bool], status: str
+) -> None:
+    theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(contact_ids)
+    emptied = {"state": None, "current_flow_id": None, "timeout_on": None, "expires_on": None}
+    ending = update(flow_session).where(theirs, IS_WAITING, which)
+    ended = ending.values(status=status, modified_on=tx.now, ended_on=tx.now, **emptied)
+    rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
+    if not rows:
+        return
+    counts = RunCounts()
+    close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), counts, status)
+    counts.apply(tx, workspace_id)
+    left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
+    tx.execute(update(contact).where(left).values(current_flow_id=None, modified_on=tx.now))
+
+
+def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Deletes all sessions and runs of contacts, with what they said in them."""
+    delete_runs_of(tx, workspace_id, contact_ids)
+    theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(contact_ids)
+    tx.execute(delete(flow_session).where(theirs))

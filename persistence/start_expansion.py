@@ -1,0 +1,112 @@
+"""From a start to its batches: a page of contacts at a time, each contact once.
+
+A page and the note of how far the start is are one transaction under the lock of the start's row: a worker that dies
+leaves neither, and two workers never find the contacts of the same start.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from flows.queries import QueryError
+from persistence.columns import new_uuid
+from persistence.database import Transaction
+from persistence.flow_runs import ACTIVE, RunState, save_runs
+from persistence.flow_starts import (
+    COMPLETED,
+    FAILED,
+    IS_UNFINISHED,
+    PENDING,
+    QUEUED,
+    STARTED,
+    WAKE,
+    flow_start,
+    flow_start_batch,
+)
+from persistence.flows import flow
+from persistence.portions import split
+from persistence.start_batches import end_start, has_pending
+from persistence.start_recipients import next_candidates
+from persistence.workspaces import find_workspace
+
+PAGE = 1000
+BATCH = 100
+
+
+def lease_start(tx: Transaction) -> Any | None:
+    """The unfinished start that has waited longest for its next page, as `queued` at least; its row is locked.
+
+    None when no start has contacts to find.
+    """
+    tx.execute(update(flow_start).where(IS_UNFINISHED, flow_start.c.status == PENDING).values(status=QUEUED))
+    due = (
+        select(flow_start)
+        .where(IS_UNFINISHED, ~flow_start.c.is_expanded)
+        .order_by(flow_start.c.modified_on, flow_start.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    return tx.execute(due).first()
+
+
+def expand_start(tx: Transaction, start: Any) -> list[int]:
+    """Puts the next page of contacts of a start, whose row is given and locked, into batches; the contacts taken.
+
+    The start is `started`, `completed` when nobody is taken at all, and `failed` when its flow is archived by now or
+    its query is broken.
+    """
+    workspace = find_workspace(tx, start.workspace_id)
+    assert workspace is not None, "starts belong to a workspace"
+    if tx.execute(select(flow.c.is_archived).where(flow.c.id == start.flow_id)).scalar_one():
+        end_start(tx, start.workspace_id, start.id, FAILED)
+        return []
+    try:
+        found = next_candidates(tx, workspace, start, PAGE)
+    except QueryError:
+        end_start(tx, start.workspace_id, start.id, FAILED)
+        return []
+    taken = found.contact_ids
+    batches = [list(some) for some in split(taken, BATCH)]
+    _create_batches(tx, start, batches)
+    if start.makes_runs and taken:
+        _make_runs(tx, start, taken)
+    count, batch_count = start.contact_count + len(taken), start.batch_count + len(batches)
+    change = {"status": STARTED, "contact_count": count, "batch_count": batch_count, "is_expanded": found.is_end}
+    if found.last_contact_id is not None:
+        change["last_contact_id"] = found.last_contact_id
+    if found.is_end:
+        change["total"] = count
+    mine = (flow_start.c.workspace_id == start.workspace_id) & (flow_start.c.id == start.id)
+    tx.execute(update(flow_start).where(mine).values(modified_on=tx.now, **change))
+    if found.is_end and not has_pending(tx, start.id):
+        end_start(tx, start.workspace_id, start.id, COMPLETED)
+    if batches:
+        tx.wake(WAKE)
+    return list(taken)
+
+
+def _create_batches(tx: Transaction, start: Any, batches: Sequence[list[int]]) -> None:
+    rows = [
+        {
+            "workspace_id": start.workspace_id,
+            "start_id": start.id,
+            "number": start.batch_count + index,
+            "contact_ids": contact_ids,
+            "status": PENDING,
+            "attempts": 0,
+            "created_on": tx.now,
+        }
+        for index, contact_ids in enumerate(batches)
+    ]
+    if rows:
+        tx.execute(insert(flow_start_batch), rows)
+
+
+def _make_runs(tx: Transaction, start: Any, contact_ids: Sequence[int]) -> None:
+    """Runs that workers will go through later: `active`, without session and path."""
+    runs = [
+        RunState(new_uuid(), start.flow_id, contact_id, ACTIVE, tx.now, tx.now, start_id=start.id)
+        for contact_id in contact_ids
+    ]
+    save_runs(tx, start.workspace_id, runs)
