@@ -19,6 +19,7 @@ from flows.definition.legacy.operands import (
     Level,
     Operand,
     write_binary,
+    write_call,
     write_negation,
 )
 from flows.definition.legacy.paths import migrate_path
@@ -181,6 +182,9 @@ class _Reader:
     def _write_binary(self, operator: _Operator, left: Operand, right: Operand) -> Operand:
         if operator.level is Level.SUM:
             return write_sum(left, right, is_minus=operator.symbol == "-", raw_dates=self.raw_dates)
+        if operator.level is Level.COMPARISON and {left.kind, right.kind} & {Kind.DATE, Kind.DATETIME}:
+            # Only numbers are in an order now.
+            left, right = write_call("epoch", [left.text]), write_call("epoch", [right.text])
         return write_binary("!=" if operator.symbol == "<>" else operator.symbol, operator.level, left, right)
 
     def _write_operand(self, kind: str, text: str) -> Operand:

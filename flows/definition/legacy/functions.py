@@ -17,7 +17,6 @@ from flows.definition.legacy.operands import (
 RENAMED = {
     "average": "mean",
     "date": "date_from_parts",
-    "datedif": "datetime_diff",
     "datevalue": "date",
     "format_date": "format_datetime",
     "int": "round_down",
@@ -27,12 +26,9 @@ RENAMED = {
     "read_digits": "read_chars",
     "regex_group": "regex_match",
     "rept": "repeat",
-    "rounddown": "round_down",
-    "roundup": "round_up",
     "substitute": "replace",
     "time": "time_from_parts",
     "timevalue": "time",
-    "trunc": "round_down",
     "unichar": "char",
     "unicode": "code",
 }
@@ -53,6 +49,8 @@ E_NUMBER = "2.718281828459045"
 SPACES = '" \\t"'
 _PLACES = re.compile(r"\{(\d)\}")
 _WHOLE = re.compile(r"-?[0-9]+")
+_NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
+_UNIT = re.compile(r'"[dmyDMY]"')
 
 Arguments = Sequence[Operand]
 
@@ -108,12 +106,41 @@ def _choose_delimiters(argument: Operand) -> str:
     return "NULL" if truth in ("false", "0", "") else f"if({argument.text}, {SPACES}, NULL)"
 
 
+def _write_word_slice(arguments: Arguments) -> Operand:
+    """Indexes that count from the end are only known to the old function: they are counted from the beginning."""
+    _check_count("word_slice", arguments, *range(len(_SLICE) + 1))
+    texts = [convert(argument) for convert, argument in zip(_SLICE, arguments, strict=False)]
+    for place, argument in enumerate(arguments[1:3], start=1):
+        if _WHOLE.fullmatch(argument.text) and int(argument.text) < 0:
+            counted = write_call("word_count", [texts[0], *texts[3:]])
+            texts[place] = f"{counted.text} - {-int(argument.text)}"
+    return write_call("word_slice", texts)
+
+
+def _write_difference(arguments: Arguments) -> Operand:
+    """DATEDIF(from, to, unit): the case of units did not matter."""
+    texts = [argument.text for argument in arguments]
+    return write_call("datetime_diff", [text.upper() if _UNIT.fullmatch(text) else text for text in texts])
+
+
+def _round_as(name: str, name_below_zero: str) -> Callable[[Arguments], Operand]:
+    """Rounding was by the digits, towards zero or away from it; now it is down or up."""
+
+    def write(arguments: Arguments) -> Operand:
+        is_below_zero = bool(arguments) and _NEGATIVE.fullmatch(arguments[0].text) is not None
+        return write_call(name_below_zero if is_below_zero else name, [argument.text for argument in arguments])
+
+    return write
+
+
 def _write_fixed(arguments: Arguments) -> Operand:
     """FIXED(number, places, without grouping): two places unless told; the new function is told of grouping."""
     _check_count("fixed", arguments, 1, 2, 3)
     texts = [argument.text for argument in arguments]
     if len(texts) == 1:
         texts.append("2")
+    if _NEGATIVE.fullmatch(texts[1]):
+        texts[:2] = [write_call("round", texts[:2]).text, "0"]
     if len(texts) == 3:
         opposite = {"true": "false", "false": "true"}
         texts[2] = opposite.get(texts[2], f"if({texts[2]}, false, true)")
@@ -172,17 +199,22 @@ _CONVERTED: dict[str, tuple[Callable[[Operand], str], ...]] = {
     "field": (_keep, _count_from_zero, _keep),
     "word": (_keep, _count_from_zero, _choose_delimiters),
     "word_count": (_keep, _choose_delimiters),
-    "word_slice": (_keep, _count_from_zero, _count_from_zero, _choose_delimiters),
 }
+_SLICE = (_keep, _count_from_zero, _count_from_zero, _choose_delimiters)
 _BUILT: dict[str, Callable[[Arguments], Operand]] = {
     "concatenate": _join_with("concatenate", "&", Level.CONCATENATION),
+    "datedif": _write_difference,
     "exp": _write_exponential,
     "false": _write_truth("false"),
     "fixed": _write_fixed,
     "if": _write_if,
     "power": _write_power,
     "right": _write_right,
+    "rounddown": _round_as("round_down", "round_up"),
+    "roundup": _round_as("round_up", "round_down"),
     "sum": _join_with("sum", "+", Level.SUM),
+    "trunc": _round_as("round_down", "round_up"),
     "true": _write_truth("true"),
     "weekday": _write_weekday,
+    "word_slice": _write_word_slice,
 }

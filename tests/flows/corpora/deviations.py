@@ -5,6 +5,13 @@ A case listed here has to fail; one that holds after all is reported, so that th
 
 CHECKS = "the checks that each action makes of its own fields are not built"
 SESSION = "the example needs a session, which the expressions' check has not"
+# What the old expression language could and the new one cannot.
+ORDER = "truth, texts and texts with dates in them have no order any more"
+UNITS = "differences of dates are in whole units only, not in what remains of one"
+DATES = "dates are no longer read with names of months, missing years, or two-digit years of the future"
+TITLES = "a digit or underscore no longer begins a word"
+DIGITS = "nine digits are read in threes like all others, not like a social security number"
+TIMED_OUT = "the value of a result by timeout is empty, as since generation 14, and not the moment"
 REFERENCE = "contacts have a reference code of our own: the key of the reference engine's is not public"
 
 DEVIATIONS: dict[str, dict[str, str]] = {
@@ -28,6 +35,25 @@ DEVIATIONS: dict[str, dict[str, str]] = {
         "test has_error: @(has_error(contact.fields.unset).match)": SESSION,
         'test has_group: @(has_group(contact.groups, "b7cf0d83-f1c9-411c-96fd-c511a4cfa86d").match)': SESSION,
         "test has_text: @(has_text(contact.fields.not_set))": SESSION,
+    },
+    "legacy_expressions": {
+        'legacy @(TRUE <= FALSE) @(8 <= 7) @(3.3 <= 3.2) @(3.2 <= 3) @("4" <= 3) @("3.2" <= 3.00) '
+        '@("ac" <= "ab") @(date.d2 <= date.d1)': ORDER,
+        'legacy @(DATEDIF("1/6/2001", "15/8/2002", "YD")) @(DATEDIF("1/6/2001", "15/8/2002", "YM")) '
+        '@(DATEDIF("1/6/2001", "15/8/2…2f3c07ad': UNITS,
+        'legacy @(DATEVALUE("1/2/34")) @(DATEVALUE("1-2-34")) @(DATEVALUE("01 02 34")) '
+        '@(DATEVALUE("1 Feb 34")) @(DATEVALUE("1. 2…626294a1': DATES,
+        'legacy @(DATEVALUE("2/25-70"))': DATES,
+        'legacy @(DATEVALUE("1 feb")) @(DATEVALUE("Feb 1st"))': DATES,
+        'legacy @(DAY("10-9-2015")) @(DAY("Feb 1st"))': DATES,
+        'legacy @(EDATE("10-9-2015", 1)) @(EDATE("Jan 1st 2014", -1))': DATES,
+        'legacy @(MINUTE("10-9-2015 13:45:23")) @(MINUTE("Sep 10th 2:30PM"))': DATES,
+        'legacy @(PROPER(""))|@(PROPER("f1rst sécOND-third_fourth"))': TITLES,
+        'legacy @(READ_DIGITS("123456789"))': DIGITS,
+        'legacy @(YEAR("10-9-2015")) @(YEAR("Feb 1st 99"))': DATES,
+    },
+    "runner_sessions_13": {
+        "legacy_timeout.test": TIMED_OUT,
     },
     "session_templates": {
         "@(json(contact))": REFERENCE,
