@@ -1,22 +1,33 @@
-"""Flow definitions of the public format: shape, migrations, reading with checks, look-up of translations."""
+"""Flow definitions of the public format: shape, migrations, reading with checks, translations, inspection."""
 
 from flows.definition.errors import DefinitionError
+from flows.definition.inspection import Dependency, Inspection, inspect
+from flows.definition.issues import Issue
 from flows.definition.loading import load
 from flows.definition.localization import localize
 from flows.definition.migrating import migrate
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
+from flows.definition.references import KnownAssets, Reference
+from flows.definition.results import ResultSpec
 
 __all__ = [
     "Action",
     "Case",
     "Category",
     "DefinitionError",
+    "Dependency",
     "Exit",
     "Flow",
+    "Inspection",
+    "Issue",
+    "KnownAssets",
     "Node",
+    "Reference",
+    "ResultSpec",
     "Router",
     "Timeout",
     "Wait",
+    "inspect",
     "load",
     "localize",
     "migrate",

@@ -95,6 +95,20 @@ class Assets:
         self.ticketers = {item.uuid: item for item in ticketers}
         self.topics = {item.uuid: item for item in topics}
         self.users = {item.uuid: item for item in users}
+        self._by_kind: dict[str, Mapping[str, object]] = {
+            "channel": self.channels,
+            "classifier": self.classifiers,
+            "field": self.fields,
+            "global": self.globals,
+            "group": self.groups,
+            "label": self.labels,
+            "llm": self.llms,
+            "optin": self.optins,
+            "template": self.templates,
+            "ticketer": self.ticketers,
+            "topic": self.topics,
+            "user": self.users,
+        }
         self._definitions = {_definition_uuid(item): item for item in flows}
         self._flows: dict[str, Flow] = {}
 
@@ -142,6 +156,17 @@ class Assets:
             return self.find_flow(uuid)
         except DefinitionError:
             return None
+
+    def knows(self, kind: str, identity: str) -> bool:
+        """Whether there is an asset of a kind like `group`, with that UUID or key; flows that cannot be read count not.
+
+        Users also go by their e-mail address.
+        """
+        if kind == "flow":
+            return self.find_readable_flow(identity) is not None
+        if kind == "user" and self.find_user_by_email(identity):
+            return True
+        return identity in self._by_kind.get(kind, {})
 
     def find_group_by_name(self, name: str) -> Group | None:
         """The group of that name, ignoring case."""

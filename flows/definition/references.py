@@ -1,0 +1,164 @@
+"""What a flow needs of its workspace: the assets that its actions, routers and templates refer to.
+
+(Flow format, dependencies and issues.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from flows.definition.flow_texts import (
+    find_translation,
+    list_languages,
+    list_templates,
+    list_templates_of_node,
+    read_objects,
+)
+from flows.definition.model import Action, Case, Flow, Node
+from flows.definition.places import Place
+from flows.definition.raw_parts import read_text
+from flows.definition.versions import read_version
+from flows.expressions.paths import context_paths
+from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
+
+_FIELD_PATHS = frozenset(
+    {
+        *(("fields",), ("contact", "fields")),
+        *((root, *path) for root in ("parent", "child") for path in (("fields",), ("contact", "fields"))),
+    }
+)
+
+# By type of action: the properties that hold a reference or a list of them, and what they refer to.
+_REFERENCES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "add_contact_groups": (("groups", "group"),),
+    "add_input_labels": (("labels", "label"),),
+    "call_classifier": (("classifier", "classifier"),),
+    "call_llm": (("llm", "llm"),),
+    "enter_flow": (("flow", "flow"),),
+    "open_ticket": (("ticketer", "ticketer"), ("topic", "topic"), ("assignee", "user")),
+    "remove_contact_groups": (("groups", "group"),),
+    "request_optin": (("optin", "optin"),),
+    "send_broadcast": (("groups", "group"), ("contacts", "contact"), ("template", "template")),
+    "send_msg": (("template", "template"),),
+    "set_contact_channel": (("channel", "channel"),),
+    "set_contact_field": (("field", "field"),),
+    "start_session": (("groups", "group"), ("contacts", "contact"), ("flow", "flow")),
+}
+# Kinds of assets that flows no longer use from this version on.
+_EARLY_KINDS = frozenset({"classifier", "optin", "ticketer"})
+_FIRST_WITHOUT_EARLY_KINDS = 14
+
+
+class KnownAssets(Protocol):
+    """Tells which assets a workspace has."""
+
+    def knows(self, kind: str, identity: str) -> bool:
+        """Whether there is an asset of a kind like `group` or `flow` with a UUID, or with a key: `field`, `global`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference to an asset. Fields and globals go by key, users before 14 by e-mail address, all others by UUID."""
+
+    kind: str
+    identity: str
+    name: str = ""
+    identity_name: str = "uuid"
+
+    def to_json(self) -> dict[str, Any]:
+        """The reference as definitions write it, with its type."""
+        return {self.identity_name: self.identity, "name": self.name, "type": self.kind}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundReference:
+    """A reference and where it is."""
+
+    reference: Reference
+    place: Place
+
+
+def list_references(flow: Flow) -> Iterator[FoundReference]:
+    """Every reference of a flow, node by node: of its actions, of its router, then of its templates."""
+    for node in flow.nodes:
+        for action in node.actions:
+            yield from _list_references_of_action(flow, node, action)
+        for case in node.router.cases if node.router else ():
+            yield from _list_references_of_case(flow, node, case)
+        for found in list_templates_of_node(flow, node):
+            for reference in list_references_of_template(found.text):
+                yield FoundReference(reference, found.place)
+
+
+def list_references_of_template(template: str) -> Iterator[Reference]:
+    """The fields and globals that a template looks at."""
+    for path in context_paths(template, CONTEXT_ROOTS):
+        if path[:-1] == ("globals",):
+            yield Reference("global", path[-1], identity_name="key")
+        elif path[:-1] in _FIELD_PATHS:
+            yield Reference("field", path[-1], identity_name="key")
+
+
+def list_parent_results(flow: Flow) -> list[str]:
+    """The keys of the results of the flow's parent that its templates look at, sorted."""
+    paths = (path for found in list_templates(flow) for path in context_paths(found.text, CONTEXT_ROOTS))
+    return sorted({path[-1] for path in paths if path[:-1] == ("parent", "results")})
+
+
+def _list_references_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FoundReference]:
+    for name, kind in _REFERENCES.get(action.type, ()):
+        if kind in _EARLY_KINDS and not _is_early(flow):
+            continue
+        value = action.fields.get(name)
+        for given in [value] if isinstance(value, Mapping) else read_objects(value):
+            reference = _read_reference(kind, given)
+            if reference is None and kind == "user" and _is_early(flow):
+                reference = _read_user_by_email(given)
+            if reference is not None:
+                yield FoundReference(reference, Place(node.uuid, action.uuid, name))
+    templating = action.fields.get("templating")
+    template = templating.get("template") if isinstance(templating, Mapping) else None
+    if isinstance(template, Mapping):
+        reference = _read_by_uuid("template", template)
+        if reference is not None:
+            yield FoundReference(reference, Place(node.uuid, action.uuid, "templating"))
+
+
+def _read_reference(kind: str, given: Mapping[str, Any]) -> Reference | None:
+    return _read_by_key(kind, given) if kind == "field" else _read_by_uuid(kind, given)
+
+
+def _read_by_uuid(kind: str, given: Mapping[str, Any]) -> Reference | None:
+    uuid = read_text(given, "uuid")
+    return Reference(kind, uuid, read_text(given, "name")) if uuid else None
+
+
+def _read_by_key(kind: str, given: Mapping[str, Any]) -> Reference | None:
+    key = read_text(given, "key")
+    return Reference(kind, key, read_text(given, "name"), identity_name="key") if key else None
+
+
+def _read_user_by_email(given: Mapping[str, Any]) -> Reference | None:
+    email = read_text(given, "email")
+    is_fixed = bool(email) and not has_expressions(email, CONTEXT_ROOTS)
+    return Reference("user", email, read_text(given, "name"), identity_name="email") if is_fixed else None
+
+
+def _is_early(flow: Flow) -> bool:
+    return read_version(flow.spec_version)[0] < _FIRST_WITHOUT_EARLY_KINDS
+
+
+def _list_references_of_case(flow: Flow, node: Node, case: Case) -> Iterator[FoundReference]:
+    if case.type != "has_group":
+        return
+    place = Place(node.uuid, field="router.cases.arguments")
+    translated = (
+        (find_translation(flow, language, case.uuid, "arguments"), language) for language in list_languages(flow)
+    )
+    for arguments, language in ((list(case.arguments), ""), *translated):
+        if arguments and arguments[0]:
+            name = arguments[1] if len(arguments) == len(("uuid", "name")) else ""
+            yield FoundReference(Reference("group", arguments[0], name), replace(place, language=language))

@@ -1,0 +1,91 @@
+"""What a flow can produce: named results with their categories, and local variables (flow format, results)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from flows.definition.model import Action, Flow, Node
+from flows.definition.raw_parts import read_text
+from flows.words import snakify
+
+SUCCESS, SKIPPED, FAILURE = "Success", "Skipped", "Failure"
+# Categories of the results that actions save when they have a `result_name`.
+CATEGORIES_BY_ACTION = {
+    "call_classifier": (SUCCESS, SKIPPED, FAILURE),
+    "call_resthook": (SUCCESS, FAILURE),
+    "call_webhook": (SUCCESS, FAILURE),
+    "open_ticket": (SUCCESS, FAILURE),
+    "transfer_airtime": (SUCCESS, FAILURE),
+}
+LOCALS_BY_ACTION = {
+    "add_contact_urn": "_has_urn",
+    "open_ticket": "_new_ticket",
+    "transfer_airtime": "_new_transfer",
+}
+# Properties of actions that name the local variable they set.
+LOCAL_NAMES = {"call_llm": "output_local", "set_run_local": "local"}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSpec:
+    """A result that a flow can save, with all categories it can have and all nodes that save it."""
+
+    key: str
+    name: str
+    categories: tuple[str, ...]
+    node_uuids: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The form of a flow's record."""
+        return {
+            "key": self.key,
+            "name": self.name,
+            "categories": list(self.categories),
+            "node_uuids": list(self.node_uuids),
+        }
+
+
+def list_results(flow: Flow) -> list[ResultSpec]:
+    """The results of a flow in order of first appearance, one for each key: the first name and spelling win."""
+    specs: dict[str, ResultSpec] = {}
+    for node in flow.nodes:
+        for name, categories in _list_saved(node):
+            key = snakify(name)
+            before = specs.get(key, ResultSpec(key, name, (), ()))
+            seen = {category.lower() for category in before.categories}
+            # Categories of one place are kept as they are, even if they differ by case only.
+            added = tuple(category for category in categories if category.lower() not in seen)
+            nodes = before.node_uuids if node.uuid in before.node_uuids else (*before.node_uuids, node.uuid)
+            specs[key] = ResultSpec(key, before.name, before.categories + added, nodes)
+    return list(specs.values())
+
+
+def list_locals(flow: Flow) -> list[str]:
+    """The names of the local variables that actions set, sorted."""
+    names = {_find_local(action) for node in flow.nodes for action in node.actions}
+    return sorted(name for name in names if name)
+
+
+def _list_saved(node: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for action in node.actions:
+        saved = _find_result(action)
+        if saved:
+            yield saved
+    if node.router and node.router.result_name:
+        yield node.router.result_name, tuple(category.name for category in node.router.categories)
+
+
+def _find_result(action: Action) -> tuple[str, tuple[str, ...]] | None:
+    if action.type == "set_run_result":
+        category = read_text(action.fields, "category")
+        return read_text(action.fields, "name"), (category,) if category else ()
+    name = read_text(action.fields, "result_name")
+    categories = CATEGORIES_BY_ACTION.get(action.type)
+    return (name, categories) if name and categories else None
+
+
+def _find_local(action: Action) -> str:
+    named = LOCAL_NAMES.get(action.type)
+    return read_text(action.fields, named) if named else LOCALS_BY_ACTION.get(action.type, "")
