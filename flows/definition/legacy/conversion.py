@@ -43,6 +43,7 @@ class Conversion:
     new_uuid: NewUuid
     localization: dict[str, dict[str, JsonObject]] = field(default_factory=dict)
     destinations: frozenset[str] = frozenset()
+    taken: set[str] = field(default_factory=set)
     node_uuid: str = ""
 
     def fail(self, message: str, name: str) -> DefinitionError:
@@ -50,8 +51,10 @@ class Conversion:
         return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, field=name)
 
     def keep_uuid(self, value: Any) -> str:
-        """The UUID that is given, or a new one where none is."""
-        return value if is_uuid(value) else self.new_uuid()
+        """The UUID that is given, or a new one where none is or another part has it already."""
+        uuid = value if is_uuid(value) and value not in self.taken else self.new_uuid()
+        self.taken.add(uuid)
+        return str(uuid)
 
     def find_destination(self, value: Any) -> JsonObject:
         """The destination of an exit; nothing if there is no such node."""

@@ -27,14 +27,13 @@ MIGRATED_VERSION = "13.0.0"
 
 def is_legacy(definition: Mapping[str, Any]) -> bool:
     """Whether a definition has the shape of before version 13."""
-    return "nodes" not in definition and any(key in definition for key in LEGACY_KEYS)
+    parts = _unwrap(definition)
+    return "nodes" not in parts and any(key in parts for key in LEGACY_KEYS)
 
 
 def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: str) -> JsonObject:
     """An old definition in version 13.0; relative addresses of files are below `media_url`. Raises DefinitionError."""
-    # The oldest export files had the definition within a record of the flow.
-    inner = definition.get("definition")
-    parts: Mapping[str, Any] = {**definition, **inner} if isinstance(inner, Mapping) else definition
+    parts = _unwrap(definition)
     metadata = parts.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
     flow_uuid = next((uuid for uuid in (metadata.get("uuid"), parts.get("uuid")) if is_uuid(uuid)), None) or new_uuid()
@@ -57,6 +56,12 @@ def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: 
     }
 
 
+def _unwrap(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    # The oldest export files had the definition within a record of the flow.
+    inner = definition.get("definition")
+    return {**definition, **inner} if isinstance(inner, Mapping) else definition
+
+
 def _read_integer(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
@@ -65,6 +70,7 @@ def _migrate_nodes(conversion: Conversion, parts: Mapping[str, Any]) -> tuple[li
     """The nodes, the one to begin with first and the others from top to bottom, and how they are shown."""
     action_sets, rule_sets = (_list_sets(conversion, parts, key) for key in ("action_sets", "rule_sets"))
     conversion.destinations = frozenset(given["uuid"] for given in (*action_sets, *rule_sets))
+    conversion.taken |= conversion.destinations
     nodes: list[JsonObject] = []
     layouts: JsonObject = {}
     for given in action_sets:
