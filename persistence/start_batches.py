@@ -26,6 +26,7 @@ from persistence.flow_starts import (
 )
 
 LEASE = timedelta(minutes=2)
+BUSY_DELAY = timedelta(seconds=1)
 ATTEMPTS_MAX = 5
 IS_PENDING = is_one_of(flow_start_batch.c.status, (PENDING,))
 
@@ -127,6 +128,12 @@ def finish_batch(tx: Transaction, batch: StartBatch, leased_until: datetime | No
     if start.is_expanded and not has_pending(tx, start.id):
         end_start(tx, batch.workspace_id, batch.start_id, COMPLETED)
     return True
+
+
+def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
+    """Lets a batch come again in a moment, because some of its contacts are busy; it is no failed attempt."""
+    mine = update(flow_start_batch).where(_is_held(batch, batch.leased_until))
+    tx.execute(mine.values(leased_until=tx.now + BUSY_DELAY, attempts=flow_start_batch.c.attempts - 1))
 
 
 def has_pending(tx: Transaction, start_id: int) -> bool:

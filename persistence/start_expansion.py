@@ -12,6 +12,7 @@ from sqlalchemy import insert, select, update
 from flows.queries import QueryError
 from persistence.columns import new_uuid
 from persistence.database import Transaction
+from persistence.errors import InvalidInput
 from persistence.flow_runs import ACTIVE, RunState, save_runs
 from persistence.flow_starts import (
     COMPLETED,
@@ -84,6 +85,17 @@ def expand_start(tx: Transaction, start: Any) -> list[int]:
     if batches:
         tx.wake(WAKE)
     return list(taken)
+
+
+def begin_start(tx: Transaction, workspace_id: int, start_id: int) -> None:
+    """Finds the first contacts of a new start at once, up to PAGE of them. Raises InvalidInput when nobody is taken."""
+    mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
+    taken: list[int] = []
+    while not taken:
+        start = tx.execute(select(flow_start).where(mine)).one()
+        if start.is_expanded:
+            raise InvalidInput.across("None of these contacts can be started.")
+        taken = expand_start(tx, start)
 
 
 def _create_batches(tx: Transaction, start: Any, batches: Sequence[list[int]]) -> None:

@@ -1,0 +1,35 @@
+"""`/api/v1/runs.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, answer_numbered_page, created
+from handlers.calls import Call
+from persistence.flow_starts import create_start
+from persistence.run_summaries import RunFilter, list_run_summaries, read_run_summaries
+from persistence.start_expansion import begin_start
+from persistence.start_form import read_phone_form
+
+
+def list_runs(
+    call: Call,
+    *,
+    run: list[int] | None = None,
+    flow_uuid: list[str] | None = None,
+    contact: list[str] | None = None,
+    group_uuids: list[str] | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    page: str | None = None,
+) -> Answer:
+    wanted = RunFilter(run, flow_uuid, contact, group_uuids, before, after)
+    return answer_numbered_page(
+        call, page, lambda number, size: list_run_summaries(call.tx, call.workspace.id, wanted, number, size)
+    )
+
+
+def start_runs(call: Call) -> Answer:
+    workspace = call.workspace
+    form = read_phone_form(call.tx, workspace, call.body, call.credentials.user_id)
+    start_id = create_start(call.tx, workspace.id, form)
+    begin_start(call.tx, workspace.id, start_id)
+    return created(f"[{','.join(read_run_summaries(call.tx, workspace.id, start_id))}]")

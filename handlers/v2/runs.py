@@ -1,0 +1,44 @@
+"""`/api/v2/runs.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, answer_page
+from handlers.calls import Call
+from persistence import run_records
+from persistence.pages import Page, Position
+
+
+def list_runs(
+    call: Call,
+    *,
+    id: int | None = None,
+    uuid: str | None = None,
+    flow: str | None = None,
+    contact: str | None = None,
+    responded: bool | None = None,
+    paths: bool = True,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    reverse: bool = False,
+) -> Answer:
+    workspace = call.workspace
+
+    def fetch(position: Position | None, size: int) -> Page:
+        return run_records.list_runs(
+            call.tx,
+            workspace.id,
+            position,
+            size,
+            run_id=id,
+            uuid=uuid,
+            flow_uuid=flow,
+            contact_uuid=contact,
+            responded=responded,
+            before=before,
+            after=after,
+            reverse=reverse,
+            masked=workspace.is_anonymous,
+            with_path=paths,
+        )
+
+    return answer_page(call, run_records.runs_order(reverse=reverse), fetch)
