@@ -39,7 +39,7 @@ def expand_next(tx: Transaction) -> bool:
     if row is None or workspace is None:
         return False
     found = next_recipients(tx, workspace.id, row.id, row.last_contact_id, BATCH)
-    wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id)
+    wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id, row.is_evaluated)
     texts = Writer(tx, workspace, wording, found.rows)
     drafts = [texts.write(one) for one in found.rows]
     has_channel = row.channel_id is not None

@@ -27,7 +27,7 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) ->
     if not any(body.get(name) for name in ("urns", "contacts", "groups")):
         raise InvalidInput.across("Name at least one URN, contact or group.")
     files = _find_files(tx, workspace, body, attachments)
-    group_ids = _find_groups(tx, workspace.id, body.get("groups") or [])
+    group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
     urns = read_urns(workspace, body.get("urns") or [])
     owners = ensure_owners(tx, workspace.id, urns)
@@ -79,7 +79,7 @@ def _by_language(workspace: Workspace, body: Mapping[str, Any], name: str) -> di
     return given
 
 
-def _find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -> list[int]:
+def find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -> list[int]:
     """The ids of groups of any kind, named by uuid or name. Raises InvalidInput at the first unknown one."""
     keys = {name_key(reference.strip()) for reference in references}
     uuids = {reference.lower() for reference in references if is_uuid(reference)}

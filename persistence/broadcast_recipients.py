@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, func, select, union
+from sqlalchemy import Integer, Select, false, func, insert, literal, select, union
 
+from flows.queries import QueryError, parse_query
 from persistence.broadcasts import broadcast_contact, broadcast_group
+from persistence.contact_queries import find_matches
 from persistence.contacts import ACTIVE, contact
 from persistence.database import Transaction
 from persistence.groups import group_membership
+from persistence.query_scope import open_scope
+from persistence.workspaces import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +87,17 @@ def _cut(source: Select[Any], last_contact_id: int, size: int) -> Select[Any]:
     column = source.selected_columns[0]
     first = source.where(column > last_contact_id).order_by(column).limit(size).subquery()
     return select(first.c.contact_id)
+
+
+def add_matches(tx: Transaction, workspace: Workspace, broadcast_id: int, query: str) -> None:
+    """Makes everybody whom a contact query finds now a recipient; a query that is broken finds nobody."""
+    scope = open_scope(tx, workspace)
+    try:
+        parsed = parse_query(query, scope.environment, scope.resolver, clock=scope.clock)
+        found = find_matches(workspace.id, parsed, scope)
+    except QueryError:
+        return
+    named = select(broadcast_contact.c.contact_id).where(broadcast_contact.c.broadcast_id == broadcast_id)
+    columns = (literal(broadcast_id, Integer), contact.c.id, false())
+    matches = select(*columns).where(found, contact.c.status == ACTIVE, contact.c.id.not_in(named))
+    tx.execute(insert(broadcast_contact).from_select(["broadcast_id", "contact_id", "is_named"], matches))

@@ -44,6 +44,7 @@ broadcast = Table(
     Column("files", Json, nullable=False),
     Column("quick_replies", Json, nullable=False),
     Column("base_language", String(3), nullable=False),
+    Column("is_evaluated", Boolean, nullable=False, default=False),
     Column("channel_id", Integer, ForeignKey("channel.id")),
     Column("total", Integer, nullable=False, default=-1),
     Column("started", Integer, nullable=False, default=0),
@@ -116,7 +117,10 @@ BROADCASTS_ORDER = Order(broadcast.c.created_on, broadcast.c.id)
 
 @dataclass(frozen=True, slots=True)
 class NewBroadcast:
-    """A broadcast to make: to whom (`address_ids` own the `urns` that are shown), and what, by language."""
+    """A broadcast to make: to whom (`address_ids` own the `urns` that are shown), and what, by language.
+
+    With `is_evaluated` the texts are sent as they are: expressions in them were evaluated before, for somebody else.
+    """
 
     text: Mapping[str, str]
     base_language: str
@@ -128,6 +132,7 @@ class NewBroadcast:
     files: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     quick_replies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     channel_id: int | None = None
+    is_evaluated: bool = False
 
 
 def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> int:
@@ -142,6 +147,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
         "quick_replies": dict.fromkeys(new.text, ()) | dict(new.quick_replies),
         "base_language": new.base_language,
         "channel_id": new.channel_id,
+        "is_evaluated": new.is_evaluated,
         "created_on": tx.now,
         "modified_on": tx.now,
     }

@@ -1,7 +1,7 @@
 """Turns of contacts: one worker at a time moves a contact's conversations on, whatever sets them in motion.
 
-A turn is a lease on the contact's row. Whoever holds it may work outside any transaction; what was found out is recorded
-only while the turn is still held, so that the work of a worker that was believed dead changes nothing.
+A turn is a lease on the contact's row. Whoever holds it may work outside any transaction; what was found out is
+recorded only while the turn is still held, so that the work of a worker that was believed dead changes nothing.
 """
 
 from collections.abc import Collection, Sequence

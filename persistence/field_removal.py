@@ -3,6 +3,7 @@
 from sqlalchemy import select
 
 from flows.queries import QueryError, inspect, parse_query
+from persistence.campaign_events import is_date_used
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.fields import delete_field
@@ -12,7 +13,7 @@ from persistence.workspaces import Workspace
 
 
 def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
-    """Delete a field. Raises RecordMissing, and Refused while a query group uses it."""
+    """Delete a field. Raises RecordMissing, and Refused while a query group or a campaign event uses it."""
     scope = open_scope(tx, workspace)
     mine = (group.c.workspace_id == workspace.id) & group.c.query.is_not(None)
     for name, text in tx.execute(select(group.c.name, group.c.query).where(mine)):
@@ -22,4 +23,6 @@ def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
             continue  # it names something that is gone already, so it has no members that could change
         if any(used == key for used, _ in inspect(query).fields):
             raise Refused(f'The group "{name}" uses this field.')
+    if is_date_used(tx, workspace.id, key):
+        raise Refused("Campaign events use this field.")
     delete_field(tx, workspace.id, key)

@@ -45,7 +45,8 @@ def change_many(tx: Transaction, workspace_id: int, rows: Sequence[Any], deltas:
         keys = {key for row in attributes for key in deltas[row.id].fields}
         uuids = _find_field_uuids(tx, workspace_id, keys)
         statement = update(contact).where(contact.c.workspace_id == workspace_id, contact.c.id == bindparam("its_id"))
-        changed = {name: bindparam(f"new_{name}") for name in ("name", "language", "timezone", "fields")}
+        names = ("name", "language", "timezone", "fields")
+        changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
         parameters = [_merge(row, deltas[row.id], uuids) for row in attributes]
         tx.execute(statement.values(modified_on=tx.now, **changed), parameters)
     for row in changing:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from persistence.campaign_fires import schedule_contacts, unschedule_contacts
 from persistence.columns import is_uuid
 from persistence.contacts import contact
 from persistence.database import Transaction
@@ -45,6 +46,7 @@ def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: 
     added = list(tx.execute(statement.returning(group_membership.c.contact_id)).scalars())
     _count(tx, workspace_id, group_id, len(added))
     touch_contacts(tx, workspace_id, added)
+    schedule_contacts(tx, workspace_id, added)
     return added
 
 
@@ -55,6 +57,7 @@ def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_id
     removed = list(tx.execute(statement.returning(rows.contact_id)).scalars())
     _count(tx, workspace_id, group_id, -len(removed))
     touch_contacts(tx, workspace_id, removed)
+    unschedule_contacts(tx, workspace_id, removed, group_id=group_id)
     return removed
 
 
@@ -66,6 +69,7 @@ def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
     tx.execute(delete(group_membership).where(rows.contact_id.in_(contact_ids)))
     for group_id, count in leaving:
         _count(tx, workspace_id, group_id, -count)
+    unschedule_contacts(tx, workspace_id, contact_ids)
 
 
 def set_manual_groups(tx: Transaction, workspace_id: int, contact_id: int, group_ids: Sequence[int]) -> bool:

@@ -25,13 +25,17 @@ WRITTEN_TO = (contact.c.id, contact.c.uuid, contact.c.name, contact.c.language, 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What is said, by language: texts, attachments as messages carry them, quick replies."""
+    """What is said, by language: texts, attachments as messages carry them, quick replies.
+
+    With `is_evaluated` an expression in a text is no expression any more.
+    """
 
     text: Mapping[str, str]
     base_language: str
     files: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     quick_replies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     broadcast_id: int | None = None
+    is_evaluated: bool = False
 
 
 class Writer:
@@ -45,7 +49,8 @@ class Writer:
         self._wording = wording
         self._environment = environment_of(workspace)
         self._clock = FixedClock(tx.now)
-        self._evaluated = {language for language, text in wording.text.items() if has_expressions(text)}
+        texts = {} if wording.is_evaluated else wording.text
+        self._evaluated = {language for language, text in texts.items() if has_expressions(text)}
         self._fields: Sequence[Any] = ()
         self._urns: dict[int, list[str]] = {}
         if self._evaluated:

@@ -10,6 +10,9 @@ from dataclasses import replace
 from sqlalchemy import ColumnElement, Integer, and_, delete, false, func, insert, literal, select, update
 
 from flows.queries import QueryError, inspect, parse_query, render
+from persistence.campaign_fires import schedule_contacts
+from persistence.campaign_passes import request_passes
+from persistence.campaigns import campaign
 from persistence.contact_queries import SearchScope, find_matches
 from persistence.contacts import contact
 from persistence.database import Transaction
@@ -46,13 +49,19 @@ def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: 
 
 
 def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """`refresh_contacts` after changes that are no matter of tickets: one statement where no own group has a query."""
-    own = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None) & ~group.c.is_system
-    if not contact_ids or tx.execute(select(group.c.id).where(own).limit(1)).first() is None:
+    """Bring query groups and campaigns in line with contacts after changes that are no matter of tickets.
+
+    Two statements where no own group has a query and no campaign is about these contacts.
+    """
+    if not contact_ids:
         return
-    workspace = find_workspace(tx, workspace_id)
+    own = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None) & ~group.c.is_system
+    workspace = None
+    if tx.execute(select(group.c.id).where(own).limit(1)).first() is not None:
+        workspace = find_workspace(tx, workspace_id)
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)
+    schedule_contacts(tx, workspace_id, contact_ids)
 
 
 def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
@@ -89,6 +98,7 @@ def refresh_group(tx: Transaction, workspace: Workspace, group_id: int) -> None:
     tx.execute(insert(group_membership).from_select(["group_id", "contact_id"], missing))
     count = select(func.count()).select_from(group_membership).where(rows.group_id == group_id).scalar_subquery()
     tx.execute(update(group).where(mine).values(member_count=count))
+    request_passes(tx, workspace.id, campaign.c.group_id == group_id)
 
 
 def _settle(

@@ -66,8 +66,8 @@ trigger = Table(
     ),
     sqlite_autoincrement=True,
 )
-"""`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U); `next_fire_on` is null
-once it will not fire again."""
+"""`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U); `next_fire_on` is
+null once it will not fire again."""
 
 trigger_group = Table(
     "trigger_group",
@@ -123,7 +123,19 @@ def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
     found = tx.execute(statement).all()
     groups = _load_groups(tx, workspace_id) if found else {}
     return [
-        Trigger(*row, tuple(groups.get((row[0], False), ())), tuple(groups.get((row[0], True), ()))) for row in found
+        Trigger(
+            row[0],
+            row[1],
+            row[2],
+            row[3],
+            row[4],
+            row[5],
+            row[6],
+            row[7],
+            group_uuids=tuple(groups.get((row.id, False), ())),
+            excluded_group_uuids=tuple(groups.get((row.id, True), ())),
+        )
+        for row in found
     ]
 
 

@@ -52,6 +52,12 @@ def find_member(tx: Transaction, workspace_id: int, email: str) -> int | None:
     return tx.execute(statement).scalar_one_or_none()
 
 
+def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
+    """A user by uuid, name and e-mail address."""
+    row = tx.execute(select(user.c.uuid, USER_NAME, user.c.email).where(user.c.id == user_id)).first()
+    return None if row is None else {"uuid": row.uuid, "name": row.name.strip(), "email": row.email}
+
+
 def add_member(
     tx: Transaction, workspace_id: int, email: str, role: str, *, first_name: str = "", last_name: str = ""
 ) -> str:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from worker.alarms import begin_alarms
 from worker.archiving import begin_archiving
 from worker.broadcasts import begin_broadcasts
+from worker.campaigns import begin_campaigns
+from worker.conversations.incoming import begin_incoming
+from worker.conversations.starts import begin_starts
+from worker.conversations.timers import begin_timers
 from worker.expiry import begin_expiry
 from worker.groups import begin_groups
-from worker.incoming import begin_incoming
 from worker.sending import begin_sending
 from worker.services import Services
 from worker.trimming import begin_trimming
@@ -29,10 +32,13 @@ class Work:
 
 
 WORKS = (
-    Work("incoming", begin_incoming, every_seconds=2),
+    Work("incoming", begin_incoming, every_seconds=2, threads=2),
+    Work("timers", begin_timers, every_seconds=2),
+    Work("starts", begin_starts, every_seconds=2, threads=2),
     Work("sending", begin_sending, every_seconds=2),
     Work("webhooks", begin_webhooks, every_seconds=2),
     Work("broadcasts", begin_broadcasts, every_seconds=2),
+    Work("campaigns", begin_campaigns, every_seconds=5),
     Work("groups", begin_groups, every_seconds=10),
     Work("alarms", begin_alarms, every_seconds=60),
     Work("expiry", begin_expiry, every_seconds=3600),

@@ -530,6 +530,7 @@ def upgrade() -> None:
         sa.Column("files", sa.JSON(), nullable=False),
         sa.Column("quick_replies", sa.JSON(), nullable=False),
         sa.Column("base_language", sa.String(length=3), nullable=False),
+        sa.Column("is_evaluated", sa.Boolean(), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=True),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("started", sa.Integer(), nullable=False),
@@ -550,6 +551,35 @@ def upgrade() -> None:
             unique=False,
             postgresql_where=sa.text("status IN ('pending', 'queued', 'started')"),
             sqlite_where=sa.text("status IN ('pending', 'queued', 'started')"),
+        )
+
+    op.create_table(
+        "campaign",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("group_id", sa.Integer(), nullable=True),
+        sa.Column("is_archived", sa.Boolean(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["group_id"], ["contact_group.id"], name=op.f("fk_campaign_group_id"), ondelete="SET NULL"
+        ),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_campaign_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaign")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_campaign_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("campaign", schema=None) as batch_op:
+        batch_op.create_index("ix_campaign_group", ["group_id"], unique=False)
+        batch_op.create_index("ix_campaign_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "uq_campaign_name",
+            ["workspace_id", "name_key"],
+            unique=True,
+            postgresql_where=sa.text("NOT is_archived"),
+            sqlite_where=sa.text("NOT is_archived"),
         )
 
     op.create_table(
@@ -669,6 +699,21 @@ def upgrade() -> None:
             sqlite_where=sa.text("status = 'pending' AND subscriber_id IS NOT NULL"),
         )
 
+    op.create_table(
+        "flow_revision",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("spec_version", sa.String(length=16), nullable=False),
+        sa.Column("definition", sa.Text(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_flow_revision_flow_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_revision_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_revision")),
+        sa.UniqueConstraint("flow_id", "number", name=op.f("uq_flow_revision_flow_id_number")),
+        sqlite_autoincrement=True,
+    )
     op.create_table(
         "flow_session",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
@@ -971,6 +1016,47 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "trigger",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("type", sa.String(length=16), nullable=False),
+        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("keywords", sa.JSON(), nullable=False),
+        sa.Column("match", sa.String(length=5), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=True),
+        sa.Column("is_archived", sa.Boolean(), nullable=False),
+        sa.Column("repeat", sa.String(length=8), nullable=True),
+        sa.Column("days", sa.String(length=7), nullable=True),
+        sa.Column("next_fire_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_trigger_channel_id")),
+        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_trigger_flow_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_trigger_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_trigger")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_trigger_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("trigger", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_trigger_due",
+            ["next_fire_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("next_fire_on IS NOT NULL"),
+            sqlite_where=sa.text("next_fire_on IS NOT NULL"),
+        )
+        batch_op.create_index("ix_trigger_flow", ["flow_id"], unique=False)
+        batch_op.create_index(
+            "ix_trigger_messages",
+            ["workspace_id"],
+            unique=False,
+            postgresql_where=sa.text("type IN ('keyword', 'catch_all', 'new_conversation') AND NOT is_archived"),
+            sqlite_where=sa.text("type IN ('keyword', 'catch_all', 'new_conversation') AND is_archived = 0"),
+        )
+        batch_op.create_index("ix_trigger_page", ["workspace_id", "created_on", "id"], unique=False)
+
+    op.create_table(
         "broadcast_contact",
         sa.Column("broadcast_id", sa.Integer(), nullable=False),
         sa.Column("contact_id", sa.Integer(), nullable=False),
@@ -991,6 +1077,44 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("broadcast_group", schema=None) as batch_op:
         batch_op.create_index("ix_broadcast_group_group", ["group_id"], unique=False)
+
+    op.create_table(
+        "campaign_event",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("campaign_id", sa.Integer(), nullable=False),
+        sa.Column("relative_to", sa.String(length=36), nullable=False),
+        sa.Column("offset", sa.Integer(), nullable=False),
+        sa.Column("unit", sa.String(length=7), nullable=False),
+        sa.Column("delivery_hour", sa.Integer(), nullable=False),
+        sa.Column("message", sa.JSON(), nullable=True),
+        sa.Column("base_language", sa.String(length=3), nullable=True),
+        sa.Column("flow_id", sa.Integer(), nullable=True),
+        sa.Column("start_mode", sa.String(length=1), nullable=False),
+        sa.Column("is_deleted", sa.Boolean(), nullable=False),
+        sa.Column("timed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("scheduling_since", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("scheduling_after_id", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name=op.f("fk_campaign_event_campaign_id")),
+        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_campaign_event_flow_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_campaign_event_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaign_event")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_campaign_event_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("campaign_event", schema=None) as batch_op:
+        batch_op.create_index("ix_campaign_event_campaign", ["campaign_id", "created_on", "id"], unique=False)
+        batch_op.create_index("ix_campaign_event_flow", ["flow_id"], unique=False)
+        batch_op.create_index("ix_campaign_event_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_campaign_event_unscheduled",
+            ["scheduling_since", "id"],
+            unique=False,
+            postgresql_where=sa.text("scheduling_since IS NOT NULL"),
+            sqlite_where=sa.text("scheduling_since IS NOT NULL"),
+        )
 
     op.create_table(
         "delivery_attempt",
@@ -1164,11 +1288,99 @@ def upgrade() -> None:
     with op.batch_alter_table("ticket_event", schema=None) as batch_op:
         batch_op.create_index("ix_ticket_event_ticket", ["ticket_id", "created_on", "id"], unique=False)
 
+    op.create_table(
+        "trigger_contact",
+        sa.Column("trigger_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_trigger_contact_contact_id")),
+        sa.ForeignKeyConstraint(
+            ["trigger_id"], ["trigger.id"], name=op.f("fk_trigger_contact_trigger_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("trigger_id", "contact_id", name=op.f("pk_trigger_contact")),
+    )
+    op.create_table(
+        "trigger_group",
+        sa.Column("trigger_id", sa.Integer(), nullable=False),
+        sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.Column("is_excluded", sa.Boolean(), nullable=False),
+        sa.ForeignKeyConstraint(["group_id"], ["contact_group.id"], name=op.f("fk_trigger_group_group_id")),
+        sa.ForeignKeyConstraint(
+            ["trigger_id"], ["trigger.id"], name=op.f("fk_trigger_group_trigger_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("trigger_id", "group_id", name=op.f("pk_trigger_group")),
+    )
+    with op.batch_alter_table("trigger_group", schema=None) as batch_op:
+        batch_op.create_index("ix_trigger_group_group", ["group_id"], unique=False)
+
+    op.create_table(
+        "campaign_fire",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("event_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("due_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("fired_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_campaign_fire_contact_id")),
+        sa.ForeignKeyConstraint(["event_id"], ["campaign_event.id"], name=op.f("fk_campaign_fire_event_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_campaign_fire_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaign_fire")),
+        sa.UniqueConstraint(
+            "event_id", "contact_id", "due_on", name=op.f("uq_campaign_fire_event_id_contact_id_due_on")
+        ),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("campaign_fire", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_campaign_fire_contact",
+            ["contact_id"],
+            unique=False,
+            postgresql_where=sa.text("fired_on IS NULL"),
+            sqlite_where=sa.text("fired_on IS NULL"),
+        )
+        batch_op.create_index(
+            "ix_campaign_fire_due",
+            ["due_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("fired_on IS NULL"),
+            sqlite_where=sa.text("fired_on IS NULL"),
+        )
+        batch_op.create_index(
+            "ix_campaign_fire_event_due",
+            ["event_id", "due_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("fired_on IS NULL"),
+            sqlite_where=sa.text("fired_on IS NULL"),
+        )
+
     # ### end Alembic commands ###
 
 
 def downgrade() -> None:
     # ### commands auto generated by Alembic - please adjust! ###
+    with op.batch_alter_table("campaign_fire", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_campaign_fire_event_due",
+            postgresql_where=sa.text("fired_on IS NULL"),
+            sqlite_where=sa.text("fired_on IS NULL"),
+        )
+        batch_op.drop_index(
+            "ix_campaign_fire_due",
+            postgresql_where=sa.text("fired_on IS NULL"),
+            sqlite_where=sa.text("fired_on IS NULL"),
+        )
+        batch_op.drop_index(
+            "ix_campaign_fire_contact",
+            postgresql_where=sa.text("fired_on IS NULL"),
+            sqlite_where=sa.text("fired_on IS NULL"),
+        )
+
+    op.drop_table("campaign_fire")
+    with op.batch_alter_table("trigger_group", schema=None) as batch_op:
+        batch_op.drop_index("ix_trigger_group_group")
+
+    op.drop_table("trigger_group")
+    op.drop_table("trigger_contact")
     with op.batch_alter_table("ticket_event", schema=None) as batch_op:
         batch_op.drop_index("ix_ticket_event_ticket")
 
@@ -1220,11 +1432,37 @@ def downgrade() -> None:
         batch_op.drop_index("ix_delivery_attempt_delivery")
 
     op.drop_table("delivery_attempt")
+    with op.batch_alter_table("campaign_event", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_campaign_event_unscheduled",
+            postgresql_where=sa.text("scheduling_since IS NOT NULL"),
+            sqlite_where=sa.text("scheduling_since IS NOT NULL"),
+        )
+        batch_op.drop_index("ix_campaign_event_page")
+        batch_op.drop_index("ix_campaign_event_flow")
+        batch_op.drop_index("ix_campaign_event_campaign")
+
+    op.drop_table("campaign_event")
     with op.batch_alter_table("broadcast_group", schema=None) as batch_op:
         batch_op.drop_index("ix_broadcast_group_group")
 
     op.drop_table("broadcast_group")
     op.drop_table("broadcast_contact")
+    with op.batch_alter_table("trigger", schema=None) as batch_op:
+        batch_op.drop_index("ix_trigger_page")
+        batch_op.drop_index(
+            "ix_trigger_messages",
+            postgresql_where=sa.text("type IN ('keyword', 'catch_all', 'new_conversation') AND NOT is_archived"),
+            sqlite_where=sa.text("type IN ('keyword', 'catch_all', 'new_conversation') AND is_archived = 0"),
+        )
+        batch_op.drop_index("ix_trigger_flow")
+        batch_op.drop_index(
+            "ix_trigger_due",
+            postgresql_where=sa.text("next_fire_on IS NOT NULL"),
+            sqlite_where=sa.text("next_fire_on IS NOT NULL"),
+        )
+
+    op.drop_table("trigger")
     with op.batch_alter_table("ticket", schema=None) as batch_op:
         batch_op.drop_index(
             "uq_ticket_open", postgresql_where=sa.text("status = 'open'"), sqlite_where=sa.text("status = 'open'")
@@ -1319,6 +1557,7 @@ def downgrade() -> None:
         batch_op.drop_index("ix_flow_session_contact")
 
     op.drop_table("flow_session")
+    op.drop_table("flow_revision")
     with op.batch_alter_table("delivery", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_delivery_subscriber",
@@ -1354,6 +1593,14 @@ def downgrade() -> None:
         batch_op.drop_index("ix_channel_alarm_channel")
 
     op.drop_table("channel_alarm")
+    with op.batch_alter_table("campaign", schema=None) as batch_op:
+        batch_op.drop_index(
+            "uq_campaign_name", postgresql_where=sa.text("NOT is_archived"), sqlite_where=sa.text("NOT is_archived")
+        )
+        batch_op.drop_index("ix_campaign_page")
+        batch_op.drop_index("ix_campaign_group")
+
+    op.drop_table("campaign")
     with op.batch_alter_table("broadcast", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_broadcast_unfinished",

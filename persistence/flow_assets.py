@@ -1,0 +1,169 @@
+"""Everything of a workspace that flows refer to, as rows from which the flow engine's assets are made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from flows.engine.asset_shapes import (
+    SEND_ROLE,
+    Channel,
+    Classifier,
+    Field,
+    Global,
+    Group,
+    Label,
+    Optin,
+    Resthook,
+    Template,
+    TemplateComponent,
+    TemplateTranslation,
+    Ticketer,
+    Topic,
+    User,
+)
+from persistence.channels import channel
+from persistence.classifiers import classifier
+from persistence.database import Transaction
+from persistence.fields import field
+from persistence.flows import flow
+from persistence.global_values import global_value
+from persistence.groups import group
+from persistence.labels import label
+from persistence.optins import optin
+from persistence.resthook_subscribers import resthook_subscriber
+from persistence.resthooks import resthook
+from persistence.templates import template, template_translation
+from persistence.ticketers import ticketer
+from persistence.topics import topic
+from persistence.users import USER_NAME, membership, user
+
+APPROVED = "approved"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFlow:
+    """Which flow there is, without its definition."""
+
+    id: int
+    uuid: str
+    name: str
+    revision: int
+    is_archived: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AssetRows:
+    """The assets of a workspace at one moment; equal rows make equal assets."""
+
+    channels: tuple[Channel, ...]
+    classifiers: tuple[Classifier, ...]
+    fields: tuple[Field, ...]
+    flows: tuple[StoredFlow, ...]
+    globals: tuple[Global, ...]
+    groups: tuple[Group, ...]
+    labels: tuple[Label, ...]
+    optins: tuple[Optin, ...]
+    resthooks: tuple[Resthook, ...]
+    templates: tuple[Template, ...]
+    ticketers: tuple[Ticketer, ...]
+    topics: tuple[Topic, ...]
+    users: tuple[User, ...]
+
+
+def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
+    """The assets of a workspace; a constant number of statements."""
+    return AssetRows(
+        channels=_load_channels(tx, workspace_id),
+        classifiers=tuple(
+            Classifier(row.uuid, row.name, row.type, tuple(row.intents)) for row in _rows(tx, workspace_id, classifier)
+        ),
+        fields=tuple(Field(row.key, row.name, row.type, row.uuid) for row in _rows(tx, workspace_id, field)),
+        flows=_load_flows(tx, workspace_id),
+        globals=tuple(Global(row.key, row.name, row.value) for row in _rows(tx, workspace_id, global_value)),
+        groups=tuple(
+            Group(row.uuid, row.name, row.query or "") for row in _rows(tx, workspace_id, group) if not row.is_system
+        ),
+        labels=tuple(Label(row.uuid, row.name) for row in _rows(tx, workspace_id, label)),
+        optins=tuple(Optin(row.uuid, row.name) for row in _rows(tx, workspace_id, optin)),
+        resthooks=_load_resthooks(tx, workspace_id),
+        templates=_load_templates(tx, workspace_id),
+        ticketers=tuple(Ticketer(row.uuid, row.name) for row in _rows(tx, workspace_id, ticketer)),
+        topics=tuple(Topic(row.uuid, row.name) for row in _rows(tx, workspace_id, topic)),
+        users=_load_users(tx, workspace_id),
+    )
+
+
+def _rows(tx: Transaction, workspace_id: int, table: Any) -> Sequence[Any]:
+    return tx.execute(select(table).where(table.c.workspace_id == workspace_id).order_by(table.c.id)).all()
+
+
+def _load_channels(tx: Transaction, workspace_id: int) -> tuple[Channel, ...]:
+    """Active channels, the one seen last first: it is the one that counts when several could do."""
+    columns = (channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country)
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
+    order = (channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+    return tuple(
+        Channel(
+            row.uuid,
+            row.name or row.address or "",
+            row.address or "",
+            tuple(row.schemes),
+            (SEND_ROLE, "receive"),
+            row.country or "",
+        )
+        for row in tx.execute(select(*columns).where(mine).order_by(*order))
+    )
+
+
+def _load_flows(tx: Transaction, workspace_id: int) -> tuple[StoredFlow, ...]:
+    columns = (flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
+    statement = select(*columns).where(flow.c.workspace_id == workspace_id).order_by(flow.c.id)
+    return tuple(StoredFlow(*row) for row in tx.execute(statement))
+
+
+def _load_resthooks(tx: Transaction, workspace_id: int) -> tuple[Resthook, ...]:
+    rows = resthook_subscriber.c
+    statement = (
+        select(resthook.c.slug, rows.target_url)
+        .outerjoin(resthook_subscriber, rows.resthook_id == resthook.c.id)
+        .where(resthook.c.workspace_id == workspace_id)
+        .order_by(resthook.c.id, rows.id)
+    )
+    found: dict[str, list[str]] = {}
+    for slug, url in tx.execute(statement):
+        urls = found.setdefault(slug, [])
+        if url and url not in urls:
+            urls.append(url)
+    return tuple(Resthook(slug, tuple(urls)) for slug, urls in found.items())
+
+
+def _load_templates(tx: Transaction, workspace_id: int) -> tuple[Template, ...]:
+    rows = template_translation.c
+    statement = (
+        select(template.c.uuid, template.c.name, channel.c.uuid.label("channel_uuid"), template_translation)
+        .join(template_translation, rows.template_id == template.c.id)
+        .join(channel, channel.c.id == rows.channel_id)
+        .where(template.c.workspace_id == workspace_id, rows.status == APPROVED)
+        .order_by(template.c.id, rows.id)
+    )
+    found: dict[tuple[str, str], list[TemplateTranslation]] = {}
+    for row in tx.execute(statement):
+        numbers = {str(number): number - 1 for number in range(1, row.variable_count + 1)}
+        body = TemplateComponent("body", "body/text", row.content, numbers)
+        translation = TemplateTranslation(
+            row.channel_uuid, row.locale, (body,), ("text",) * row.variable_count, row.namespace
+        )
+        found.setdefault((row.uuid, row.name), []).append(translation)
+    return tuple(Template(uuid, name, tuple(translations)) for (uuid, name), translations in found.items())
+
+
+def _load_users(tx: Transaction, workspace_id: int) -> tuple[User, ...]:
+    statement = (
+        select(user.c.uuid, USER_NAME, user.c.email)
+        .join(membership, membership.c.user_id == user.c.id)
+        .where(membership.c.workspace_id == workspace_id, user.c.is_active)
+        .order_by(user.c.id)
+    )
+    return tuple(User(uuid, name.strip(), email) for uuid, name, email in tx.execute(statement))

@@ -1,0 +1,33 @@
+"""What the engine asks of the world outside: web addresses, e-mail, other contacts' addresses."""
+
+from collections.abc import Callable
+
+from flows.engine.services import Services as EngineServices
+from flows.urns import Urn
+from persistence.contact_urns import find_owners
+from persistence.database import Database
+from persistence.workspaces import Workspace
+from worker.conversations.webhooks import FlowWebhooks
+from worker.services import Services
+
+
+class UrnClaims:
+    """Tells which addresses are free in a workspace; they are taken when the sprint is recorded."""
+
+    def __init__(self, database: Database, workspace_id: int) -> None:
+        self._database = database
+        self._workspace_id = workspace_id
+
+    def claim(self, contact_uuid: str, urn: Urn) -> bool:
+        """Whether no other contact has this address."""
+        with self._database.reading() as tx:
+            owner = find_owners(tx, self._workspace_id, [urn]).get(urn.identity)
+        return owner is None or owner.uuid == contact_uuid
+
+
+def open_outside(services: Services, workspace: Workspace, before_call: Callable[[], None]) -> EngineServices:
+    """The engine's services for sprints of one workspace; `before_call` is told before anything that may take long."""
+    return EngineServices(
+        webhook=FlowWebhooks(services, before_call),
+        urns=UrnClaims(services.database, workspace.id),
+    )

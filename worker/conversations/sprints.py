@@ -1,0 +1,176 @@
+"""Running the engine for contacts whose turn it is, outside any transaction."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from flows.clock import Clock
+from flows.definition import DefinitionError, Flow
+from flows.engine import Contact, Event, Options, ResumeError, Session, SessionStateError, TriggerError, resume, start
+from flows.engine.services import Services as EngineServices
+from flows.environment import Environment
+from worker.conversations.shelf import StoredAssets
+
+logger = logging.getLogger("relayboard.worker")
+
+OPTIONS = Options(interface_events=True)
+CALL_THREADS = 16
+CALLING_ACTIONS = frozenset(
+    {"call_webhook", "call_resthook", "call_classifier", "call_llm", "send_email", "transfer_airtime"}
+)
+ENTER_FLOW = "enter_flow"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to happen to one contact: a trigger starts a session, or a resume wakes the one that waits.
+
+    `state` is the waiting session's stored form and `session_id` its row. `message_id` is the incoming message behind
+    it, `start_id` the flow start, `run_uuid` the run that was made ahead for it.
+    """
+
+    contact_id: int
+    trigger: Mapping[str, Any] | None = None
+    resume: Mapping[str, Any] | None = None
+    session_id: int | None = None
+    state: Mapping[str, Any] | None = None
+    message_id: int | None = None
+    start_id: int | None = None
+    run_uuid: str | None = None
+
+    @property
+    def is_sprint(self) -> bool:
+        """Whether there is something for the engine to do."""
+        return self.trigger is not None or self.state is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task: the session with its events. Without one there was nothing to do, or `refusal` says why not.
+
+    `is_broken` means that the waiting session cannot go on at all and has failed.
+    """
+
+    task: Task
+    session: Session | None = None
+    events: Sequence[Event] = field(default_factory=tuple)
+    refusal: str = ""
+    is_broken: bool = False
+
+
+class Stage:
+    """What sprints of one workspace need: its assets and environment, the clock, and the engine's services."""
+
+    def __init__(
+        self,
+        assets: StoredAssets,
+        environment: Environment,
+        clock: Clock,
+        services: EngineServices,
+        before_task: Callable[[], None],
+    ) -> None:
+        self.assets = assets
+        self.environment = environment
+        self.clock = clock
+        self.services = services
+        self.before_task = before_task
+
+    def run(self, tasks: Sequence[Task], contacts: Mapping[int, Contact]) -> list[Outcome]:
+        """The outcomes of tasks, each of another contact. Those that may call the outside run side by side."""
+        known = [task for task in tasks if task.is_sprint and task.contact_id in contacts]
+        calling = [task for task in known if self._may_call(task)] if len(known) > 1 else []
+        outcomes: list[Outcome] = []
+        if calling:
+            with ThreadPoolExecutor(min(CALL_THREADS, len(calling)), thread_name_prefix="sprint") as pool:
+                outcomes = list(pool.map(lambda task: self._run(task, contacts[task.contact_id]), calling))
+        done = {task.contact_id for task in calling}
+        outcomes += [self._run(task, contacts[task.contact_id]) for task in known if task.contact_id not in done]
+        done |= {task.contact_id for task in known}
+        return outcomes + [Outcome(task) for task in tasks if task.contact_id not in done]
+
+    def _run(self, task: Task, contact: Contact) -> Outcome:
+        self.before_task()
+        try:
+            return self._start(task, contact) if task.trigger is not None else self._resume(task, contact)
+        except Exception as error:
+            # One contact's trouble must not keep the others waiting; its session fails, and the log says why.
+            logger.exception("a sprint of contact %s failed", contact.uuid)
+            return Outcome(task, refusal=f"unexpected: {type(error).__name__}", is_broken=True)
+
+    def _start(self, task: Task, contact: Contact) -> Outcome:
+        assert task.trigger is not None
+        try:
+            session, events = start(
+                self.assets,
+                contact,
+                task.trigger,
+                self.environment,
+                clock=self.clock,
+                services=self.services,
+                options=OPTIONS,
+            )
+        except TriggerError as error:
+            logger.warning("contact %s was not started: %s", contact.uuid, error)
+            return Outcome(task, refusal=str(error))
+        if task.run_uuid is not None:
+            _rename_first_run(session, task.run_uuid)
+        return Outcome(task, session, events)
+
+    def _resume(self, task: Task, contact: Contact) -> Outcome:
+        assert task.state is not None
+        assert task.resume is not None
+        try:
+            session, events = resume(
+                Session.from_json(task.state),
+                task.resume,
+                assets=self.assets,
+                environment=self.environment,
+                clock=self.clock,
+                services=self.services,
+                options=OPTIONS,
+                contact=contact,
+            )
+        except ResumeError as error:
+            return Outcome(task, refusal=str(error))
+        except SessionStateError as error:
+            logger.error("the session of contact %s cannot be read: %s", contact.uuid, error)
+            return Outcome(task, refusal=str(error), is_broken=True)
+        return Outcome(task, session, events)
+
+    def _may_call(self, task: Task) -> bool:
+        if task.trigger is not None:
+            return self._calls(str(task.trigger["flow"]["uuid"]), set())
+        runs = (task.state or {}).get("runs") or ()
+        return any(self._calls(str(run["flow"]["uuid"]), set()) for run in runs)
+
+    def _calls(self, flow_uuid: str, seen: set[str]) -> bool:
+        """Whether a flow, or one that it enters, has an action that calls the outside."""
+        if flow_uuid in seen:
+            return False
+        seen.add(flow_uuid)
+        try:
+            flow = self.assets.find_flow(flow_uuid)
+        except DefinitionError:
+            return False
+        return flow is not None and any(
+            action.type in CALLING_ACTIONS
+            or (action.type == ENTER_FLOW and self._calls(str(action.fields["flow"]["uuid"]), seen))
+            for action in _actions_of(flow)
+        )
+
+
+def _actions_of(flow: Flow) -> list[Any]:
+    return [action for node in flow.nodes for action in node.actions]
+
+
+def _rename_first_run(session: Session, uuid: str) -> None:
+    """Gives the first run the identity of the one that was shown before it began."""
+    if not session.runs:
+        return
+    known = session.runs[0].uuid
+    session.runs[0].uuid = uuid
+    for run in session.runs:
+        if run.parent_uuid == known:
+            run.parent_uuid = uuid

@@ -1,0 +1,86 @@
+"""The calls that flows make to web addresses."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flows.engine.services import WebhookReply, WebhookRequest
+from worker.safe_http import Answer
+from worker.send_failed import SendFailed
+from worker.services import Services
+
+RETRIES = 3
+RETRY_DELAYS_SECONDS = (0.25, 1.0, 4.0)
+BLOCKED = ("address", "url")
+RETRIED_STATUSES = (400, 500, 502, 503, 504)
+
+
+class FlowWebhooks:
+    """Makes calls through the one door to the outside; failed ones (400, 5xx, no connection) up to three times more.
+
+    `before_call` is told before each try, because calls take long.
+    """
+
+    def __init__(self, services: Services, before_call: Callable[[], None]) -> None:
+        self._services = services
+        self._before_call = before_call
+
+    def call(self, request: WebhookRequest) -> WebhookReply:
+        """One call with its retries; the reply of the last try."""
+        started = time.monotonic()
+        headers = {name: value for name, value in request.headers.items() if name}
+        body = request.body.encode() if request.body else None
+        answer, failure, retries = self._try(request, headers, body)
+        while retries < RETRIES and _is_worth_retrying(answer, failure):
+            if self._services.stopping.wait(RETRY_DELAYS_SECONDS[retries]):
+                break
+            retries += 1
+            answer, failure, _ = self._try(request, headers, body)
+        elapsed_ms = round((time.monotonic() - started) * 1000)
+        trace = _trace_request(request, headers)
+        if answer is None:
+            problem = failure.sentence if failure is not None and failure.kind in BLOCKED else ""
+            return WebhookReply(
+                0, trace, elapsed_ms=elapsed_ms, retries=retries, request_bytes=len(trace), problem=problem
+            )
+        response = _trace_response(answer)
+        return WebhookReply(
+            answer.status,
+            trace,
+            response,
+            answer.body,
+            dict(answer.headers),
+            elapsed_ms,
+            retries,
+            len(trace.encode()),
+            len(response.encode()),
+            is_oversized=not answer.is_complete,
+        )
+
+    def _try(
+        self, request: WebhookRequest, headers: dict[str, str], body: bytes | None
+    ) -> tuple[Answer | None, SendFailed | None, int]:
+        self._before_call()
+        try:
+            return self._services.http.send(request.method, request.url, headers=headers, body=body), None, 0
+        except SendFailed as failure:
+            return None, failure, 0
+
+
+def _is_worth_retrying(answer: Answer | None, failure: SendFailed | None) -> bool:
+    if answer is not None:
+        return answer.status in RETRIED_STATUSES
+    return failure is not None and failure.kind not in BLOCKED
+
+
+def _trace_request(request: WebhookRequest, headers: dict[str, str]) -> str:
+    return _trace(f"{request.method} {request.url} HTTP/1.1", list(headers.items()), request.body)
+
+
+def _trace_response(answer: Answer) -> str:
+    return _trace(f"HTTP/1.1 {answer.status}", list(answer.headers.items()), answer.body.decode("utf-8", "replace"))
+
+
+def _trace(first: str, headers: Sequence[tuple[str, Any]], body: str) -> str:
+    lines = [first, *(f"{name}: {value}" for name, value in headers), "", body]
+    return "\r\n".join(lines)

@@ -1,0 +1,75 @@
+"""One round of flow work in one workspace: take the turns, look, let the engine run, record."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from flows.clock import Clock, SystemClock
+from flows.engine import Contact
+from flows.environment import Environment
+from persistence.contact_turns import Turns
+from persistence.contact_values import environment_of
+from persistence.database import Database, Transaction
+from persistence.flow_contacts import load_contacts
+from persistence.workspaces import Workspace
+from worker.conversations.outside import open_outside
+from worker.conversations.recording import record_outcomes
+from worker.conversations.shelf import Shelf, StoredAssets
+from worker.conversations.sprints import Outcome, Stage, Task
+from worker.conversations.turn_keeper import TurnKeeper
+from worker.services import Services
+
+Also = Callable[[Transaction, Sequence[int]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is known at the beginning of a round: the contacts, and the assets and formats of their workspace."""
+
+    workspace: Workspace
+    assets: StoredAssets
+    environment: Environment
+    contacts: Mapping[int, Contact] = field(default_factory=dict)
+
+
+class Workshop:
+    """Where the threads of one worker process do flow work."""
+
+    def __init__(self, services: Services, clock: Clock | None = None) -> None:
+        self.services = services
+        self.database: Database = services.database
+        self.shelf = Shelf(services.database)
+        self.clock = clock or _DatabaseClock(services.database)
+
+    def open_scene(self, tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> Scene:
+        """Reads what a round needs; a constant number of statements."""
+        assets = self.shelf.find_assets(tx, workspace)
+        return Scene(workspace, assets, environment_of(workspace), load_contacts(tx, workspace.id, contact_ids))
+
+    def perform(self, scene: Scene, turns: Turns, tasks: Sequence[Task], also: Also | None = None) -> list[int]:
+        """Runs tasks under turns and records what came of them; the contacts whose turn was still held at the end.
+
+        `also` is done in the recording transaction, with those contacts.
+        """
+        keeper = TurnKeeper(self.database, turns)
+        outside = open_outside(self.services, scene.workspace, keeper.refresh)
+        stage = Stage(scene.assets, scene.environment, self.clock, outside, keeper.refresh)
+        outcomes: list[Outcome] = stage.run(tasks, scene.contacts)
+
+        def record(tx: Transaction) -> list[int]:
+            recorded = record_outcomes(tx, scene.workspace, scene.assets, keeper.turns, outcomes)
+            if also is not None:
+                also(tx, recorded)
+            return recorded
+
+        return self.database.write(record)
+
+
+@dataclass(frozen=True, slots=True)
+class _DatabaseClock(SystemClock):
+    """The moments of the database's clock, which tests move."""
+
+    database: Database
+
+    def now(self) -> datetime:
+        return self.database.clock()
