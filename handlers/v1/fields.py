@@ -4,8 +4,10 @@ from handlers.answers import Answer, answer_numbered_page, created
 from handlers.calls import Call
 from persistence import fields
 from persistence.errors import InvalidInput, RecordMissing
+from persistence.field_changes import alter_field
 from persistence.field_summaries import TYPE_LETTERS, list_field_summaries, read_field_summary
 
+NAMES = {"name": "label", "type": "value_type"}
 WORDS = {letter: word for word, letter in TYPE_LETTERS.items()}
 
 
@@ -25,9 +27,7 @@ def write_field(call: Call) -> Answer:
     except RecordMissing as error:
         raise InvalidInput.on("key", f'Nothing found for "{key}".') from error
     except InvalidInput as error:
-        raise InvalidInput(
-            {"label" if name == "name" else name: text for name, text in error.errors.items()}
-        ) from error
+        raise InvalidInput({NAMES.get(name, name): text for name, text in error.errors.items()}) from error
     return created(read_field_summary(call.tx, workspace.id, field_id))
 
 
@@ -36,5 +36,5 @@ def _write(call: Call, key: str | None, label: str, kind: str) -> int:
     workspace_id = call.workspace.id
     made = key or fields.make_key(label)
     if key is not None or fields.find_fields(call.tx, workspace_id, [made]):
-        return fields.change_field(call.tx, workspace_id, made, label, kind)
+        return alter_field(call.tx, workspace_id, made, label, kind)
     return fields.create_field(call.tx, workspace_id, label, kind)

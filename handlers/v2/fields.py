@@ -4,6 +4,7 @@ from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import fields
 from persistence.errors import InvalidInput
+from persistence.field_changes import alter_field
 from persistence.field_removal import remove_field
 from persistence.pages import Page, Position
 
@@ -23,7 +24,7 @@ def write_field(call: Call, *, key: str | None = None) -> Answer:
     kind = "number" if kind == "numeric" else kind
     if key is None:
         return created(fields.read_field(call.tx, workspace.id, fields.create_field(call.tx, workspace.id, name, kind)))
-    return ok(fields.read_field(call.tx, workspace.id, fields.change_field(call.tx, workspace.id, key, name, kind)))
+    return ok(fields.read_field(call.tx, workspace.id, alter_field(call.tx, workspace.id, key, name, kind)))
 
 
 def delete_field(call: Call, *, key: str) -> Answer:

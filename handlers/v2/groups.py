@@ -3,6 +3,7 @@
 from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import groups
+from persistence.group_removal import remove_group
 from persistence.pages import Page, Position
 
 
@@ -27,5 +28,5 @@ def write_group(call: Call, *, uuid: str | None = None) -> Answer:
 
 def delete_group(call: Call, *, uuid: str) -> Answer:
     workspace = call.workspace
-    groups.delete_group(call.tx, workspace.id, uuid)
+    remove_group(call.tx, workspace.id, uuid)
     return no_content()

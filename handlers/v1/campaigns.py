@@ -1,0 +1,41 @@
+"""`/api/v1/campaigns.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, answer_numbered_page, created
+from handlers.calls import Call
+from persistence.campaign_summaries import list_campaign_summaries, read_campaign_summary
+from persistence.campaign_writes import change_campaign, create_campaign, find_any_group
+from persistence.errors import InvalidInput, RecordMissing
+
+
+def list_campaigns(
+    call: Call,
+    *,
+    uuid: list[str] | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    page: str | None = None,
+) -> Answer:
+    workspace = call.workspace
+    return answer_numbered_page(
+        call,
+        page,
+        lambda number, size: list_campaign_summaries(
+            call.tx, workspace.id, number, size, uuids=uuid, before=before, after=after
+        ),
+    )
+
+
+def write_campaign(call: Call) -> Answer:
+    workspace = call.workspace
+    uuid, name = call.body.get("uuid"), call.body["name"]
+    group_id = find_any_group(call.tx, workspace.id, call.body["group_uuid"], field="group_uuid")
+    if uuid is None:
+        campaign_id = create_campaign(call.tx, workspace.id, name, group_id)
+    else:
+        try:
+            campaign_id = change_campaign(call.tx, workspace.id, uuid, name, group_id)
+        except RecordMissing as error:
+            raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
+    return created(read_campaign_summary(call.tx, workspace.id, campaign_id))

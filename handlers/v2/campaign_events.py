@@ -1,0 +1,35 @@
+"""`/api/v2/campaign_events.json`."""
+
+from handlers.answers import Answer, answer_page, created, no_content, ok
+from handlers.calls import Call
+from persistence import campaign_events
+from persistence.campaign_event_form import change_from_form, create_from_form
+from persistence.campaign_event_writes import delete_campaign_events, require_event
+from persistence.pages import Page, Position
+
+
+def list_campaign_events(call: Call, *, uuid: str | None = None, campaign: str | None = None) -> Answer:
+    workspace = call.workspace
+
+    def fetch(position: Position | None, size: int) -> Page:
+        return campaign_events.list_campaign_events(
+            call.tx, workspace.id, position, size, uuid=uuid, campaign_reference=campaign
+        )
+
+    return answer_page(call, campaign_events.CAMPAIGN_EVENTS_ORDER, fetch)
+
+
+def write_campaign_event(call: Call, *, uuid: str | None = None) -> Answer:
+    workspace = call.workspace
+    if uuid is None:
+        event_id = create_from_form(call.tx, workspace, call.body)
+        return created(campaign_events.read_campaign_event(call.tx, workspace.id, event_id))
+    event_id = change_from_form(call.tx, workspace, uuid, call.body)
+    return ok(campaign_events.read_campaign_event(call.tx, workspace.id, event_id))
+
+
+def delete_campaign_event(call: Call, *, uuid: str) -> Answer:
+    workspace = call.workspace
+    event = require_event(call.tx, workspace.id, uuid)
+    delete_campaign_events(call.tx, workspace.id, [event.id])
+    return no_content()

@@ -1,0 +1,32 @@
+"""`/api/v2/campaigns.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, answer_page, created, ok
+from handlers.calls import Call
+from persistence import campaign_writes, campaigns
+from persistence.pages import Page, Position
+
+
+def list_campaigns(
+    call: Call, *, uuid: str | None = None, before: datetime | None = None, after: datetime | None = None
+) -> Answer:
+    workspace = call.workspace
+
+    def fetch(position: Position | None, size: int) -> Page:
+        return campaigns.list_campaigns(call.tx, workspace.id, position, size, uuid=uuid, before=before, after=after)
+
+    return answer_page(call, campaigns.CAMPAIGNS_ORDER, fetch)
+
+
+def write_campaign(call: Call, *, uuid: str | None = None) -> Answer:
+    workspace = call.workspace
+    name, reference = call.body["name"], call.body["group"]
+    if uuid is None:
+        group_id = campaign_writes.find_any_group(call.tx, workspace.id, reference, field="group")
+        campaign_id = campaign_writes.create_campaign(call.tx, workspace.id, name, group_id)
+        return created(campaigns.read_campaign(call.tx, workspace.id, campaign_id))
+    campaigns.require_campaign(call.tx, workspace.id, uuid)
+    group_id = campaign_writes.find_any_group(call.tx, workspace.id, reference, field="group")
+    campaign_id = campaign_writes.change_campaign(call.tx, workspace.id, uuid, name, group_id)
+    return ok(campaigns.read_campaign(call.tx, workspace.id, campaign_id))

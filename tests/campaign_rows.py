@@ -1,0 +1,83 @@
+"""Campaigns and what they need, for tests."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from persistence.campaign_event_writes import EventForm, create_campaign_event
+from persistence.campaign_fires import campaign_fire
+from persistence.campaign_writes import create_campaign, find_any_group
+from persistence.campaigns import campaign
+from persistence.columns import new_uuid
+from persistence.database import Database
+from persistence.flows import flow
+from persistence.groups import create_group, group
+from persistence.names import name_key
+from persistence.workspaces import Workspace
+
+MOTHERS = "Mothers"
+
+
+def make_group(database: Database, workspace: Workspace, name: str = MOTHERS) -> int:
+    """The id of the group with this name, made if there is none."""
+    with database.writing() as tx:
+        mine = (group.c.workspace_id == workspace.id) & (group.c.name_key == name_key(name))
+        known = tx.execute(select(group.c.id).where(mine)).scalar_one_or_none()
+        return known or create_group(tx, workspace.id, name)
+
+
+def make_campaign(database: Database, workspace: Workspace, name: str, group_name: str = MOTHERS) -> str:
+    """A campaign on the group with this name; its uuid."""
+    make_group(database, workspace, group_name)
+    with database.writing() as tx:
+        group_id = find_any_group(tx, workspace.id, group_name, field="group")
+        campaign_id = create_campaign(tx, workspace.id, name, group_id)
+        uuid: str = tx.execute(select(campaign.c.uuid).where(campaign.c.id == campaign_id)).scalar_one()
+        return uuid
+
+
+def make_flow(database: Database, workspace: Workspace, name: str, *, is_archived: bool = False) -> str:
+    """A flow without any definition; its uuid."""
+    uuid = new_uuid()
+    empty: dict[str, Any] = {"results": [], "parent_refs": [], "dependencies": [], "issues": []}
+    with database.writing() as tx:
+        values = {"uuid": uuid, "name": name, "name_key": name_key(name), "type": "message", **empty}
+        times = {"created_on": tx.now, "modified_on": tx.now}
+        tx.execute(insert(flow).values(workspace_id=workspace.id, is_archived=is_archived, **values, **times))
+    return uuid
+
+
+def make_event(database: Database, workspace: Workspace, campaign_uuid: str, **values: Any) -> int:
+    """A message event one day after `due_date` at the same time, unless `values` say otherwise; its id."""
+    form: dict[str, Any] = {
+        "relative_to": "due_date",
+        "offset": 1,
+        "unit": "days",
+        "delivery_hour": -1,
+        "message": {"eng": "Hello @contact.first_name"},
+        "base_language": "eng",
+    } | values
+    with database.writing() as tx:
+        mine = (campaign.c.workspace_id == workspace.id) & (campaign.c.uuid == campaign_uuid)
+        campaign_id = tx.execute(select(campaign.c.id).where(mine)).scalar_one()
+        return create_campaign_event(tx, workspace.id, campaign_id, EventForm(**form))
+
+
+def scheduled(database: Database, contact_id: int | None = None) -> list[datetime]:
+    """When what has not fired is due, for one contact or everybody."""
+    return _moments(database, contact_id, fired=False)
+
+
+def fired(database: Database, contact_id: int | None = None) -> list[datetime]:
+    """The moments for which something has fired."""
+    return _moments(database, contact_id, fired=True)
+
+
+def _moments(database: Database, contact_id: int | None, *, fired: bool) -> list[datetime]:
+    statement = select(campaign_fire.c.due_on).order_by(campaign_fire.c.due_on)
+    statement = statement.where(campaign_fire.c.fired_on.is_not(None) if fired else campaign_fire.c.fired_on.is_(None))
+    if contact_id is not None:
+        statement = statement.where(campaign_fire.c.contact_id == contact_id)
+    with database.reading() as tx:
+        return list(tx.execute(statement).scalars())

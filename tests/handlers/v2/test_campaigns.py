@@ -1,0 +1,212 @@
+"""`/api/v2/campaigns.json` over HTTP."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+
+import pytest
+from starlette.testclient import TestClient
+
+from persistence.campaign_writes import archive_campaign
+from persistence.columns import time_text
+from persistence.database import Database
+from persistence.groups import group
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.conftest import Clock
+from tests.factories import make_named
+
+PATH = "/api/v2/campaigns.json"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def mothers(database: Database, workspace: Workspace) -> str:
+    return make_named(database, workspace, group, ["Expecting mothers"])[0]
+
+
+def archive(database: Database, workspace: Workspace, uuid: str) -> None:
+    with database.writing() as tx:
+        archive_campaign(tx, workspace.id, uuid)
+
+
+class TestListCampaigns:
+    def test_campaigns_come_newest_first(self, api: Api, mothers: str) -> None:
+        for name in ("Antenatal", "Postnatal"):
+            api.post(PATH, {"name": name, "group": mothers})
+
+        assert [record["name"] for record in api.results(PATH)] == ["Postnatal", "Antenatal"]
+
+    def test_a_uuid_chooses_one(self, api: Api, mothers: str) -> None:
+        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
+        api.post(PATH, {"name": "Postnatal", "group": mothers})
+
+        assert [record["name"] for record in api.results(PATH, uuid=uuid)] == ["Antenatal"]
+        assert api.results(PATH, uuid=UNKNOWN) == []
+
+    def test_a_malformed_uuid_is_refused(self, api: Api) -> None:
+        assert api.get(PATH, uuid="nonsense").status_code == 400
+
+    def test_before_and_after_include_the_moment_of_creation(self, api: Api, mothers: str, clock: Clock) -> None:
+        first = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["created_on"]
+        clock.advance(days=1)
+        second = api.post(PATH, {"name": "Postnatal", "group": mothers}).json()["created_on"]
+
+        assert [record["name"] for record in api.results(PATH, before=first)] == ["Antenatal"]
+        assert [record["name"] for record in api.results(PATH, after=second)] == ["Postnatal"]
+        assert api.results(PATH, after=time_text(clock.moment + timedelta(days=1))) == []
+
+    def test_archived_campaigns_are_shown_only_when_asked_for(
+        self, api: Api, database: Database, workspace: Workspace, mothers: str
+    ) -> None:
+        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
+        archive(database, workspace, uuid)
+
+        assert api.results(PATH) == []
+        assert [record["archived"] for record in api.results(PATH, uuid=uuid)] == [True]
+
+    def test_paging_loses_and_repeats_nothing(
+        self, api: Api, mothers: str, make_client: Callable[..., AbstractContextManager[TestClient]]
+    ) -> None:
+        names = [f"Campaign {number}" for number in range(7)]
+        for name in names:
+            api.post(PATH, {"name": name, "group": mothers})
+
+        with make_client(page_size=3) as client:
+            paged = Api(client, api.database, api.workspace, api.token)
+            found = [record["name"] for record in paged.all_results(PATH)]
+
+        assert found == names[::-1]
+
+    def test_a_page_takes_the_same_number_of_statements_for_1_and_20_campaigns(
+        self, api: Api, mothers: str, statements: list[str]
+    ) -> None:
+        api.post(PATH, {"name": "One", "group": mothers})
+        api.get(PATH)
+        statements.clear()
+        api.get(PATH)
+        for_one = len(statements)
+        for number in range(20):
+            api.post(PATH, {"name": f"Campaign {number}", "group": mothers})
+        statements.clear()
+
+        api.get(PATH)
+
+        assert len(statements) == for_one
+
+    def test_the_campaigns_of_another_workspace_do_not_exist(self, api: Api, other_api: Api, mothers: str) -> None:
+        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
+
+        assert other_api.results(PATH) == []
+        assert other_api.results(PATH, uuid=uuid) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 200), ("agent", 403), ("surveyor", 403)])
+    def test_viewers_read_too(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+
+class TestWriteCampaign:
+    def test_a_new_campaign_is_answered_with_its_record(self, api: Api, mothers: str) -> None:
+        response = api.post(PATH, {"name": " Antenatal reminders ", "group": mothers})
+
+        assert response.status_code == 201
+        record = response.json()
+        assert record == {
+            "uuid": record["uuid"],
+            "name": "Antenatal reminders",
+            "archived": False,
+            "group": {"uuid": mothers, "name": "Expecting mothers"},
+            "created_on": record["created_on"],
+        }
+        assert api.results(PATH) == [record]
+
+    def test_the_group_may_be_named_in_any_case(self, api: Api, mothers: str) -> None:
+        response = api.post(PATH, {"name": "Antenatal", "group": "EXPECTING mothers"})
+
+        assert response.json()["group"]["uuid"] == mothers
+
+    def test_the_group_may_be_a_smart_one(self, api: Api) -> None:
+        assert api.post(PATH, {"name": "Antenatal", "group": "Open Tickets"}).status_code == 201
+
+    def test_a_campaign_is_changed_by_uuid(
+        self, api: Api, database: Database, workspace: Workspace, mothers: str
+    ) -> None:
+        fathers = make_named(database, workspace, group, ["Fathers"])[0]
+        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
+
+        response = api.post(PATH, {"name": "antenatal", "group": fathers}, uuid=uuid)
+
+        assert (response.status_code, response.json()["uuid"]) == (200, uuid)
+        assert (response.json()["name"], response.json()["group"]["name"]) == ("antenatal", "Fathers")
+
+    @pytest.mark.parametrize(
+        ("body", "fields"),
+        [
+            ({}, {"name", "group"}),
+            ({"name": "Antenatal"}, {"group"}),
+            ({"name": "Antenatal", "group": None}, {"group"}),
+            ({"name": "Antenatal", "group": 7}, {"group"}),
+            ({"name": "Antenatal", "group": "Nobody"}, {"group"}),
+            ({"name": "Antenatal", "group": UNKNOWN}, {"group"}),
+            ({"name": "x" * 65, "group": "Expecting mothers"}, {"name"}),
+            ({"name": 'say "hi"', "group": "Expecting mothers"}, {"name"}),
+            ({"name": "  ", "group": "Expecting mothers"}, {"name"}),
+        ],
+    )
+    def test_a_bad_body_is_refused_by_field_for_new_and_old_campaigns(
+        self, api: Api, mothers: str, body: dict[str, object], fields: set[str]
+    ) -> None:
+        uuid = api.post(PATH, {"name": "Old", "group": mothers}).json()["uuid"]
+
+        for response in (api.post(PATH, body), api.post(PATH, body, uuid=uuid)):
+            assert (response.status_code, set(response.json())) == (400, fields)
+        assert [record["name"] for record in api.results(PATH)] == ["Old"]
+
+    def test_a_name_in_another_case_is_taken(self, api: Api, mothers: str) -> None:
+        api.post(PATH, {"name": "Antenatal", "group": mothers})
+
+        response = api.post(PATH, {"name": "aNTENATAL", "group": mothers})
+
+        assert (response.status_code, response.json()) == (400, {"name": ["This name is already taken."]})
+
+    def test_the_name_of_an_archived_campaign_is_free_and_itself_unknown(
+        self, api: Api, database: Database, workspace: Workspace, mothers: str
+    ) -> None:
+        body = {"name": "Antenatal", "group": mothers}
+        uuid = api.post(PATH, body).json()["uuid"]
+        archive(database, workspace, uuid)
+
+        assert api.post(PATH, body).status_code == 201
+        assert api.post(PATH, body, uuid=uuid).status_code == 404
+
+    def test_an_unknown_campaign_is_not_found(self, api: Api, mothers: str) -> None:
+        assert api.post(PATH, {"name": "Antenatal", "group": mothers}, uuid=UNKNOWN).status_code == 404
+
+    def test_another_workspace_has_neither_the_campaign_nor_the_group(
+        self, api: Api, other_api: Api, mothers: str
+    ) -> None:
+        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
+
+        assert other_api.post(PATH, {"name": "Mine", "group": mothers}).status_code == 400
+        assert other_api.post(PATH, {"name": "Mine", "group": "Open Tickets"}, uuid=uuid).status_code == 404
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
+    def test_only_administrators_and_editors_write(self, api: Api, mothers: str, role: str, status: int) -> None:
+        response = api.as_role(role).post(PATH, {"name": "Antenatal", "group": mothers})
+
+        assert response.status_code == status
+
+
+class TestGroupsInUse:
+    def test_a_group_with_a_campaign_cannot_be_deleted(
+        self, api: Api, database: Database, workspace: Workspace, mothers: str
+    ) -> None:
+        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
+
+        response = api.delete("/api/v2/groups.json", uuid=mothers)
+
+        assert (response.status_code, list(response.json())) == (400, ["detail"])
+        assert len(api.results("/api/v2/groups.json", uuid=mothers)) == 1
+        archive(database, workspace, uuid)
+        assert api.delete("/api/v2/groups.json", uuid=mothers).status_code == 204
+        assert api.results(PATH, uuid=uuid) == []
