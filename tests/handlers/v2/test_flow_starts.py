@@ -1,0 +1,280 @@
+"""`/api/v2/flow_starts.json` over HTTP."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select, update
+from starlette.testclient import TestClient
+
+from persistence.columns import new_uuid
+from persistence.contacts import contact, contact_urn
+from persistence.database import Database
+from persistence.flow_starts import flow_start, flow_start_contact
+from persistence.flows import flow
+from persistence.groups import group
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_contact
+from tests.factories import make_named
+from tests.run_rows import add_flow, add_people, add_start, uuid_of
+
+PATH = "/api/v2/flow_starts.json"
+
+
+@pytest.fixture
+def registration(database: Database, workspace: Workspace) -> str:
+    return uuid_of(database, flow, add_flow(database, workspace))
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> str:
+    return uuid_of(database, contact, add_contact(database, workspace))
+
+
+def count(database: Database, table: Any) -> int:
+    with database.reading() as tx:
+        return tx.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+class TestCreateFlowStart:
+    def test_a_start_is_accepted_as_pending_and_wakes_the_workers(
+        self, api: Api, database: Database, workspace: Workspace, registration: str, amina: str, woken: list[str]
+    ) -> None:
+        (reporters,) = make_named(database, workspace, group, ["Reporters"])
+
+        response = api.post(
+            PATH, {"flow": registration, "contacts": [amina], "groups": [reporters], "params": {"first_name": "Amina"}}
+        )
+
+        record = response.json()
+        moment = record["created_on"]
+        assert response.status_code == 201
+        assert record == {
+            "uuid": record["uuid"],
+            "id": record["id"],
+            "flow": {"uuid": registration, "name": "Registration"},
+            "status": "pending",
+            "progress": {"total": -1, "started": 0},
+            "groups": [{"uuid": reporters, "name": "Reporters"}],
+            "contacts": [{"uuid": amina, "name": "Amina"}],
+            "params": {"first_name": "Amina"},
+            "extra": {"first_name": "Amina"},
+            "restart_participants": True,
+            "exclude_active": False,
+            "created_on": moment,
+            "modified_on": moment,
+        }
+        assert "starts" in woken
+        assert api.results(PATH) == [record]
+
+    def test_truth_values_may_be_numbers(self, api: Api, registration: str, amina: str) -> None:
+        body = {"flow": registration, "contacts": [amina], "restart_participants": 0, "exclude_active": 1}
+
+        record = api.post(PATH, body).json()
+
+        assert (record["restart_participants"], record["exclude_active"]) == (False, True)
+
+    def test_an_address_becomes_a_contact_that_is_not_shown(
+        self, api: Api, database: Database, registration: str
+    ) -> None:
+        record = api.post(PATH, {"flow": registration, "urns": ["tel:+250788000333", "tel:0788000333"]}).json()
+
+        assert record["contacts"] == []
+        with database.reading() as tx:
+            owner = select(contact_urn.c.contact_id).where(contact_urn.c.path == "+250788000333")
+            named = select(flow_start_contact.c.contact_id, flow_start_contact.c.is_named)
+            assert tx.execute(named).all() == [(tx.execute(owner).scalar_one(), False)]
+
+    @pytest.mark.parametrize(
+        ("given", "shown"),
+        [
+            ({}, None),
+            ({"params": None}, None),
+            ({"params": {}}, {}),
+            ({"extra": {"a": [1, None, {"b": "c"}]}}, {"a": [1, None, {"b": "c"}]}),
+            ({"params": {"a": 1}, "extra": {"b": 2}}, {"a": 1}),
+            ({"params": None, "extra": {"b": 2}}, {"b": 2}),
+        ],
+    )
+    def test_params_win_over_their_older_name(
+        self, api: Api, registration: str, amina: str, given: dict[str, Any], shown: Any
+    ) -> None:
+        record = api.post(PATH, {"flow": registration, "contacts": [amina], **given}).json()
+
+        assert (record["params"], record["extra"]) == (shown, shown)
+
+    @pytest.mark.parametrize(("length", "status"), [(10_000, 201), (10_001, 400)])
+    @pytest.mark.parametrize("name", ["params", "extra"])
+    def test_params_have_at_most_10000_characters(
+        self, api: Api, registration: str, amina: str, name: str, length: int, status: int
+    ) -> None:
+        params = {"a": "ü" * (length - len('{"a":""}'))}
+
+        response = api.post(PATH, {"flow": registration, "contacts": [amina], name: params})
+
+        assert response.status_code == status
+        if status == 400:
+            assert list(response.json()) == [name]
+
+    @pytest.mark.parametrize("name", ["urns", "contacts", "groups"])
+    def test_a_list_has_at_most_100_entries(
+        self, api: Api, database: Database, workspace: Workspace, registration: str, name: str
+    ) -> None:
+        entries = {
+            "urns": [f"tel:+2507880{number:05}" for number in range(101)],
+            "contacts": [uuid_of(database, contact, one) for one in add_people(database, workspace, 101)],
+            "groups": make_named(database, workspace, group, [f"Group {number}" for number in range(101)]),
+        }[name]
+
+        assert api.post(PATH, {"flow": registration, name: entries[:100]}).status_code == 201
+        assert list(api.post(PATH, {"flow": registration, name: entries}).json()) == [name]
+
+    @pytest.mark.parametrize(
+        ("change", "field"),
+        [
+            ({"contacts": []}, "non_field_errors"),
+            ({"contacts": None}, "contacts"),
+            ({"contacts": [new_uuid()]}, "contacts"),
+            ({"contacts": [""]}, "contacts"),
+            ({"groups": ["Nobody"]}, "groups"),
+            ({"urns": ["tel:1"]}, "urns"),
+            ({"urns": ["tel:+250788000999", "nonsense"]}, "urns"),
+            ({"flow": new_uuid()}, "flow"),
+            ({"flow": "Registration"}, "flow"),
+            ({"flow": None}, "flow"),
+            ({"flow": "", "params": {}}, "flow"),
+            ({"params": []}, "params"),
+            ({"params": "x"}, "params"),
+            ({"extra": 7}, "extra"),
+            ({"restart_participants": "yes"}, "restart_participants"),
+            ({"exclude_active": 2}, "exclude_active"),
+        ],
+    )
+    def test_bad_input_is_refused_by_field_and_changes_nothing(
+        self, api: Api, database: Database, registration: str, amina: str, change: dict[str, Any], field: str
+    ) -> None:
+        response = api.post(PATH, {"flow": registration, "contacts": [amina], **change})
+
+        assert (response.status_code, list(response.json())) == (400, [field])
+        assert (count(database, flow_start), count(database, contact)) == (0, 1)
+
+    def test_a_missing_flow_is_refused_by_field(self, api: Api, amina: str) -> None:
+        assert api.post(PATH, {"contacts": [amina]}).json() == {"flow": ["A value is required."]}
+
+    def test_an_archived_flow_is_refused(self, api: Api, database: Database, workspace: Workspace, amina: str) -> None:
+        archived = uuid_of(database, flow, add_flow(database, workspace, "Old", is_archived=True))
+
+        response = api.post(PATH, {"flow": archived, "contacts": [amina]})
+
+        assert (response.status_code, response.json()) == (400, {"flow": ["This flow is archived."]})
+
+    def test_what_belongs_to_another_workspace_is_unknown(
+        self, api: Api, other_api: Api, database: Database, registration: str, amina: str, other_workspace: Workspace
+    ) -> None:
+        own_flow = uuid_of(database, flow, add_flow(database, other_workspace))
+
+        assert list(other_api.post(PATH, {"flow": registration, "urns": ["tel:+254733555010"]}).json()) == ["flow"]
+        assert list(other_api.post(PATH, {"flow": own_flow, "contacts": [amina]}).json()) == ["contacts"]
+
+    @pytest.mark.parametrize(
+        ("role", "status"),
+        [("administrator", 201), ("editor", 201), ("viewer", 403), ("agent", 403), ("surveyor", 403)],
+    )
+    def test_who_may_start_flows(self, api: Api, registration: str, amina: str, role: str, status: int) -> None:
+        assert api.as_role(role).post(PATH, {"flow": registration, "contacts": [amina]}).status_code == status
+
+    def test_a_repeated_request_with_one_idempotency_key_makes_one_start(
+        self, api: Api, database: Database, registration: str, amina: str
+    ) -> None:
+        body, headers = {"flow": registration, "contacts": [amina]}, {"Idempotency-Key": "k-1"}
+
+        first, second = (api.post(PATH, body, headers=headers) for _ in range(2))
+
+        assert first.json() == second.json()
+        assert count(database, flow_start) == 1
+
+
+class TestListFlowStarts:
+    @pytest.fixture
+    def starts(self, database: Database, workspace: Workspace) -> list[int]:
+        flow_id = add_flow(database, workspace)
+        return [add_start(database, workspace, flow_id) for _ in range(3)]
+
+    def test_starts_come_by_their_last_change_in_either_direction(
+        self, api: Api, database: Database, starts: list[int]
+    ) -> None:
+        first, second, third = starts
+        with database.writing() as tx:
+            tx.execute(update(flow_start).where(flow_start.c.id == first).values(modified_on=tx.now))
+
+        assert [one["id"] for one in api.results(PATH)] == [first, third, second]
+        assert [one["id"] for one in api.results(PATH, reverse="1")] == [second, third, first]
+
+    def test_filters_choose_and_combine(self, api: Api, starts: list[int]) -> None:
+        third, second, first = api.results(PATH)
+        changed = second["modified_on"]
+
+        def found(**query: Any) -> list[dict[str, Any]]:
+            return api.results(PATH, **query)
+
+        assert found(uuid=first["uuid"]) == [first]
+        assert found(id=first["id"]) == [first]
+        assert found(id=first["uuid"].upper()) == [first]
+        assert found(before=changed) == [second, first]
+        assert found(after=changed) == [third, second]
+        assert found(before=changed, after=changed, id=second["id"]) == [second]
+        assert found(id=first["id"], uuid=second["uuid"]) == []
+        assert found(id=first["id"], after=changed) == []
+        assert found(id="9999999999") == found(uuid=new_uuid()) == []
+
+    @pytest.mark.parametrize(
+        "query", [{"id": "x"}, {"id": "-1"}, {"id": "12345678901"}, {"uuid": "7"}, {"after": "soon"}]
+    )
+    def test_malformed_filters_are_refused(self, api: Api, query: dict[str, str]) -> None:
+        assert api.get(PATH, **query).status_code == 400
+
+    @pytest.mark.parametrize(
+        ("start_type", "is_shown"),
+        [
+            ("api", True),
+            ("api_v1", True),
+            ("manual", True),
+            ("trigger", False),
+            ("campaign", False),
+            ("flow_action", False),
+        ],
+    )
+    def test_only_starts_of_users_are_shown(
+        self, api: Api, database: Database, workspace: Workspace, start_type: str, is_shown: bool
+    ) -> None:
+        add_start(database, workspace, add_flow(database, workspace), start_type=start_type)
+
+        assert len(api.results(PATH)) == is_shown
+
+    def test_the_starts_of_another_workspace_do_not_exist(self, api: Api, other_api: Api, starts: list[int]) -> None:
+        uuid = api.results(PATH)[0]["uuid"]
+
+        assert other_api.results(PATH) == other_api.results(PATH, uuid=uuid) == other_api.results(PATH, id=uuid) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 200), ("agent", 403), ("surveyor", 403)])
+    def test_who_may_see_starts(self, api: Api, role: str, status: int) -> None:
+        assert api.as_role(role).get(PATH).status_code == status
+
+    def test_paging_repeats_nothing_while_starts_are_added(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        starts: list[int],
+        make_client: Callable[..., AbstractContextManager[TestClient]],
+    ) -> None:
+        with make_client(page_size=2) as client:
+            paged = Api(client, api.database, api.workspace, api.token)
+            first = paged.get(PATH).json()
+            add_start(database, workspace, add_flow(database, workspace, "Survey"))
+            second = client.get(first["next"], headers={"Authorization": f"Token {api.token}"}).json()
+
+        assert [one["id"] for one in first["results"] + second["results"]] == starts[::-1]
+        assert second["next"] is None

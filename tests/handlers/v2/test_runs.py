@@ -1,0 +1,294 @@
+"""`/api/v2/runs.json` over HTTP."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from starlette.testclient import TestClient
+
+from persistence.columns import new_uuid
+from persistence.contacts import contact
+from persistence.database import Database
+from persistence.flow_runs import flow_run
+from persistence.flow_starts import flow_start
+from persistence.flows import flow
+from persistence.workspaces import Workspace
+from persistence.workspaces import workspace as workspaces
+from tests.api import Api
+from tests.channel_rows import add_contact
+from tests.run_rows import NODE, add_flow, add_people, add_run, add_start, moment, uuid_of
+
+PATH = "/api/v2/runs.json"
+VALUE = {
+    "name": "Has Phone",
+    "value": "yes",
+    "category": "Yes",
+    "node": NODE,
+    "time": "2026-03-02T08:10:11.000000Z",
+    "input": "Yes I do",
+}
+STEP = {"node": NODE, "time": "2026-03-02T08:09:00.100000Z"}
+
+
+@pytest.fixture
+def registration(database: Database, workspace: Workspace) -> int:
+    return add_flow(database, workspace)
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> int:
+    return add_contact(database, workspace)
+
+
+def found(api: Api, **query: Any) -> list[int]:
+    return [record["id"] for record in api.results(PATH, **query)]
+
+
+def test_a_run_shows_where_it_came_from_and_what_was_said(
+    api: Api, database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    start_id = add_start(database, workspace, registration, [amina])
+    run_id = add_run(
+        database,
+        workspace,
+        registration,
+        amina,
+        start_id=start_id,
+        responded=True,
+        results={"has_phone": VALUE},
+        path=[STEP],
+        visits=[{"type": "R", "left_on": None, "text": None, "value": None}],
+        created_on=moment("2026-03-02T08:09:00+00:00"),
+        modified_on=moment("2026-03-02T08:10:12+00:00"),
+        exited_on=moment("2026-03-02T08:10:12+00:00"),
+    )
+
+    (record,) = api.results(PATH)
+
+    assert record == {
+        "uuid": uuid_of(database, flow_run, run_id),
+        "id": run_id,
+        "flow": {"uuid": uuid_of(database, flow, registration), "name": "Registration"},
+        "contact": {
+            "uuid": uuid_of(database, contact, amina),
+            "name": "Amina",
+            "urn": "tel:+254722000111",
+            "urn_display": "0722 000111",
+        },
+        "start": {"uuid": uuid_of(database, flow_start, start_id)},
+        "responded": True,
+        "path": [STEP],
+        "values": {"has_phone": VALUE},
+        "created_on": "2026-03-02T08:09:00.000000Z",
+        "modified_on": "2026-03-02T08:10:12.000000Z",
+        "exited_on": "2026-03-02T08:10:12.000000Z",
+        "exit_type": "completed",
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_type"),
+    [
+        ("active", None),
+        ("waiting", None),
+        ("completed", "completed"),
+        ("interrupted", "interrupted"),
+        ("expired", "expired"),
+        ("failed", "interrupted"),
+    ],
+)
+def test_the_way_a_run_ended_is_one_of_three(
+    api: Api,
+    database: Database,
+    workspace: Workspace,
+    registration: int,
+    amina: int,
+    status: str,
+    exit_type: str | None,
+) -> None:
+    add_run(database, workspace, registration, amina, status)
+
+    (record,) = api.results(PATH)
+
+    assert record["exit_type"] == exit_type
+    assert (record["exited_on"] is None) == (exit_type is None)
+
+
+def test_runs_come_by_their_last_change_in_either_direction(
+    api: Api, database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    first, second, third = (add_run(database, workspace, registration, amina) for _ in range(3))
+    with database.writing() as tx:
+        tx.execute(update(flow_run).where(flow_run.c.id == first).values(modified_on=tx.now))
+
+    assert found(api) == [first, third, second]
+    assert found(api, reverse="true") == [second, third, first]
+
+
+class TestFilters:
+    @pytest.fixture
+    def runs(self, database: Database, workspace: Workspace, registration: int, amina: int) -> list[int]:
+        """Amina answered in two flows, another contact answered in neither."""
+        (other,) = add_people(database, workspace, 1)
+        survey = add_flow(database, workspace, "Survey")
+        return [
+            add_run(database, workspace, registration, amina, responded=True),
+            add_run(database, workspace, survey, amina, responded=True),
+            add_run(database, workspace, registration, other),
+        ]
+
+    def test_each_filter_alone(
+        self, api: Api, database: Database, registration: int, amina: int, runs: list[int]
+    ) -> None:
+        first, second, third = runs
+        changed = {record["id"]: record["modified_on"] for record in api.results(PATH)}
+
+        assert found(api, id=second) == [second]
+        assert found(api, uuid=uuid_of(database, flow_run, first)) == [first]
+        assert found(api, flow=uuid_of(database, flow, registration)) == [third, first]
+        assert found(api, contact=uuid_of(database, contact, amina)) == [second, first]
+        assert found(api, responded="true") == [second, first]
+        assert found(api, responded="false") == [third, second, first]
+        assert found(api, before=changed[second]) == [second, first]
+        assert found(api, after=changed[second]) == [third, second]
+
+    def test_filters_must_all_hold(
+        self, api: Api, database: Database, registration: int, amina: int, runs: list[int]
+    ) -> None:
+        first, second, third = runs
+        changed = {record["id"]: record["modified_on"] for record in api.results(PATH)}
+        flow_uuid, contact_uuid = uuid_of(database, flow, registration), uuid_of(database, contact, amina)
+
+        assert found(api, flow=flow_uuid, responded="1") == [first]
+        assert found(api, contact=contact_uuid, after=changed[second]) == [second]
+        assert found(api, id=third, responded="true") == []
+        assert found(api, flow=flow_uuid, before=changed[second], after=changed[first]) == [first]
+
+    def test_a_flow_and_a_contact_together_are_refused(
+        self, api: Api, database: Database, registration: int, amina: int, runs: list[int]
+    ) -> None:
+        response = api.get(PATH, flow=uuid_of(database, flow, registration), contact=uuid_of(database, contact, amina))
+
+        assert response.status_code == 400
+        assert response.json() == {"detail": "Parameters contact and flow cannot be used together."}
+
+    def test_an_empty_one_of_the_two_counts_as_absent(
+        self, api: Api, amina: int, database: Database, runs: list[int]
+    ) -> None:
+        assert found(api, flow="", contact=uuid_of(database, contact, amina)) == runs[1::-1]
+
+    @pytest.mark.parametrize(
+        ("query", "status"),
+        [
+            ({"flow": new_uuid()}, 200),
+            ({"flow": "Registration"}, 400),
+            ({"contact": new_uuid()}, 200),
+            ({"contact": "nobody"}, 200),
+            ({"uuid": "nonsense"}, 400),
+            ({"id": "x"}, 400),
+            ({"id": "2147483647"}, 200),
+            ({"id": "2147483648"}, 400),
+            ({"responded": "maybe"}, 400),
+            ({"before": "yesterday"}, 400),
+            ({"cursor": "bm9uc2Vuc2U"}, 404),
+        ],
+    )
+    def test_what_is_unknown_finds_nothing_and_what_is_malformed_is_refused(
+        self, api: Api, runs: list[int], query: dict[str, str], status: int
+    ) -> None:
+        response = api.get(PATH, **query)
+
+        assert response.status_code == status
+        if status == 200:
+            assert response.json()["results"] == []
+
+    def test_the_runs_of_another_workspace_do_not_exist(
+        self, other_api: Api, database: Database, registration: int, amina: int, runs: list[int]
+    ) -> None:
+        assert other_api.results(PATH) == []
+        assert found(other_api, id=runs[0]) == []
+        assert found(other_api, flow=uuid_of(database, flow, registration)) == []
+        assert found(other_api, contact=uuid_of(database, contact, amina)) == []
+
+
+def test_paths_are_left_out_on_request(
+    api: Api, database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    visit = {"type": "A", "left_on": None, "text": None, "value": None}
+    add_run(database, workspace, registration, amina, path=[STEP], visits=[visit])
+
+    assert api.results(PATH, paths="false")[0]["path"] == []
+    assert api.results(PATH, paths="true")[0]["path"] == [STEP]
+
+
+def test_an_anonymous_workspace_hides_addresses(
+    api: Api, database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    add_run(database, workspace, registration, amina)
+    with database.writing() as tx:
+        tx.execute(update(workspaces).where(workspaces.c.id == workspace.id).values(is_anonymous=True))
+    anonymous = api.as_role("editor")
+
+    for paths in ("true", "false"):
+        (record,) = anonymous.results(PATH, paths=paths)
+        assert (record["contact"]["urn"], record["contact"]["urn_display"]) == ("tel:********", "********")
+
+
+def test_a_contact_without_address_shows_none(
+    api: Api, database: Database, workspace: Workspace, registration: int
+) -> None:
+    (person,) = add_people(database, workspace, 1)
+    add_run(database, workspace, registration, person)
+
+    (record,) = api.results(PATH)
+
+    assert (record["contact"]["name"], record["contact"]["urn"], record["contact"]["urn_display"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("role", "status"), [("editor", 200), ("viewer", 200), ("agent", 403), ("surveyor", 403), ("administrator", 200)]
+)
+def test_who_may_see_runs(api: Api, role: str, status: int) -> None:
+    assert api.as_role(role).get(PATH).status_code == status
+
+
+def test_paging_loses_and_repeats_nothing_while_runs_are_added(
+    api: Api,
+    database: Database,
+    workspace: Workspace,
+    registration: int,
+    amina: int,
+    make_client: Callable[..., AbstractContextManager[TestClient]],
+) -> None:
+    ids = [add_run(database, workspace, registration, amina) for _ in range(7)]
+
+    with make_client(page_size=3) as client:
+        paged = Api(client, api.database, api.workspace, api.token)
+        first = paged.get(PATH, contact=uuid_of(database, contact, amina)).json()
+        add_run(database, workspace, registration, amina)
+        headers = {"Authorization": f"Token {api.token}"}
+        second = client.get(first["next"], headers=headers).json()
+        third = client.get(second["next"], headers=headers).json()
+        back = client.get(second["previous"], headers=headers).json()
+
+    pages = [[record["id"] for record in page["results"]] for page in (first, second, third)]
+    assert pages == [ids[:3:-1], ids[3:0:-1], ids[:1]]
+    assert (third["next"], back["results"]) == (None, first["results"])
+
+
+def test_a_page_takes_the_same_number_of_statements_for_1_and_100_runs(
+    api: Api, database: Database, workspace: Workspace, registration: int, amina: int, statements: list[str]
+) -> None:
+    add_run(database, workspace, registration, amina)
+    api.get(PATH)
+    statements.clear()
+    api.get(PATH)
+    for_one = len(statements)
+    for _ in range(99):
+        add_run(database, workspace, registration, amina)
+    statements.clear()
+
+    assert len(api.results(PATH)) == 100
+    assert len(statements) == for_one
