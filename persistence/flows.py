@@ -8,6 +8,7 @@ from persistence.columns import Json, id_column, metadata, name_columns, time_co
 from persistence.database import Transaction
 
 NAME_LENGTH = 64
+MESSAGE, VOICE, BACKGROUND, SURVEY = "message", "voice", "background", "survey"
 
 flow = Table(
     "flow",
@@ -26,6 +27,7 @@ flow = Table(
     Column("parent_refs", Json, nullable=False),
     Column("dependencies", Json, nullable=False),
     Column("issues", Json, nullable=False),
+    Column("rulesets", Json, nullable=False, default=list),
     Column("active_run_count", Integer, nullable=False, default=0),
     Column("completed_run_count", Integer, nullable=False, default=0),
     Column("interrupted_run_count", Integer, nullable=False, default=0),
@@ -38,7 +40,8 @@ flow = Table(
     sqlite_autoincrement=True,
 )
 """`type` is message, voice, background or survey. `results`, `parent_refs`, `dependencies` and `issues` are what
-inspecting the newest revision found. The counts are of runs by how they ended; active ones have not ended."""
+inspecting the newest revision found, `rulesets` its steps as generation 1 shows them. The counts are of runs by how
+they ended; active ones have not ended."""
 
 FLOW_REF: dict[str, Any] = {"uuid": flow.c.uuid, "name": flow.c.name}
 

@@ -320,6 +320,7 @@ def upgrade() -> None:
         sa.Column("parent_refs", sa.JSON(), nullable=False),
         sa.Column("dependencies", sa.JSON(), nullable=False),
         sa.Column("issues", sa.JSON(), nullable=False),
+        sa.Column("rulesets", sa.JSON(), nullable=False),
         sa.Column("active_run_count", sa.Integer(), nullable=False),
         sa.Column("completed_run_count", sa.Integer(), nullable=False),
         sa.Column("interrupted_run_count", sa.Integer(), nullable=False),
@@ -335,6 +336,22 @@ def upgrade() -> None:
     with op.batch_alter_table("flow", schema=None) as batch_op:
         batch_op.create_index("ix_flow_created", ["workspace_id", "created_on", "id"], unique=False)
         batch_op.create_index("ix_flow_page", ["workspace_id", "modified_on", "id"], unique=False)
+
+    op.create_table(
+        "flow_label",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_label_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_label")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_flow_label_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("flow_label", schema=None) as batch_op:
+        batch_op.create_index("uq_flow_label_name", ["workspace_id", "name_key"], unique=True)
 
     op.create_table(
         "global_value",
@@ -818,6 +835,17 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("group_membership", schema=None) as batch_op:
         batch_op.create_index("ix_group_membership_contact", ["contact_id", "group_id"], unique=False)
+
+    op.create_table(
+        "labelled_flow",
+        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("label_id", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_labelled_flow_flow_id")),
+        sa.ForeignKeyConstraint(["label_id"], ["flow_label.id"], name=op.f("fk_labelled_flow_label_id")),
+        sa.PrimaryKeyConstraint("flow_id", "label_id", name=op.f("pk_labelled_flow")),
+    )
+    with op.batch_alter_table("labelled_flow", schema=None) as batch_op:
+        batch_op.create_index("ix_labelled_flow_label", ["label_id"], unique=False)
 
     op.create_table(
         "message",
@@ -1520,6 +1548,10 @@ def downgrade() -> None:
         )
 
     op.drop_table("message")
+    with op.batch_alter_table("labelled_flow", schema=None) as batch_op:
+        batch_op.drop_index("ix_labelled_flow_label")
+
+    op.drop_table("labelled_flow")
     with op.batch_alter_table("group_membership", schema=None) as batch_op:
         batch_op.drop_index("ix_group_membership_contact")
 
@@ -1659,6 +1691,10 @@ def downgrade() -> None:
         batch_op.drop_index("ix_global_value_page")
 
     op.drop_table("global_value")
+    with op.batch_alter_table("flow_label", schema=None) as batch_op:
+        batch_op.drop_index("uq_flow_label_name")
+
+    op.drop_table("flow_label")
     with op.batch_alter_table("flow", schema=None) as batch_op:
         batch_op.drop_index("ix_flow_page")
         batch_op.drop_index("ix_flow_created")

@@ -1,0 +1,39 @@
+"""`/api/v1/flows.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, answer_numbered_page
+from handlers.calls import Call
+from persistence.flow_records import list_flow_summaries
+
+
+def list_flows(
+    call: Call,
+    *,
+    flow: list[int] | None = None,
+    uuid: list[str] | None = None,
+    label: list[str] | None = None,
+    archived: bool | None = None,
+    type: list[str] | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    page: str | None = None,
+) -> Answer:
+    workspace = call.workspace
+    return answer_numbered_page(
+        call,
+        page,
+        lambda number, size: list_flow_summaries(
+            call.tx,
+            workspace.id,
+            number,
+            size,
+            ids=flow,
+            uuids=uuid,
+            labels=label,
+            archived=archived,
+            letters=type,
+            before=before,
+            after=after,
+        ),
+    )

@@ -1,0 +1,35 @@
+"""`/api/v2/flows.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, answer_page
+from handlers.calls import Call
+from persistence import flow_records
+from persistence.pages import Page, Position
+
+
+def list_flows(
+    call: Call,
+    *,
+    uuid: str | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    type: str | None = None,
+    archived: bool | None = None,
+) -> Answer:
+    workspace = call.workspace
+
+    def fetch(position: Position | None, size: int) -> Page:
+        return flow_records.list_flows(
+            call.tx,
+            workspace.id,
+            position,
+            size,
+            uuid=uuid,
+            flow_type=type,
+            archived=archived,
+            before=before,
+            after=after,
+        )
+
+    return answer_page(call, flow_records.FLOWS_ORDER, fetch)
