@@ -1,5 +1,6 @@
 """Flow definitions of the public format: shape, migrations, reading with checks, translations, inspection."""
 
+from flows.definition.base_language import change_base_language
 from flows.definition.errors import DefinitionError
 from flows.definition.inspection import Dependency, Inspection, inspect
 from flows.definition.issues import Issue
@@ -27,6 +28,7 @@ __all__ = [
     "Router",
     "Timeout",
     "Wait",
+    "change_base_language",
     "inspect",
     "load",
     "localize",

@@ -2,12 +2,17 @@
 
 
 class DefinitionError(ValueError):
-    """A definition that cannot be used, with the place of the fault: flow and node UUIDs and the path of the field."""
+    """A definition that cannot be used, with the place of the fault.
 
-    def __init__(self, message: str, *, flow: str = "", node: str = "", field: str = "") -> None:
+    The place is the UUIDs of flow, node and action, as far as known, and the path of the field.
+    """
+
+    def __init__(self, message: str, *, flow: str = "", node: str = "", action: str = "", field: str = "") -> None:
         self.message = message
         self.flow = flow
         self.node = node
+        self.action = action
         self.field = field
-        place = [f"{kind} {value}" for kind, value in (("flow", flow), ("node", node), ("field", field)) if value]
+        parts = (("flow", flow), ("node", node), ("action", action), ("field", field))
+        place = [f"{kind} {value}" for kind, value in parts if value]
         super().__init__(f"{', '.join(place)}: {message}" if place else message)

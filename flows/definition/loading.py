@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.definition.derived_uuids import NewUuid
+from flows.definition.errors import DefinitionError
 from flows.definition.migrating import migrate
 from flows.definition.model import Flow
 from flows.definition.reading import read_flow
+from flows.definition.versions import Version, read_version
+
+# Translations were not limited before this version.
+FIRST_WITH_LIMITS: Version = (14, 0, 0)
 
 
 def load(
@@ -19,4 +24,13 @@ def load(
     Raises DefinitionError naming flow, node and field. The given definition is not changed; `Flow.raw` is the migrated
     one.
     """
-    return read_flow(migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url))
+    migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url)
+    return read_flow(migrated, has_limits=not _is_early(definition))
+
+
+def _is_early(definition: Mapping[str, Any]) -> bool:
+    try:
+        return read_version(definition.get("spec_version")) < FIRST_WITH_LIMITS
+    except DefinitionError:
+        # Versions are named in another way before 13.
+        return True

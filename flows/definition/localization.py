@@ -1,9 +1,17 @@
-"""Finding the translation of a localizable property (flow format, localization of flows)."""
+"""Translations of the localizable properties: finding and checking them (flow format, localization of flows)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flows.definition.field_checks import Fault
 from flows.definition.model import Flow
+from flows.definition.raw_parts import is_uuid
+from flows.definition.versions import Version
+from flows.languages import is_language
+
+PROPERTY_NAME_LENGTH, MOST_PROPERTIES, MOST_VALUES, VALUE_LENGTH = 20, 10, 10, 10_000
+# Coming to this version drops what is no language.
+FIRST_WITH_LANGUAGES = (14, 2, 0)
 
 
 def localize(
@@ -28,3 +36,33 @@ def _look_up(localization: Any, *keys: str) -> list[Any]:
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
     return list(found) if isinstance(found, list) else []
+
+
+def check_localization(localization: Mapping[str, Any], version: Version, *, has_limits: bool) -> None:
+    """Raises Fault, whose path leads to the part, if the translations of a definition of a version may not be used.
+
+    Something else in the place of an object or a list of texts is passed over, as nothing is ever looked up there.
+    """
+    for language, items in localization.items():
+        if version >= FIRST_WITH_LANGUAGES and not is_language(language):
+            raise Fault("is no language", f".{language}")
+        for uuid, properties in items.items() if isinstance(items, Mapping) else ():
+            place = f".{language}.{uuid}"
+            if not is_uuid(uuid):
+                raise Fault("is no UUID", place)
+            if has_limits and isinstance(properties, Mapping):
+                _check_properties(properties, place)
+
+
+def _check_properties(properties: Mapping[str, Any], place: str) -> None:
+    if len(properties) > MOST_PROPERTIES:
+        raise Fault(f"has more than {MOST_PROPERTIES} properties", place)
+    for name, values in properties.items():
+        if len(name) > PROPERTY_NAME_LENGTH:
+            raise Fault(f"has a name longer than {PROPERTY_NAME_LENGTH} characters", f"{place}.{name}")
+        if not isinstance(values, list):
+            continue
+        if len(values) > MOST_VALUES:
+            raise Fault(f"has more than {MOST_VALUES} values", f"{place}.{name}")
+        if any(isinstance(value, str) and len(value) > VALUE_LENGTH for value in values):
+            raise Fault(f"has a value longer than {VALUE_LENGTH} characters", f"{place}.{name}")

@@ -8,23 +8,33 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from flows.definition.action_checks import check_action
 from flows.definition.actions import ACTION_TYPES, check_action_place
 from flows.definition.errors import DefinitionError
+from flows.definition.field_checks import Fault
+from flows.definition.localization import check_localization
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
 from flows.definition.versions import NEWEST, OLDEST, read_version
+from flows.expressions.functions import find_function
 
 FLOW_TYPES = ("messaging", "messaging_background", "messaging_offline", "voice")
 NAME_LENGTH = 64
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
 LANGUAGE = re.compile(r"[a-z]{3}\Z")
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
+# Names were longer once; coming to this version cuts them.
+FIRST_WITH_SHORT_NAMES = (13, 6, 1)
 
 
-def read_flow(definition: Mapping[str, Any]) -> Flow:
-    """The flow of a definition as it is, without migrating it. Raises DefinitionError naming flow, node and field."""
+def read_flow(definition: Mapping[str, Any], *, has_limits: bool = True) -> Flow:
+    """The flow of a definition as it is, without migrating it.
+
+    With `has_limits`, number and length of translations are limited. Raises DefinitionError naming flow, node, action
+    and field.
+    """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
-    return _FlowReader(definition).read()
+    return _FlowReader(definition, has_limits).read()
 
 
 def _is_one_of(value: Any, known: set[str]) -> bool:
@@ -32,15 +42,18 @@ def _is_one_of(value: Any, known: set[str]) -> bool:
 
 
 class _FlowReader:
-    def __init__(self, definition: Mapping[str, Any]) -> None:
+    def __init__(self, definition: Mapping[str, Any], has_limits: bool) -> None:
         self.definition = definition
+        self.has_limits = has_limits
         uuid = definition.get("uuid")
         self.flow_uuid = uuid[:36] if isinstance(uuid, str) else ""
         self.node_uuid = ""
+        self.action_uuid = ""
+        self.longest_name = NAME_LENGTH
         self.seen: set[str] = set()
 
     def fail(self, message: str, field: str = "") -> DefinitionError:
-        return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, field=field)
+        return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, action=self.action_uuid, field=field)
 
     def read(self) -> Flow:
         definition = self.definition
@@ -49,6 +62,7 @@ class _FlowReader:
             raise self.fail("this version is older than 13", "spec_version")
         if version[:2] > NEWEST[:2]:
             raise self.fail("this version is newer than the engine", "spec_version")
+        self.longest_name = NAME_LENGTH if version >= FIRST_WITH_SHORT_NAMES else 2 * NAME_LENGTH
         flow_type = definition.get("type")
         if not isinstance(flow_type, str) or flow_type not in FLOW_TYPES:
             raise self.fail("is no type of flow", "type")
@@ -67,6 +81,11 @@ class _FlowReader:
             raw=definition,
         )
         self._check_destinations(flow)
+        self.node_uuid = ""
+        try:
+            check_localization(flow.localization, version, has_limits=self.has_limits)
+        except Fault as fault:
+            raise self.fail(fault.message, f"localization{fault.path}") from None
         return flow
 
     def _node(self, node: Any, flow_type: str) -> Node:
@@ -97,7 +116,14 @@ class _FlowReader:
         problem = check_action_place(kind, flow_type)
         if problem:
             raise self.fail(problem, "actions.type")
-        return Action(kind, self._new_uuid(given), given)
+        uuid = self._new_uuid(given)
+        self.action_uuid = uuid
+        try:
+            check_action(kind, given, self.longest_name)
+        except Fault as fault:
+            raise self.fail(fault.message, f"actions.{fault.path}") from None
+        self.action_uuid = ""
+        return Action(kind, uuid, given)
 
     def _router(self, given: Any, exit_uuids: set[str], flow_type: str) -> Router:
         if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
@@ -113,12 +139,12 @@ class _FlowReader:
             raise self.fail("names no category of this router", "router.default_category_uuid")
         is_switch = given["type"] == "switch"
         operand = given.get("operand", "")
-        if is_switch and not isinstance(operand, str):
+        if is_switch and not (isinstance(operand, str) and operand):
             raise self.fail("is no template", "router.operand")
         return Router(
             type=str(given["type"]),
             wait=None if given.get("wait") is None else self._wait(given["wait"], known, flow_type),
-            result_name=self._text(given, "result_name", 2 * NAME_LENGTH, needed=False),
+            result_name=self._text(given, "result_name", self.longest_name, needed=False),
             categories=categories,
             operand=str(operand) if is_switch else "",
             cases=self._cases(given, known) if is_switch else (),
@@ -131,7 +157,7 @@ class _FlowReader:
         exit_uuid = given.get("exit_uuid")
         if not _is_one_of(exit_uuid, exit_uuids):
             raise self.fail("names no exit of this node", "router.categories.exit_uuid")
-        name = self._text(given, "name", 2 * NAME_LENGTH, needed=False)
+        name = self._text(given, "name", self.longest_name, needed=False)
         return Category(self._uuid(given, "uuid"), name or "Match", str(exit_uuid))
 
     def _cases(self, given: Mapping[str, Any], known: set[str]) -> tuple[Case, ...]:
@@ -146,6 +172,8 @@ class _FlowReader:
         if not all(isinstance(argument, str) for argument in arguments):
             raise self.fail("arguments are templates", "router.cases.arguments")
         kind = self._text(given, "type", NAME_LENGTH)
+        if not kind.lower().startswith("has_") or find_function(kind) is None:
+            raise self.fail("is no test", "router.cases.type")
         return Case(self._uuid(given, "uuid"), kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: Any, known: set[str], flow_type: str) -> Wait:

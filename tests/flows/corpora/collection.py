@@ -16,7 +16,7 @@ from tests.flows.corpora.deviations import DEVIATIONS, OTHER_CORPORA
 
 Case = dict[str, Any]
 Check = Callable[[Case, Case], None]
-CHECK_MODULES = ("expressions", "environment", "queries", "engine", "migrations")
+CHECK_MODULES = ("expressions", "environment", "queries", "engine", "migrations", "definitions")
 
 
 @dataclass(frozen=True)

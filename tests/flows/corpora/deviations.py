@@ -3,7 +3,6 @@
 A case listed here has to fail; one that holds after all is reported, so that the list stays short.
 """
 
-CHECKS = "the checks that each action makes of its own fields are not built"
 SESSION = "the example needs a session, which the expressions' check has not"
 # What the old expression language could and the new one cannot.
 ORDER = "truth, texts and texts with dates in them have no order any more"
@@ -15,16 +14,6 @@ TIMED_OUT = "the value of a result by timeout is empty, as since generation 14, 
 REFERENCE = "contacts have a reference code of our own: the key of the reference engine's is not public"
 
 DEVIATIONS: dict[str, dict[str, str]] = {
-    "actions": {
-        "add_contact_groups: Read fails when invalid group reference": CHECKS,
-        "call_webhook: Read fails if method is empty": CHECKS,
-        "call_webhook: Read fails if there are too many headers": CHECKS,
-        "call_webhook: Read fails if a header value is too long": CHECKS,
-        "send_msg: Read fails when a quick reply is too long": CHECKS,
-        "set_contact_status: Read fails if status is invalid": CHECKS,
-        "set_run_local: Read fails when local or operation is empty": CHECKS,
-        "transfer_airtime: Read error if an amount is out of the permitted range": CHECKS,
-    },
     "excellent_doc_examples": {
         "function format_urn: @(format_urn(urns.tel))": SESSION,
         'function extract_object: @(extract_object(contact.groups[0], "name"))': SESSION,
@@ -63,6 +52,5 @@ DEVIATIONS: dict[str, dict[str, str]] = {
 OTHER_CORPORA: dict[str, str] = {
     "contactql_to_search": "the query language of a search server; ours is compiled to SQL and tested with persistence",
     "definition_exports": "export files are not read",
-    "flow_inspection": "inspection is not built",
 }
 """Kinds of case files that nobody checks, each with its reason."""

@@ -20,6 +20,7 @@ from flows.engine.inspection import visit_run
 from flows.engine.services import Services
 from flows.environment import Environment
 from flows.expressions.rendering import render_json
+from tests.flows.corpora.definitions import assert_inspected
 from tests.flows.corpora.engine_services import (
     CountingClock,
     EarlyAirtime,
@@ -105,6 +106,7 @@ def check_action(case: Case, fixtures: Case) -> None:
         with pytest.raises(DefinitionError):
             assets.find_flow(flow["uuid"])
         return
+    assert_inspected(case["expect"], flow["uuid"], assets)
     services = prepare_services(case, fixtures, sendable=PreparedSendable())
     call = {"uuid": "0198ce92-ff2f-7b07-b158-b21ab168ebba", "channel": CALL_CHANNEL, "urn": "tel:+12065551212"}
     session, events = start_session(
@@ -168,6 +170,7 @@ def check_router(case: Case, fixtures: Case) -> None:
         with pytest.raises(DefinitionError):
             assets.find_flow(flow["uuid"])
         return
+    assert_inspected(expected, flow["uuid"], assets)
     results = expected.get("results") or {}
     drawn = next((item["input"] for item in results.values()), "0") if case.get("nondeterministic") else "0"
     trigger = {"type": "manual", "flow": {"uuid": flow["uuid"], "name": flow["name"]}, "triggered_on": MOMENT}

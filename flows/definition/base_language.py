@@ -1,0 +1,74 @@
+"""Changes the language a flow is written in: a translation takes the place of the texts (flow format, localization)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flows.definition.errors import DefinitionError
+from flows.definition.flow_texts import PROPERTIES, read_texts
+from flows.definition.loading import load
+from flows.definition.migrating import PARTS_DEPTH
+from flows.definition.raw_parts import (
+    JsonObject,
+    copy_parts,
+    list_actions,
+    list_cases,
+    list_objects,
+    list_routers,
+    read_text,
+)
+from flows.definition.raw_translations import find_translation, set_translation
+from flows.languages import is_language
+
+
+def change_base_language(definition: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """The definition, of the newest version, with its texts in another language.
+
+    What it said before becomes a translation; what is not translated to the new language stays as it is. So do the
+    arguments of a case whose translation has another number of them, as such a translation has never counted. Raises
+    DefinitionError.
+    """
+    flow = load(definition)
+    if not is_language(language):
+        raise DefinitionError(f"{language!r} is no language", flow=flow.uuid, field="language")
+    # The editor's data belongs to no language.
+    changed: JsonObject = {
+        name: item if name == "_ui" else copy_parts(item, PARTS_DEPTH) for name, item in flow.raw.items()
+    }
+    if language == flow.language:
+        return changed
+    translations = changed.get("localization")
+    translations = translations if isinstance(translations, dict) else {}
+    incoming = translations.pop(language, {})
+    outgoing: JsonObject = {}
+    for part, name in _list_translated(changed):
+        before = read_texts(part.get(name))
+        if any(before):
+            set_translation(outgoing, part, name, before)
+        _replace(part, name, find_translation(incoming, part, name) if isinstance(incoming, dict) else None)
+    return {**changed, "language": language, "localization": {**translations, flow.language: outgoing}}
+
+
+def _list_translated(flow: JsonObject) -> Iterator[tuple[JsonObject, str]]:
+    for action in list_actions(flow):
+        for each in PROPERTIES.get(read_text(action, "type"), ()):
+            if each.is_translated and each.name in action:
+                yield action, each.name
+    for case in list_cases(flow):
+        yield case, "arguments"
+    for router in list_routers(flow):
+        for category in list_objects(router.get("categories")):
+            yield category, "name"
+
+
+def _replace(part: JsonObject, name: str, texts: list[Any] | None) -> None:
+    if not texts or texts == [""] or not all(isinstance(text, str) for text in texts):
+        return
+    if name == "arguments":
+        if len(texts) == len(part.get(name) or ()):
+            part[name] = texts
+    elif isinstance(part.get(name), list):
+        part[name] = texts
+    else:
+        part[name] = texts[0]
