@@ -201,5 +201,6 @@ def _migrate_text_literal(literal: str) -> str:
     value = literal[1:-1].replace('""', '"')
     written = '"' + value.replace('"', '\\"') + '"'
     # Patterns are easier to read without doubled backslashes, where those make no difference.
-    is_same = find_text_end(written, 0) == len(written) and read_text_literal(written) == value
+    ends_alone = find_text_end(f'{written}"', 0) == len(written)
+    is_same = ends_alone and read_text_literal(written) == value
     return written if is_same else quote_text(value)
