@@ -4,7 +4,7 @@ from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page
 from handlers.calls import Call
-from persistence.flow_records import list_flow_summaries
+from persistence.flow_summaries import FlowFilter, list_flow_summaries
 
 
 def list_flows(
@@ -20,20 +20,7 @@ def list_flows(
     page: str | None = None,
 ) -> Answer:
     workspace = call.workspace
+    wanted = FlowFilter(flow, uuid, label, type, archived, before, after)
     return answer_numbered_page(
-        call,
-        page,
-        lambda number, size: list_flow_summaries(
-            call.tx,
-            workspace.id,
-            number,
-            size,
-            ids=flow,
-            uuids=uuid,
-            labels=label,
-            archived=archived,
-            letters=type,
-            before=before,
-            after=after,
-        ),
+        call, page, lambda number, size: list_flow_summaries(call.tx, workspace.id, wanted, number, size)
     )
