@@ -1,0 +1,376 @@
+"""Campaign events fire for each contact once, at their time or late, whatever happens to the workers and the clock."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from persistence import campaign_firing
+from persistence.campaign_event_writes import delete_campaign_events
+from persistence.campaign_writes import archive_campaign
+from persistence.columns import new_uuid
+from persistence.contact_writes import ContactChange, change_contact, create_contact
+from persistence.contacts import contact
+from persistence.database import Database, Transaction
+from persistence.fields import field
+from persistence.flow_starts import flow_start, flow_start_contact
+from persistence.flows import flow
+from persistence.groups import group_membership
+from persistence.messages import message
+from persistence.workspaces import Workspace
+from persistence.workspaces import workspace as workspace_table
+from tests.campaign_rows import fired, make_campaign, make_event, make_flow, make_group, scheduled
+from tests.conftest import Clock
+from tests.factories import make_field
+from worker.campaigns import begin_campaigns
+from worker.services import Services
+
+DUE_DATE = "2026-03-20T09:30:00+02:00"
+DUE = datetime(2026, 3, 21, 7, 30, tzinfo=UTC)
+JUST_BEFORE = datetime(2026, 3, 21, 7, 29, 59, tzinfo=UTC)
+
+
+@pytest.fixture
+def campaign(database: Database, workspace: Workspace) -> str:
+    make_field(database, workspace, "Due Date", "datetime")
+    return make_campaign(database, workspace, "Antenatal")
+
+
+@pytest.fixture
+def run(services: Services) -> Callable[[], None]:
+    step = begin_campaigns(services)
+
+    def run_all() -> None:
+        while step():
+            pass
+
+    return run_all
+
+
+def add_member(database: Database, workspace: Workspace, due_date: str = DUE_DATE, **values: Any) -> int:
+    group_id = make_group(database, workspace)
+    change = ContactChange(**{"name": "Amina M", "group_ids": [group_id], "fields": {"due_date": due_date}} | values)
+    with database.writing() as tx:
+        return create_contact(tx, workspace, change)
+
+
+def texts(database: Database) -> list[str]:
+    with database.reading() as tx:
+        return list(tx.execute(select(message.c.text).order_by(message.c.id)).scalars())
+
+
+def receivers(database: Database) -> list[int]:
+    with database.reading() as tx:
+        return sorted(tx.execute(select(message.c.contact_id)).scalars())
+
+
+class TestMessages:
+    def test_a_message_is_made_at_the_due_moment_and_not_before(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        contact_id = add_member(database, workspace)
+        make_event(database, workspace, campaign)
+        clock.moment = JUST_BEFORE
+        run()
+        assert (scheduled(database), receivers(database)) == ([DUE], [])
+
+        clock.moment = DUE
+        run()
+
+        assert (scheduled(database), fired(database), receivers(database)) == ([], [DUE], [contact_id])
+        assert texts(database) == ["Hello Amina"]
+
+    def test_everybody_is_written_to_in_their_language(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        for language in ("kin", "eng", "fra", None):
+            add_member(database, workspace, language=language)
+        make_event(database, workspace, campaign, message={"eng": "Hello", "kin": "Muraho"})
+        run()
+
+        clock.moment = DUE
+        run()
+
+        assert texts(database) == ["Muraho", "Hello", "Hello", "Hello"]
+
+    def test_expressions_see_the_date(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        add_member(database, workspace)
+        make_event(database, workspace, campaign, message={"eng": "On @(format_date(fields.due_date))"})
+        run()
+
+        clock.moment = DUE
+        run()
+
+        assert texts(database) == ["On 20-03-2026"]
+
+
+class TestFlows:
+    def test_a_flow_event_starts_its_contacts_in_the_flow(
+        self,
+        database: Database,
+        workspace: Workspace,
+        campaign: str,
+        clock: Clock,
+        run: Callable[[], None],
+        woken: list[str],
+    ) -> None:
+        ids = [add_member(database, workspace) for _ in range(2)]
+        event_id = make_flow_event(database, workspace, campaign)
+        run()
+
+        clock.moment = DUE
+        run()
+
+        with database.reading() as tx:
+            start = tx.execute(select(flow_start)).one()
+            named = list(tx.execute(select(flow_start_contact.c.contact_id)).scalars())
+        assert (sorted(named), start.start_type, start.status) == (ids, "campaign", "pending")
+        assert start.parent["event"]["type"] == "campaign_fired"
+        assert start.parent["event"]["campaign"] == {"uuid": campaign, "name": "Antenatal"}
+        assert (start.restart_participants, start.exclude_active, fired(database)) == (True, False, [DUE, DUE])
+        assert event_id > 0
+        assert "starts" in woken
+
+    def test_a_flow_event_that_skips_leaves_out_contacts_in_a_flow(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        add_member(database, workspace)
+        make_flow_event(database, workspace, campaign, start_mode="S")
+        run()
+
+        clock.moment = DUE
+        run()
+
+        with database.reading() as tx:
+            assert tx.execute(select(flow_start.c.exclude_active)).scalar_one()
+
+    def test_a_flow_that_was_archived_meanwhile_is_not_started(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        add_member(database, workspace)
+        make_flow_event(database, workspace, campaign)
+        run()
+        with database.writing() as tx:
+            tx.execute(update(flow).values(is_archived=True))
+
+        clock.moment = DUE
+        run()
+
+        with database.reading() as tx:
+            assert tx.execute(select(flow_start)).all() == []
+        assert (scheduled(database), fired(database)) == ([], [])
+
+
+def make_flow_event(database: Database, workspace: Workspace, campaign: str, **values: Any) -> int:
+    uuid = make_flow(database, workspace, "Welcome")
+    with database.reading() as tx:
+        flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == uuid)).scalar_one()
+    return make_event(database, workspace, campaign, message=None, base_language=None, flow_id=flow_id, **values)
+
+
+class TestClocks:
+    def test_what_fell_due_while_no_worker_ran_fires_late_and_once(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        add_member(database, workspace)
+        make_event(database, workspace, campaign)
+        run()
+
+        clock.moment = datetime(2026, 4, 30, tzinfo=UTC)
+        run()
+        run()
+
+        assert (fired(database), texts(database)) == ([DUE], ["Hello Amina"])
+
+    def test_a_clock_that_jumps_ahead_fires_all_on_the_way(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        add_member(database, workspace)
+        for offset in (1, 2, 3):
+            make_event(database, workspace, campaign, offset=offset, message={"eng": str(offset)})
+        run()
+
+        clock.moment = datetime(2026, 3, 22, 8, tzinfo=UTC)
+        run()
+
+        assert texts(database) == ["1", "2"]
+
+    def test_a_clock_that_is_set_back_fires_nothing_again(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        contact_id = add_member(database, workspace)
+        make_event(database, workspace, campaign)
+        run()
+        clock.moment = DUE
+        run()
+
+        clock.advance(days=-3)
+        with database.writing() as tx:
+            change_contact(tx, workspace, contact_id, ContactChange(name="Bosco"))
+        run()
+        clock.advance(days=6)
+        run()
+
+        assert (fired(database), texts(database)) == ([DUE], ["Hello Amina"])
+
+    @pytest.mark.parametrize(
+        ("zone", "base", "values", "due"),
+        [
+            ("America/New_York", "2026-03-07T02:30:00-05:00", {"offset": 1}, "2026-03-08T07:30:00+00:00"),
+            ("America/New_York", "2026-03-07T12:00:00-05:00", {"offset": 1}, "2026-03-08T16:00:00+00:00"),
+            ("America/New_York", "2026-03-07T12:00:00-05:00", {"delivery_hour": 2}, "2026-03-08T07:00:00+00:00"),
+            ("America/New_York", "2026-10-31T01:30:00-04:00", {"offset": 1}, "2026-11-01T05:30:00+00:00"),
+            ("Asia/Kathmandu", "2026-03-20T09:30:00+05:45", {"delivery_hour": 6}, "2026-03-21T00:15:00+00:00"),
+        ],
+    )
+    def test_the_time_of_day_is_that_of_the_workspace_over_changes_of_its_clocks(
+        self,
+        database: Database,
+        workspace: Workspace,
+        campaign: str,
+        clock: Clock,
+        run: Callable[[], None],
+        zone: str,
+        base: str,
+        values: dict[str, int],
+        due: str,
+    ) -> None:
+        with database.writing() as tx:
+            tx.execute(update(workspace_table).values(timezone=zone))
+        add_member(database, workspace, base)
+        make_event(database, workspace, campaign, **values)
+        run()
+        moment = datetime.fromisoformat(due)
+        clock.moment = moment
+
+        run()
+
+        assert fired(database) == [moment]
+
+
+class TestChangesMeanwhile:
+    """Nothing fires for what no longer holds, even where its fire was left behind."""
+
+    @pytest.fixture
+    def left_behind(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> tuple[int, int]:
+        contact_id = add_member(database, workspace)
+        event_id = make_event(database, workspace, campaign)
+        run()
+        clock.moment = DUE
+        return contact_id, event_id
+
+    def test_a_contact_that_left_gets_nothing(
+        self, database: Database, run: Callable[[], None], left_behind: tuple[int, int]
+    ) -> None:
+        with database.writing() as tx:
+            tx.execute(group_membership.delete())
+
+        run()
+
+        assert (texts(database), scheduled(database), fired(database)) == ([], [], [])
+
+    def test_a_blocked_contact_gets_nothing(
+        self, database: Database, run: Callable[[], None], left_behind: tuple[int, int]
+    ) -> None:
+        with database.writing() as tx:
+            tx.execute(update(contact).values(status="blocked"))
+
+        run()
+
+        assert (texts(database), scheduled(database)) == ([], [])
+
+    def test_a_fire_that_was_overtaken_by_another_date_moves_there(
+        self, database: Database, clock: Clock, run: Callable[[], None], left_behind: tuple[int, int]
+    ) -> None:
+        later = datetime(2026, 5, 2, 9, tzinfo=UTC)
+        with database.writing() as tx:
+            uuid = tx.execute(select(field.c.uuid)).scalar_one()
+            stored = {uuid: {"text": "x", "datetime": "2026-05-01T09:00:00+00:00"}}
+            tx.execute(update(contact).values(fields=stored))
+
+        run()
+
+        assert (texts(database), scheduled(database)) == ([], [later])
+
+    def test_a_deleted_event_does_not_fire(
+        self, database: Database, workspace: Workspace, run: Callable[[], None], left_behind: tuple[int, int]
+    ) -> None:
+        with database.writing() as tx:
+            delete_campaign_events(tx, workspace.id, [left_behind[1]])
+        database.write(campaign_firing.fire_next)
+
+        assert (texts(database), scheduled(database)) == ([], [])
+
+    def test_an_archived_campaign_does_not_fire(
+        self, database: Database, workspace: Workspace, campaign: str, left_behind: tuple[int, int]
+    ) -> None:
+        with database.writing() as tx:
+            archive_campaign(tx, workspace.id, campaign)
+        database.write(campaign_firing.fire_next)
+
+        assert (texts(database), scheduled(database)) == ([], [])
+
+
+class TestWorkers:
+    def test_two_workers_at_once_write_to_each_contact_once(
+        self,
+        database: Database,
+        workspace: Workspace,
+        campaign: str,
+        clock: Clock,
+        services: Services,
+        run: Callable[[], None],
+    ) -> None:
+        make_members(database, workspace, 1200)
+        make_event(database, workspace, campaign)
+        workers = [threading.Thread(target=run) for _ in range(2)]
+        run()
+        clock.moment = DUE
+
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        run()
+
+        made = receivers(database)
+        assert (len(made), len(set(made)), len(fired(database))) == (1200, 1200, 1200)
+
+    def test_a_worker_that_dies_before_its_commit_leaves_everything_as_it_was(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        add_member(database, workspace)
+        make_event(database, workspace, campaign)
+        run()
+        clock.moment = DUE
+
+        def fire_and_die(tx: Transaction) -> None:
+            assert campaign_firing.fire_next(tx)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            database.write(fire_and_die)
+        assert (texts(database), scheduled(database)) == ([], [DUE])
+        run()
+
+        assert (texts(database), fired(database)) == (["Hello Amina"], [DUE])
+
+
+def make_members(database: Database, workspace: Workspace, count: int) -> None:
+    """Contacts with the due date in the group, written straight to the tables."""
+    group_id = make_group(database, workspace)
+    with database.writing() as tx:
+        uuid = tx.execute(select(field.c.uuid)).scalar_one()
+        stored = {uuid: {"text": DUE_DATE, "datetime": DUE_DATE}}
+        times = {"created_on": tx.now, "modified_on": tx.now}
+        rows = [{"workspace_id": workspace.id, "uuid": new_uuid(), "fields": stored, **times} for _ in range(count)]
+        tx.execute(insert(contact), rows)
+        ids = tx.execute(select(contact.c.id)).scalars().all()
+        tx.execute(insert(group_membership), [{"group_id": group_id, "contact_id": one} for one in ids])
