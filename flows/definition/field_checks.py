@@ -60,7 +60,7 @@ def items(check_item: Check, most: int | None = None, *, needed: bool = False) -
     """A list of limited length whose items are all checked."""
 
     def check(value: Any) -> None:
-        if needed and not value:
+        if needed and value is None:
             raise Fault("is needed")
         if value is not None and not isinstance(value, list):
             raise Fault("is no list")

@@ -12,8 +12,7 @@ from flows.definition.model import Flow
 from flows.definition.reading import read_flow
 from flows.definition.versions import Version, read_version
 
-# Translations were not limited before this version.
-FIRST_WITH_LIMITS: Version = (14, 0, 0)
+BEFORE_13: Version = (12, 0, 0)
 
 
 def load(
@@ -25,12 +24,12 @@ def load(
     one.
     """
     migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url)
-    return read_flow(migrated, has_limits=not _is_early(definition))
+    return read_flow(migrated, written_version=_find_version(definition))
 
 
-def _is_early(definition: Mapping[str, Any]) -> bool:
+def _find_version(definition: Mapping[str, Any]) -> Version:
     try:
-        return read_version(definition.get("spec_version")) < FIRST_WITH_LIMITS
+        return read_version(definition.get("spec_version"))
     except DefinitionError:
-        # Versions are named in another way before 13.
-        return True
+        # Versions had another name before 13, and the oldest definitions have none.
+        return BEFORE_13

@@ -10,8 +10,8 @@ from flows.definition.versions import Version
 from flows.languages import is_language
 
 PROPERTY_NAME_LENGTH, MOST_PROPERTIES, MOST_VALUES, VALUE_LENGTH = 20, 10, 10, 10_000
-# Coming to this version drops what is no language.
-FIRST_WITH_LANGUAGES = (14, 2, 0)
+# From these versions on, translations are limited, and their languages have to exist.
+FIRST_WITH_LIMITS, FIRST_WITH_LANGUAGES = (14, 0, 0), (14, 2, 0)
 
 
 def localize(
@@ -38,19 +38,21 @@ def _look_up(localization: Any, *keys: str) -> list[Any]:
     return list(found) if isinstance(found, list) else []
 
 
-def check_localization(localization: Mapping[str, Any], version: Version, *, has_limits: bool) -> None:
-    """Raises Fault, whose path leads to the part, if the translations of a definition of a version may not be used.
+def check_localization(localization: Mapping[str, Any], written_version: Version) -> None:
+    """Raises Fault, whose path leads to the part, if the translations of a definition may not be used.
+
+    How strict this is depends on the version that the definition was written in, before all migrations.
 
     Something else in the place of an object or a list of texts is passed over, as nothing is ever looked up there.
     """
     for language, items in localization.items():
-        if version >= FIRST_WITH_LANGUAGES and not is_language(language):
+        if written_version >= FIRST_WITH_LANGUAGES and not is_language(language):
             raise Fault("is no language", f".{language}")
         for uuid, properties in items.items() if isinstance(items, Mapping) else ():
             place = f".{language}.{uuid}"
             if not is_uuid(uuid):
                 raise Fault("is no UUID", place)
-            if has_limits and isinstance(properties, Mapping):
+            if written_version >= FIRST_WITH_LIMITS and isinstance(properties, Mapping):
                 _check_properties(properties, place)
 
 

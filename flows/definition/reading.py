@@ -14,7 +14,7 @@ from flows.definition.errors import DefinitionError
 from flows.definition.field_checks import Fault
 from flows.definition.localization import check_localization
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
-from flows.definition.versions import NEWEST, OLDEST, read_version
+from flows.definition.versions import NEWEST, OLDEST, Version, read_version
 from flows.expressions.functions import find_function
 
 FLOW_TYPES = ("messaging", "messaging_background", "messaging_offline", "voice")
@@ -26,15 +26,15 @@ DIAL_SECONDS, CALL_SECONDS = 60, 7200
 FIRST_WITH_SHORT_NAMES = (13, 6, 1)
 
 
-def read_flow(definition: Mapping[str, Any], *, has_limits: bool = True) -> Flow:
+def read_flow(definition: Mapping[str, Any], *, written_version: Version | None = None) -> Flow:
     """The flow of a definition as it is, without migrating it.
 
-    With `has_limits`, number and length of translations are limited. Raises DefinitionError naming flow, node, action
-    and field.
+    `written_version` is the one it had before it was migrated, as some rules are not for old definitions. Raises
+    DefinitionError naming flow, node, action and field.
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
-    return _FlowReader(definition, has_limits).read()
+    return _FlowReader(definition, written_version).read()
 
 
 def _is_one_of(value: Any, known: set[str]) -> bool:
@@ -42,9 +42,9 @@ def _is_one_of(value: Any, known: set[str]) -> bool:
 
 
 class _FlowReader:
-    def __init__(self, definition: Mapping[str, Any], has_limits: bool) -> None:
+    def __init__(self, definition: Mapping[str, Any], written_version: Version | None) -> None:
         self.definition = definition
-        self.has_limits = has_limits
+        self.written_version = written_version
         uuid = definition.get("uuid")
         self.flow_uuid = uuid[:36] if isinstance(uuid, str) else ""
         self.node_uuid = ""
@@ -83,7 +83,7 @@ class _FlowReader:
         self._check_destinations(flow)
         self.node_uuid = ""
         try:
-            check_localization(flow.localization, version, has_limits=self.has_limits)
+            check_localization(flow.localization, self.written_version or version)
         except Fault as fault:
             raise self.fail(fault.message, f"localization{fault.path}") from None
         return flow
