@@ -31,7 +31,7 @@ _FIELD_PATHS = frozenset(
 )
 
 # By type of action: the properties that hold a reference or a list of them, and what they refer to.
-_REFERENCES: Mapping[str, tuple[tuple[str, str], ...]] = {
+REFERENCES_BY_ACTION: Mapping[str, tuple[tuple[str, str], ...]] = {
     "add_contact_groups": (("groups", "group"),),
     "add_input_labels": (("labels", "label"),),
     "call_classifier": (("classifier", "classifier"),),
@@ -109,7 +109,7 @@ def list_parent_results(flow: Flow) -> list[str]:
 
 
 def _list_references_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FoundReference]:
-    for name, kind in _REFERENCES.get(action.type, ()):
+    for name, kind in REFERENCES_BY_ACTION.get(action.type, ()):
         if kind in _EARLY_KINDS and not _is_early(flow):
             continue
         value = action.fields.get(name)

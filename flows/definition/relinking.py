@@ -1,0 +1,77 @@
+"""Changing what a definition refers to, when a flow comes from elsewhere (flow format, export files).
+
+Fields and globals go by key, users by e-mail address, which are the same everywhere: they are not changed here, nor are
+contacts, who are not moved with flows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from flows.definition.raw_parts import list_objects, read_text
+from flows.definition.references import REFERENCES_BY_ACTION
+from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
+
+Resolve = Callable[[str, str, str], tuple[str, str] | None]
+"""Given the kind of an asset, the UUID (may be empty) and the name (may be empty) it is referred to by, tells the UUID
+and the name it has here; None if nothing here is meant."""
+HAS_GROUP = "has_group"
+KEPT_KINDS = ("contact", "field", "user")
+
+
+def relink(definition: dict[str, Any], resolve: Resolve) -> None:
+    """Lets the references of a definition of version 13 or newer, in place, mean what `resolve` says.
+
+    A group or label that is referred to by a fixed name gets a UUID as well.
+    """
+    cases: set[str] = set()
+    for node in list_objects(definition.get("nodes")):
+        for action in list_objects(node.get("actions")):
+            _relink_action(action, resolve)
+        router = node.get("router")
+        for case in list_objects(router.get("cases") if isinstance(router, Mapping) else None):
+            if case.get("type") == HAS_GROUP:
+                case["arguments"] = _relink_arguments(case.get("arguments"), resolve)
+                cases.add(read_text(case, "uuid"))
+    for translation in _list_translations(definition, cases):
+        translation["arguments"] = _relink_arguments(translation.get("arguments"), resolve)
+
+
+def _relink_action(action: dict[str, Any], resolve: Resolve) -> None:
+    for name, kind in REFERENCES_BY_ACTION.get(read_text(action, "type"), ()):
+        value = action.get(name)
+        if kind in KEPT_KINDS:
+            continue
+        if isinstance(value, Mapping):
+            action[name] = _relink_reference(kind, value, resolve)
+        elif isinstance(value, list):
+            action[name] = [
+                _relink_reference(kind, item, resolve) if isinstance(item, Mapping) else item for item in value
+            ]
+
+
+def _relink_reference(kind: str, given: Mapping[str, Any], resolve: Resolve) -> dict[str, Any]:
+    uuid, name, fixed = read_text(given, "uuid"), read_text(given, "name"), read_text(given, "name_match")
+    if not uuid and fixed and not has_expressions(fixed, CONTEXT_ROOTS):
+        name = fixed
+    known = resolve(kind, uuid, name) if uuid or name else None
+    if known is None:
+        return dict(given)
+    kept = {key: value for key, value in given.items() if key not in ("uuid", "name", "name_match")}
+    return {"uuid": known[0], "name": known[1], **kept}
+
+
+def _relink_arguments(arguments: Any, resolve: Resolve) -> Any:
+    """The arguments of a test for a group: its UUID and perhaps its name."""
+    if not isinstance(arguments, list) or not arguments or not all(isinstance(item, str) for item in arguments):
+        return arguments
+    known = resolve("group", arguments[0], arguments[1] if len(arguments) > 1 else "")
+    return arguments if known is None else [*known, *arguments[2:]]
+
+
+def _list_translations(definition: Mapping[str, Any], item_uuids: set[str]) -> Iterator[dict[str, Any]]:
+    localization = definition.get("localization")
+    for items in localization.values() if isinstance(localization, Mapping) else ():
+        if isinstance(items, Mapping):
+            yield from (item for key, item in items.items() if key in item_uuids and isinstance(item, dict))
