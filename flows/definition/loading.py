@@ -10,20 +10,28 @@ from flows.definition.errors import DefinitionError
 from flows.definition.migrating import migrate
 from flows.definition.model import Flow
 from flows.definition.reading import read_flow
+from flows.definition.relinking import Resolve, relink
 from flows.definition.versions import Version, read_version
 
 BEFORE_13: Version = (12, 0, 0)
 
 
 def load(
-    definition: Mapping[str, Any], *, to: str | None = None, new_uuid: NewUuid | None = None, media_url: str = ""
+    definition: Mapping[str, Any],
+    *,
+    to: str | None = None,
+    new_uuid: NewUuid | None = None,
+    media_url: str = "",
+    resolve: Resolve | None = None,
 ) -> Flow:
     """The flow of a definition of any version, in version `to` or the newest one; see `migrate`.
 
-    Raises DefinitionError naming flow, node and field. The given definition is not changed; `Flow.raw` is the migrated
-    one.
+    With `resolve` its references are made to mean what that says, see `relink`. Raises DefinitionError naming flow, node
+    and field. The given definition is not changed; `Flow.raw` is the migrated one.
     """
     migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url)
+    if resolve is not None:
+        relink(migrated, resolve)
     return read_flow(migrated, written_version=_find_version(definition))
 
 
