@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, UniqueConstraint, select
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, UniqueConstraint, select, text
 
 from persistence.channels import channel
 from persistence.columns import Json, id_column, is_uuid, metadata, time_column, uuid_column, workspace_column
@@ -28,13 +28,22 @@ channel_event = Table(
     Column("external_id", String(255)),
     time_column("occurred_on"),
     time_column("created_on"),
+    Column("is_pending", Boolean, nullable=False, default=False),
     UniqueConstraint("channel_id", "external_id"),
     Index("ix_channel_event_page", "workspace_id", "created_on", "id"),
     Index("ix_channel_event_contact", "contact_id", "created_on", "id"),
     Index("ix_channel_event_calls", "workspace_id", "type", "created_on", "id"),
+    Index(
+        "ix_channel_event_pending",
+        "created_on",
+        "id",
+        postgresql_where=text("is_pending"),
+        sqlite_where=text("is_pending = 1"),
+    ),
     sqlite_autoincrement=True,
 )
-"""`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event."""
+"""`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event.
+`is_pending` events are still to be compared with triggers."""
 
 CHANNEL_EVENT_RECORD = declare_record(
     {

@@ -23,6 +23,9 @@ HIDDEN_NUMBERS = ("", "-1", "-2", "-3")
 
 CallName = Literal["mo_miss", "mo_call", "mt_call", "mt_miss"]
 
+TRIGGERING_CALLS = ("mo_call", "mo_miss")
+"""Calls of contacts, which may start a flow; calls to them do not."""
+
 
 def sender_urn(number: str, country: str | None) -> Urn | None:
     """Whose number a phone shows; short codes and sender names count, hidden callers are nobody."""
@@ -121,6 +124,7 @@ def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> 
         )
         events.append(ChannelEvent(report.kind, fields, owner.contact_id))
     record_channel_events(tx, phone.workspace_id, phone.id, events)
+    tx.wake("calls")
 
 
 def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, name: str) -> dict[str, Any]:
@@ -136,6 +140,7 @@ def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, 
         "external_id": name,
         "occurred_on": report.moment or tx.now,
         "created_on": tx.now,
+        "is_pending": report.kind in TRIGGERING_CALLS,
     }
 
 

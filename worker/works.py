@@ -7,6 +7,7 @@ from worker.alarms import begin_alarms
 from worker.archiving import begin_archiving
 from worker.broadcasts import begin_broadcasts
 from worker.campaigns import begin_campaigns
+from worker.conversations.calls import begin_calls
 from worker.conversations.incoming import begin_incoming
 from worker.conversations.starts import begin_starts
 from worker.conversations.timers import begin_timers
@@ -33,6 +34,7 @@ class Work:
 
 WORKS = (
     Work("incoming", begin_incoming, every_seconds=2, threads=2),
+    Work("calls", begin_calls, every_seconds=2),
     Work("timers", begin_timers, every_seconds=2),
     Work("starts", begin_starts, every_seconds=2, threads=2),
     Work("sending", begin_sending, every_seconds=2),

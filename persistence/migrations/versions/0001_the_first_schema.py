@@ -635,6 +635,7 @@ def upgrade() -> None:
         sa.Column("external_id", sa.String(length=255), nullable=True),
         sa.Column("occurred_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("is_pending", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_channel_event_channel_id")),
         sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_channel_event_contact_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_channel_event_workspace_id")),
@@ -647,6 +648,13 @@ def upgrade() -> None:
         batch_op.create_index("ix_channel_event_calls", ["workspace_id", "type", "created_on", "id"], unique=False)
         batch_op.create_index("ix_channel_event_contact", ["contact_id", "created_on", "id"], unique=False)
         batch_op.create_index("ix_channel_event_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_channel_event_pending",
+            ["created_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("is_pending"),
+            sqlite_where=sa.text("is_pending = 1"),
+        )
 
     op.create_table(
         "contact_urn",
@@ -1611,6 +1619,9 @@ def downgrade() -> None:
 
     op.drop_table("contact_urn")
     with op.batch_alter_table("channel_event", schema=None) as batch_op:
+        batch_op.drop_index(
+            "ix_channel_event_pending", postgresql_where=sa.text("is_pending"), sqlite_where=sa.text("is_pending = 1")
+        )
         batch_op.drop_index("ix_channel_event_page")
         batch_op.drop_index("ix_channel_event_contact")
         batch_op.drop_index("ix_channel_event_calls")

@@ -4,8 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
+from flows.urns import Urn
+from persistence.channel_events import channel_event
+from persistence.columns import new_uuid
 from persistence.contact_urns import ensure_owners
 from persistence.contacts import contact
 from persistence.database import Database
@@ -14,9 +17,9 @@ from persistence.flows import flow
 from persistence.incoming import Received, store_received
 from persistence.messages import OUTGOING, message
 from persistence.workspaces import Workspace
-from flows.urns import Urn
 from tests.channel_rows import add_channel
 from tests.conftest import Clock
+from worker.conversations.calls import begin_calls
 from worker.conversations.incoming import begin_incoming
 from worker.conversations.starts import begin_starts
 from worker.conversations.timers import begin_timers
@@ -34,12 +37,12 @@ class Stage:
         self.channel_id = add_channel(database, workspace)
         self._received = 0
         self._steps: Sequence[Callable[[], bool]] = [
-            begin(services) for begin in (begin_incoming, begin_timers, begin_starts)
+            begin(services) for begin in (begin_incoming, begin_calls, begin_timers, begin_starts)
         ]
 
     def work(self) -> None:
         """Everything that is due."""
-        while any([step() for step in self._steps]):
+        while sum(step() for step in self._steps):
             pass
 
     def add_contact(self, phone: str, name: str | None = None) -> int:
@@ -64,6 +67,13 @@ class Stage:
             report = Received(owner, text, tx.now, f"report-{self._received}")
             stored = store_received(tx, self.workspace.id, self.channel_id, [report])
         return stored[report.external_id].message_id
+
+    def call(self, contact_id: int, kind: str) -> None:
+        """A call that a phone reported."""
+        with self.database.writing() as tx:
+            row = {"workspace_id": self.workspace.id, "channel_id": self.channel_id, "contact_id": contact_id}
+            moments = {"occurred_on": tx.now, "created_on": tx.now, "is_pending": True}
+            tx.execute(insert(channel_event).values(uuid=new_uuid(), type=kind, **row, **moments))
 
     def sent_to(self, contact_id: int) -> list[str]:
         """What a contact was sent, in order."""
