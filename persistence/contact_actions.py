@@ -10,6 +10,7 @@ from persistence.contact_urns import is_one_of
 from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.flow_sessions import interrupt_contacts as interrupt_sessions
 from persistence.group_members import add_members, leave_all_groups, remove_members
 from persistence.label_counts import recount_after
 from persistence.messages import ARCHIVED, INCOMING, VISIBLE, message
@@ -72,8 +73,9 @@ def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], 
 
 
 def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Block contacts: they leave all groups, nothing can be sent to them, what they send is dropped."""
+    """Block contacts: they leave all groups and flows, nothing can be sent to them, what they send is dropped."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status != BLOCKED)
+    interrupt_contacts(tx, workspace_id, contact_ids)
     tx.execute(update(contact).where(mine).values(status=BLOCKED, modified_on=tx.now))
     leave_all_groups(tx, workspace_id, contact_ids)
 
@@ -87,6 +89,11 @@ def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
         refresh_contacts(tx, workspace, contact_ids)
 
 
+def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Take contacts out of the flow they wait in; a sprint that is under way for one of them is not recorded."""
+    interrupt_sessions(tx, workspace_id, contact_ids, takes_turns=True)
+
+
 def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Archive every visible incoming message of these contacts; labels no longer count them."""
     theirs = (
@@ -97,10 +104,3 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     )
     recount_after(tx, workspace_id, theirs, -1)
     tx.execute(update(message).where(theirs).values(visibility=ARCHIVED, modified_on=tx.now))
-
-
-def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Take contacts out of the flow they wait in."""
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
-    waiting = contact.c.current_flow_id.is_not(None)
-    tx.execute(update(contact).where(mine, waiting).values(current_flow_id=None, modified_on=tx.now))

@@ -10,6 +10,7 @@ from persistence.columns import is_uuid
 from persistence.contacts import BLOCKED, STOPPED, contact, contact_urn
 from persistence.database import Transaction
 from persistence.fields import field
+from persistence.flows import FLOW_REF, flow
 from persistence.groups import group, group_membership
 from persistence.names import name_key
 from persistence.pages import Order, Page, Position, fetch_page
@@ -36,6 +37,11 @@ GROUPS_OF_CONTACT = json_list(
     .order_by(group.c.created_on, group.c.id)
     .correlate(contact)
 )
+
+CURRENT_FLOW = (
+    select(json_record(FLOW_REF)).where(flow.c.id == contact.c.current_flow_id).correlate(contact).scalar_subquery()
+)
+"""The flow a contact waits in, or null."""
 
 
 def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
@@ -70,7 +76,7 @@ def contact_record(workspace_id: int, *, masked: bool = False, for_agent: bool =
         "urns": urns_of_contact(masked=masked),
         "groups": GROUPS_OF_CONTACT,
         "fields": fields_of_contact(workspace_id, for_agent=for_agent),
-        "flow": null(),
+        "flow": CURRENT_FLOW,
         "created_on": contact.c.created_on,
         "modified_on": contact.c.modified_on,
         "last_seen_on": contact.c.last_seen_on,

@@ -15,6 +15,7 @@ from persistence.contacts import ACTIVE, contact, contact_urn
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.fields import find_fields
+from persistence.flow_sessions import delete_sessions_of
 from persistence.group_members import leave_all_groups, set_manual_groups
 from persistence.label_counts import recount_after
 from persistence.labels import message_label
@@ -165,7 +166,8 @@ def release_urns(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
 
 
 def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Mark contacts deleted: what describes them is cleared, their URNs are free, tickets gone, messages empty."""
+    """Mark contacts deleted: what describes them is cleared, URNs are free, tickets and runs gone, messages empty."""
+    delete_sessions_of(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
     release_urns(tx, workspace_id, contact_ids)
     delete_tickets_of(tx, workspace_id, contact_ids)
@@ -176,6 +178,7 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
         "fields": {},
         "current_flow_id": None,
         "open_ticket_count": 0,
+        "handling_until": None,
     }
     tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=tx.now, **cleared))
     _delete_messages_of(tx, workspace_id, contact_ids)

@@ -131,7 +131,8 @@ def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[Session
             for session in changed
         ]
         tx.execute(update(flow_session).where(mine).values(columns), rows)
-    _note_current_flows(tx, workspace_id, [*new, *changed])
+    # A new session that is over already, one in the background for instance, leaves the contact where it waits.
+    _note_current_flows(tx, workspace_id, [*(one for one in new if one.status == WAITING), *changed])
     made = _find_known(tx, workspace_id, [session.uuid for session in new])
     return {one.uuid: int((made if one.uuid in made else known)[one.uuid].id) for one in (*new, *changed)}
 

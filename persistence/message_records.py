@@ -10,6 +10,7 @@ from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.contacts import contact
 from persistence.database import Transaction
+from persistence.flows import FLOW_REF, flow
 from persistence.labels import find_label, label, message_label
 from persistence.messages import ARCHIVED, DELETED, HANDLED, INCOMING, VISIBLE, message
 from persistence.pages import Order, Page, Position, fetch_page
@@ -47,7 +48,7 @@ MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
     ),
     "quick_replies": message.c.quick_replies,
     "labels": LABELS_OF_MESSAGE,
-    "flow": null(),
+    "flow": json_record_or_null(flow.c.id, FLOW_REF),
     "broadcast": message.c.broadcast_id,
     "created_on": message.c.created_on,
     "sent_on": message.c.sent_on,
@@ -59,8 +60,10 @@ MESSAGE_RECORD = declare_record(MESSAGE_FIELDS)
 MASKED_MESSAGE_RECORD = declare_record({**MESSAGE_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no address."""
 
-SOURCE = message.join(contact, contact.c.id == message.c.contact_id).outerjoin(
-    channel, channel.c.id == message.c.channel_id
+SOURCE = (
+    message.join(contact, contact.c.id == message.c.contact_id)
+    .outerjoin(channel, channel.c.id == message.c.channel_id)
+    .outerjoin(flow, flow.c.id == message.c.flow_id)
 )
 
 CREATED_ORDER = Order(message.c.created_on, message.c.id)
