@@ -110,13 +110,13 @@ def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict
     return {key: (uuid, kind, access) for key, uuid, kind, access in rows}
 
 
-def create_field(tx: Transaction, workspace_id: int, name: str, kind: str) -> int:
-    """A new field whose key is made from its name; returns its id.
+def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None) -> int:
+    """A new field whose key is made from its name, unless one is given; returns its id.
 
     Raises InvalidInput for a bad, reserved or taken name, LimitReached when the workspace is full.
     """
     name = _check_name(name)
-    key = make_key(name)
+    key = make_key(name) if key is None else key
     if not KEY.match(key) or len(key) > KEY_LENGTH:
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
     if key in RESERVED_KEYS:

@@ -26,8 +26,8 @@ def load(
 ) -> Flow:
     """The flow of a definition of any version, in version `to` or the newest one; see `migrate`.
 
-    With `resolve` its references are made to mean what that says, see `relink`. Raises DefinitionError naming flow, node
-    and field. The given definition is not changed; `Flow.raw` is the migrated one.
+    With `resolve` its references are made to mean what that says, see `relink`. Raises DefinitionError naming flow,
+    node, action and field. The given definition is not changed; `Flow.raw` is the migrated one.
     """
     migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url)
     if resolve is not None:
