@@ -40,7 +40,8 @@ def migrate(
 
     Definitions of before version 13 become 13.0 first; relative addresses of their attachments are taken below
     `media_url`. `new_uuid` gives UUIDs for parts that get one, otherwise they are derived from the definition. The
-    given definition is not changed, and not checked beyond what the steps need. Raises DefinitionError.
+    given definition is not changed, but may share parts with the one that is returned; it is not checked beyond what
+    the steps need. Raises DefinitionError.
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
@@ -48,12 +49,10 @@ def migrate(
     new_uuid = new_uuid or derive_uuids(definition)
     if is_legacy(definition):
         migrated = migrate_legacy(definition, new_uuid, media_url)
+        version = OLDEST
     else:
-        # The editor's data belongs to no step and may be of any depth.
-        migrated = {
-            str(key): item if key == "_ui" else copy_parts(item, PARTS_DEPTH) for key, item in definition.items()
-        }
-    version = _check_version(migrated)
+        version = _check_version(definition)
+        migrated = _copy(definition) if version < target else dict(definition)
     for step_version, step in STEPS.items():
         if version < step_version <= target:
             step(migrated, new_uuid)
@@ -61,7 +60,12 @@ def migrate(
     return migrated
 
 
-def _check_version(definition: JsonObject) -> Version:
+def _copy(definition: Mapping[str, Any]) -> JsonObject:
+    # The editor's data belongs to no step and may be of any depth.
+    return {key: item if key == "_ui" else copy_parts(item, PARTS_DEPTH) for key, item in definition.items()}
+
+
+def _check_version(definition: Mapping[str, Any]) -> Version:
     flow = read_text(definition, "uuid")[:36]
     try:
         version = read_version(definition.get("spec_version"))

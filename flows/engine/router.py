@@ -12,7 +12,7 @@ from flows.engine.visit import Visit
 from flows.expressions.conversions import is_truthy, to_text
 from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
 from flows.expressions.functions import find_function
-from flows.expressions.rendering import render_json
+from flows.expressions.rendering import render, render_json
 from flows.expressions.values import Value, XError, XObject
 from flows.numbers import render_decimal
 
@@ -47,8 +47,9 @@ def route(visit: Visit, router: Router) -> Choice:
 
 
 def route_timeout(visit: Visit, router: Router, category_uuid: str) -> Choice:
-    """Leaves by the category of a timeout, with an empty result."""
-    return _leave(visit, router, _Match(category_uuid, ""), "")
+    """Leaves by the category of a timeout, with an empty result; generation 13 saved the moment."""
+    value = render(visit.sprint.clock.now()) if visit.sprint.options.is_early else ""
+    return _leave(visit, router, _Match(category_uuid, value), "")
 
 
 def _route_randomly(visit: Visit, router: Router) -> Choice:

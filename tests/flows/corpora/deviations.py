@@ -10,7 +10,6 @@ UNITS = "differences of dates are in whole units only, not in what remains of on
 DATES = "dates are no longer read with names of months, missing years, or two-digit years of the future"
 TITLES = "a digit or underscore no longer begins a word"
 DIGITS = "nine digits are read in threes like all others, not like a social security number"
-TIMED_OUT = "the value of a result by timeout is empty, as since generation 14, and not the moment"
 REFERENCE = "contacts have a reference code of our own: the key of the reference engine's is not public"
 
 DEVIATIONS: dict[str, dict[str, str]] = {
@@ -40,9 +39,6 @@ DEVIATIONS: dict[str, dict[str, str]] = {
         'legacy @(PROPER(""))|@(PROPER("f1rst sécOND-third_fourth"))': TITLES,
         'legacy @(READ_DIGITS("123456789"))': DIGITS,
         'legacy @(YEAR("10-9-2015")) @(YEAR("Feb 1st 99"))': DATES,
-    },
-    "runner_sessions_13": {
-        "legacy_timeout.test": TIMED_OUT,
     },
     "session_templates": {
         "@(json(contact))": REFERENCE,
