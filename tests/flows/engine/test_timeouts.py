@@ -1,0 +1,40 @@
+"""Results that are saved when nobody answered in time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from flows.clock import SystemClock
+from flows.engine import Assets, Options, resume, start
+from flows.environment import Environment
+from tests.flows.definition.specimens import FLOW, YES, make_flow, make_node, make_router, make_uuid
+
+
+def answer_too_late(generation: int) -> Any:
+    """The result of a question that timed out."""
+    wait = {"type": "msg", "timeout": {"seconds": 60, "category_uuid": YES}}
+    router = make_router("@input", wait=wait, result_name="Answer")
+    assets = Assets(flows=[make_flow(make_node(router=router))], generation=generation)
+    contact = {"uuid": make_uuid(9), "name": "Bob", "created_on": "2020-01-01T00:00:00Z", "status": "active"}
+    trigger = {"type": "manual", "flow": {"uuid": FLOW, "name": "Ask"}, "triggered_on": "2020-01-01T00:00:00Z"}
+    options = Options(generation=generation)
+    session, _ = start(assets, contact, trigger, Environment(), clock=SystemClock(), options=options)
+    late = {"type": "wait_timeout", "resumed_on": "2020-01-01T00:01:00Z"}
+    session, _ = resume(session, late, assets=assets, clock=SystemClock(), options=options)
+    return session.runs[0].results["answer"]
+
+
+@pytest.mark.parametrize("generation", [13, 14])
+def test_the_category_is_that_of_the_timeout(generation: int) -> None:
+    assert answer_too_late(generation).category == "Yes"
+
+
+def test_the_value_is_empty() -> None:
+    assert answer_too_late(14).value == ""
+
+
+def test_the_value_was_the_moment_in_generation_13() -> None:
+    assert datetime.fromisoformat(answer_too_late(13).value).tzinfo is not None
