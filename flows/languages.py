@@ -15,6 +15,11 @@ def is_language(code: str) -> bool:
     return len(code) == 3 and code.islower() and _find(code) is not None
 
 
+def is_language_of_translations(code: str) -> bool:
+    """Whether a code names a language, be it by one of the codes that libraries use and that old flows have."""
+    return is_language(code) or (len(code) == 3 and pycountry.languages.get(bibliographic=code) is not None)
+
+
 def make_locale_tag(language: str, country: str = "") -> str:
     """The short tag by which the web names a language and a country: `eng` and `US` give `en-US`."""
     found = _find(language)

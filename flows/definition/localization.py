@@ -7,7 +7,7 @@ from flows.definition.field_checks import Fault
 from flows.definition.model import Flow
 from flows.definition.raw_parts import is_uuid
 from flows.definition.versions import Version
-from flows.languages import is_language
+from flows.languages import is_language_of_translations
 
 PROPERTY_NAME_LENGTH, MOST_PROPERTIES, MOST_VALUES, VALUE_LENGTH = 20, 10, 10, 10_000
 # From these versions on, translations are limited, and their languages have to exist.
@@ -46,7 +46,7 @@ def check_localization(localization: Mapping[str, Any], written_version: Version
     Something else in the place of an object or a list of texts is passed over, as nothing is ever looked up there.
     """
     for language, items in localization.items():
-        if written_version >= FIRST_WITH_LANGUAGES and not is_language(language):
+        if written_version >= FIRST_WITH_LANGUAGES and not is_language_of_translations(language):
             raise Fault("is no language", f".{language}")
         for uuid, properties in items.items() if isinstance(items, Mapping) else ():
             place = f".{language}.{uuid}"

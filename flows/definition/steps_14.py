@@ -18,7 +18,7 @@ from flows.definition.raw_translations import (
     list_translations,
     set_translation,
 )
-from flows.definition.steps_13 import is_language
+from flows.languages import is_language_of_translations
 
 LONGEST_EXPIRATIONS_MINUTES = {"messaging": 20160, "voice": 15}
 UNNAMED_CATEGORY = "Match"
@@ -78,7 +78,7 @@ def name_ticket_notes(flow: JsonObject, new_uuid: NewUuid) -> None:
             action["note"] = action.pop("body")
     localization = flow.get("localization")
     if isinstance(localization, dict):
-        for language in [key for key in localization if not is_language(key)]:
+        for language in [key for key in localization if not is_language_of_translations(key)]:
             del localization[language]
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from flows.definition import DefinitionError, Flow, change_base_language, inspect, load
+from flows.definition.exports import ExportError, list_needs, read_export
+from flows.definition.exports.reading import OLDEST_FILE
 from flows.definition.flow_texts import list_localizables, list_templates
 from flows.engine import Assets
 
@@ -81,6 +83,32 @@ _KINDS: dict[str, Callable[[Case, Case], None]] = {
     "change_language": _check_change_of_language,
 }
 
+
+def check_export(case: Case, fixtures: Case) -> None:
+    """Reads an export file, writes it and reads it again."""
+    given = case["export"]
+    if int(str(case["version"]).split(".")[0]) < OLDEST_FILE:
+        with pytest.raises(ExportError):
+            read_export(given)
+        return
+    content = read_export(given)
+    written = content.to_json()
+    assert read_export(written) == content
+    assert {part: len(written[part]) for part in case["shape"]} == case["shape"]
+    assert [_find_name(flow) or "Flow 1" for flow in given["flows"]] == [flow["name"] for flow in content.flows]
+    assert [campaign.name for campaign in content.campaigns] == [each["name"] for each in given.get("campaigns") or ()]
+    assert [field.key for field in content.fields] == [each["key"] for each in given.get("fields") or ()]
+    uuids = {flow["name"]: flow["uuid"] for flow in content.flows}
+    for flow in list_needs(content).flows:
+        assert flow.uuid == uuids.get(flow.name, flow.uuid), "flows of a file refer to one another"
+
+
+def _find_name(flow: Case) -> str:
+    inner = flow.get("definition") or flow
+    return str((inner.get("metadata") or {}).get("name") or flow.get("name") or "")
+
+
 CHECKS: dict[str, Callable[[Case, Case], None]] = {
     "flow_inspection": check_inspection_case,
+    "definition_exports": check_export,
 }

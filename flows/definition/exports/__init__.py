@@ -1,0 +1,40 @@
+"""Export files: flows with the campaigns, triggers, fields and groups that go with them (flow format, export files)."""
+
+from flows.definition.exports.needs import Needs, list_needs
+from flows.definition.exports.reading import read_export
+from flows.definition.exports.selection import (
+    CampaignParts,
+    Dependencies,
+    Selection,
+    WorkspaceParts,
+    select_parts,
+)
+from flows.definition.exports.shapes import (
+    ExportedCampaign,
+    ExportedEvent,
+    ExportedField,
+    ExportedGroup,
+    ExportedTrigger,
+    ExportError,
+    ExportFile,
+    Named,
+)
+
+__all__ = [
+    "CampaignParts",
+    "Dependencies",
+    "ExportError",
+    "ExportFile",
+    "ExportedCampaign",
+    "ExportedEvent",
+    "ExportedField",
+    "ExportedGroup",
+    "ExportedTrigger",
+    "Named",
+    "Needs",
+    "Selection",
+    "WorkspaceParts",
+    "list_needs",
+    "read_export",
+    "select_parts",
+]

@@ -1,0 +1,211 @@
+"""Reading export files of every version that can still be brought along (flow format, export files)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from flows.definition.errors import DefinitionError
+from flows.definition.exports.shapes import (
+    KEYWORD_TRIGGER,
+    SAME_TIME,
+    ExportedCampaign,
+    ExportedEvent,
+    ExportedField,
+    ExportedGroup,
+    ExportedTrigger,
+    ExportError,
+    ExportFile,
+    Named,
+)
+from flows.definition.exports.updating import update_file
+from flows.definition.loading import load
+from flows.definition.raw_parts import JsonObject, is_uuid, read_text
+
+OLDEST_FILE, NEWEST_FILE = 3, 13
+MOST_FLOWS, NAME_LENGTH, KEY_LENGTH = 1000, 64, 36
+UNDETERMINED = "und"
+HOURS = range(24)
+UNITS = frozenset("MHDW")
+START_MODES = frozenset("ISP")
+MATCH_TYPES = frozenset("FO")
+# Keyword, catch-all, inbound and missed call, new conversation, referral, closed ticket, opt-in and opt-out.
+TRIGGER_TYPES = frozenset("KCVMNRTIO")
+SCHEDULED_TRIGGER = "S"
+FIELD_TYPES = {
+    **{name: name for name in ("text", "number", "datetime", "state", "district", "ward")},
+    "numeric": "number",
+}
+_VERSION = re.compile(r"([0-9]{1,3})(\.[0-9]{1,3}){0,2}")
+
+T = TypeVar("T")
+
+
+def read_export(given: Any, *, media_url: str = "") -> ExportFile:
+    """The content of an export file, with flows of the newest version that can be run.
+
+    Relative addresses of old flows' attachments are taken below `media_url`. Raises ExportError for files of versions
+    before 3 or after 13, and for whatever cannot be imported; for flows its place names node, action and field.
+    """
+    if not isinstance(given, Mapping):
+        raise ExportError("an export file is an object")
+    _check_version(given.get("version"))
+    content = update_file(given)
+    site = content.get("site")
+    return ExportFile(
+        site=site if isinstance(site, str) else "",
+        flows=_read_list(content, "flows", lambda flow, place: _read_flow(flow, place, media_url)),
+        campaigns=_read_list(content, "campaigns", _read_campaign),
+        triggers=_read_triggers(content),
+        fields=_read_list(content, "fields", _read_field),
+        groups=_read_list(content, "groups", _read_group),
+    )
+
+
+def _check_version(version: Any) -> None:
+    written = str(version) if isinstance(version, (int, float, str)) and not isinstance(version, bool) else ""
+    found = _VERSION.fullmatch(written)
+    if found is None:
+        raise ExportError("is no version", "version")
+    if not OLDEST_FILE <= int(found[1]) <= NEWEST_FILE:
+        raise ExportError(f"only versions {OLDEST_FILE} to {NEWEST_FILE} can be read", "version")
+
+
+def _read_list(given: Mapping[str, Any], key: str, read: Callable[[JsonObject, str], T], at: str = "") -> tuple[T, ...]:
+    items = given.get(key)
+    if items is None:
+        return ()
+    if not isinstance(items, list) or len(items) > MOST_FLOWS:
+        raise ExportError(f"is no list of up to {MOST_FLOWS}", at + key)
+    places = [f"{at}{key}[{position}]" for position in range(len(items))]
+    for item, place in zip(items, places, strict=True):
+        if not isinstance(item, dict):
+            raise ExportError("is no object", place)
+    return tuple(read(item, place) for item, place in zip(items, places, strict=True))
+
+
+def _read_flow(given: JsonObject, place: str, media_url: str) -> Mapping[str, Any]:
+    try:
+        return load(given, media_url=media_url).raw
+    except DefinitionError as error:
+        raise ExportError(str(error), place) from error
+
+
+def _read_campaign(given: JsonObject, place: str) -> ExportedCampaign:
+    return ExportedCampaign(
+        uuid=read_text(given, "uuid"),
+        name=_read_name(given, place),
+        group=_read_named(given.get("group"), f"{place}.group"),
+        events=_read_list(given, "events", _read_event, f"{place}."),
+    )
+
+
+def _read_event(given: JsonObject, place: str) -> ExportedEvent:
+    offset, hour = given.get("offset", 0), given.get("delivery_hour", SAME_TIME)
+    if isinstance(offset, bool) or not isinstance(offset, int):
+        raise ExportError("is no whole number", f"{place}.offset")
+    if isinstance(hour, bool) or not isinstance(hour, int) or not (hour == SAME_TIME or hour in HOURS):
+        raise ExportError("is no hour", f"{place}.delivery_hour")
+    kind = _read_choice(given, "event_type", frozenset("FM"), "F", place)
+    message = _read_message(given, place) if kind == "M" else None
+    return ExportedEvent(
+        uuid=read_text(given, "uuid"),
+        offset=offset,
+        unit=_read_choice(given, "unit", UNITS, "D", place),
+        delivery_hour=hour,
+        relative_to=_read_date_field(given.get("relative_to"), f"{place}.relative_to"),
+        start_mode=_read_choice(given, "start_mode", START_MODES, "I", place),
+        flow=None if message else _read_named(given.get("flow"), f"{place}.flow"),
+        message=message,
+        base_language=_find_base_language(given, message) if message else "",
+    )
+
+
+def _read_message(given: JsonObject, place: str) -> Mapping[str, str]:
+    message = given.get("message")
+    if isinstance(message, str) and message:
+        # There was one text once, in the language of the workspace.
+        return {UNDETERMINED: message}
+    texts = message if isinstance(message, dict) else {}
+    if not texts or not all(isinstance(text, str) for text in texts.values()):
+        raise ExportError("is no message with texts by language", f"{place}.message")
+    return texts
+
+
+def _find_base_language(given: JsonObject, message: Mapping[str, str]) -> str:
+    language = read_text(given, "base_language")
+    return language if language in message else next(iter(message))
+
+
+def _read_date_field(given: Any, place: str) -> ExportedField:
+    field = given if isinstance(given, dict) else {}
+    key = read_text(field, "key")
+    if not key or len(key) > KEY_LENGTH:
+        raise ExportError("is no field with a key", place)
+    return ExportedField(key, read_text(field, "label") or read_text(field, "name") or key, "datetime")
+
+
+def _read_triggers(content: JsonObject) -> tuple[ExportedTrigger, ...]:
+    triggers = _read_list(content, "triggers", lambda given, place: (given, place))
+    # Schedules are not exported today; old files may have some, without the times.
+    return tuple(
+        _read_trigger(given, place) for given, place in triggers if given.get("trigger_type") != SCHEDULED_TRIGGER
+    )
+
+
+def _read_trigger(given: JsonObject, place: str) -> ExportedTrigger:
+    kind = _read_choice(given, "trigger_type", TRIGGER_TYPES, "", place)
+    keywords = given.get("keywords") if "keywords" in given else [given.get("keyword")]
+    is_by_keyword = kind == KEYWORD_TRIGGER
+    texts = keywords if isinstance(keywords, list) else []
+    if is_by_keyword and not (texts and all(isinstance(text, str) and text for text in texts)):
+        raise ExportError("is no list of keywords", f"{place}.keywords")
+    channel = given.get("channel")
+    # The channel was a plain UUID for a while.
+    channel = {"uuid": channel} if isinstance(channel, str) else channel
+    return ExportedTrigger(
+        type=kind,
+        flow=_read_named(given.get("flow"), f"{place}.flow"),
+        channel=_read_named(channel, f"{place}.channel", needs_name=False) if channel else None,
+        groups=_read_list(given, "groups", _read_named, f"{place}."),
+        exclude_groups=_read_list(given, "exclude_groups", _read_named, f"{place}."),
+        keywords=tuple(texts) if is_by_keyword else (),
+        match_type=_read_choice(given, "match_type", MATCH_TYPES, "F", place) if is_by_keyword else "",
+    )
+
+
+def _read_field(given: JsonObject, place: str) -> ExportedField:
+    kind = given.get("type")
+    if not isinstance(kind, str) or kind not in FIELD_TYPES:
+        raise ExportError("is no type of field", f"{place}.type")
+    key = read_text(given, "key")
+    if not key or len(key) > KEY_LENGTH:
+        raise ExportError(f"is no key of up to {KEY_LENGTH} characters", f"{place}.key")
+    return ExportedField(key, read_text(given, "name") or key, FIELD_TYPES[kind])
+
+
+def _read_group(given: JsonObject, place: str) -> ExportedGroup:
+    named = _read_named(given, place)
+    return ExportedGroup(named.uuid, named.name, read_text(given, "query") or None)
+
+
+def _read_named(given: Any, place: str, *, needs_name: bool = True) -> Named:
+    if not isinstance(given, dict):
+        raise ExportError("is no reference", place)
+    uuid = given.get("uuid")
+    return Named(uuid if isinstance(uuid, str) and is_uuid(uuid) else "", _read_name(given, place, needed=needs_name))
+
+
+def _read_name(given: JsonObject, place: str, *, needed: bool = True) -> str:
+    name = read_text(given, "name")
+    if (needed and not name) or len(name) > NAME_LENGTH:
+        raise ExportError(f"is no name of up to {NAME_LENGTH} characters", f"{place}.name")
+    return name
+
+
+def _read_choice(given: JsonObject, key: str, choices: frozenset[str], default: str, place: str) -> str:
+    value = given.get(key) or default
+    if not isinstance(value, str) or value not in choices:
+        raise ExportError(f"is none of {', '.join(sorted(choices))}", f"{place}.{key}")
+    return value

@@ -1,0 +1,99 @@
+"""Which flows, campaigns and triggers go together into an export file (flow format, definitions endpoint)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Dependencies(Enum):
+    """What comes along with what was asked for: nothing, flows and their triggers, or campaigns, too."""
+
+    NONE = "none"
+    FLOWS = "flows"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignParts:
+    """What a campaign has to do with: the UUID of its group, and of the flows it starts."""
+
+    group_uuid: str
+    flow_uuids: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceParts:
+    """What can be exported of a workspace, and how it hangs together. Keys are UUIDs, those of triggers any text."""
+
+    flows: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The flows that a flow enters or starts."""
+    groups_of_flows: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """The groups that a flow has to do with."""
+    campaigns: Mapping[str, CampaignParts] = field(default_factory=dict)
+    triggers: Mapping[str, str] = field(default_factory=dict)
+    """The flow that a trigger starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What belongs into an export file, in the order of the workspace."""
+
+    flows: tuple[str, ...]
+    campaigns: tuple[str, ...]
+    triggers: tuple[str, ...]
+
+
+_Part = tuple[str, str]
+
+
+def select_parts(
+    parts: WorkspaceParts, flows: Collection[str], campaigns: Collection[str], dependencies: Dependencies
+) -> Selection:
+    """Selects what was asked for and what hangs together with it, in both directions; unknown UUIDs are passed over.
+
+    A flow and a campaign hang together if the campaign starts the flow, or its group is one the flow has to do with.
+    """
+    asked: set[_Part] = {("flow", uuid) for uuid in flows} | {("campaign", uuid) for uuid in campaigns}
+    if dependencies is not Dependencies.NONE:
+        asked |= {("flow", uuid) for each in campaigns if each in parts.campaigns for uuid in _flows_of(parts, each)}
+        asked = _follow(asked, _list_links(parts, dependencies))
+    return Selection(
+        tuple(uuid for uuid in parts.flows if ("flow", uuid) in asked),
+        tuple(uuid for uuid in parts.campaigns if ("campaign", uuid) in asked),
+        tuple(key for key in parts.triggers if ("trigger", key) in asked),
+    )
+
+
+def _flows_of(parts: WorkspaceParts, campaign: str) -> frozenset[str]:
+    return parts.campaigns[campaign].flow_uuids
+
+
+def _list_links(parts: WorkspaceParts, dependencies: Dependencies) -> Iterator[tuple[_Part, _Part]]:
+    for flow, others in parts.flows.items():
+        yield from ((("flow", flow), ("flow", other)) for other in others)
+    yield from ((("trigger", key), ("flow", flow)) for key, flow in parts.triggers.items())
+    if dependencies is not Dependencies.ALL:
+        return
+    flows_by_group: defaultdict[str, set[str]] = defaultdict(set)
+    for flow, groups in parts.groups_of_flows.items():
+        for group in groups:
+            flows_by_group[group].add(flow)
+    for uuid, campaign in parts.campaigns.items():
+        linked = campaign.flow_uuids | flows_by_group[campaign.group_uuid]
+        yield from ((("campaign", uuid), ("flow", flow)) for flow in linked)
+
+
+def _follow(begin: set[_Part], links: Iterator[tuple[_Part, _Part]]) -> set[_Part]:
+    neighbours: defaultdict[_Part, set[_Part]] = defaultdict(set)
+    for one, other in links:
+        neighbours[one].add(other)
+        neighbours[other].add(one)
+    found, waiting = set(begin), list(begin)
+    while waiting:
+        for part in neighbours[waiting.pop()] - found:
+            found.add(part)
+            waiting.append(part)
+    return found

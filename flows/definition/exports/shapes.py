@@ -1,0 +1,169 @@
+"""What export files hold besides flows: campaigns, triggers, fields and groups (flow format, export files)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flows.definition.raw_parts import JsonObject
+
+FILE_VERSION = "13"
+SAME_TIME = -1
+
+
+class ExportError(ValueError):
+    """An export file that cannot be read; `place` leads to the part at fault, like `campaigns[0].events[2].unit`."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        self.message = message
+        self.place = place
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A reference. The UUID is empty in old files, which know some things by name only."""
+
+    uuid: str
+    name: str
+
+    def to_json(self) -> JsonObject:
+        """UUID and name."""
+        return {"uuid": self.uuid, "name": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedField:
+    """A field of contacts; types are text, number, datetime, state, district and ward."""
+
+    key: str
+    name: str
+    type: str
+
+    def to_json(self) -> JsonObject:
+        """The form of export files."""
+        return {"key": self.key, "name": self.name, "type": self.type}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedGroup:
+    """A group; without a query its members are chosen by hand. The UUID is empty where only the name is known."""
+
+    uuid: str
+    name: str
+    query: str | None = None
+
+    def to_json(self) -> JsonObject:
+        """The form of export files."""
+        return {"uuid": self.uuid, "name": self.name, "query": self.query}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedEvent:
+    """An event of a campaign: a flow is started, or a message with texts by language is sent.
+
+    It is due `offset` units (`M` minutes, `H` hours, `D` days, `W` weeks) from the date in a field; `delivery_hour` is
+    0 to 23, or -1 for the same time of day.
+    """
+
+    uuid: str
+    offset: int
+    unit: str
+    delivery_hour: int
+    relative_to: ExportedField
+    start_mode: str
+    flow: Named | None = None
+    message: Mapping[str, str] | None = None
+    base_language: str = ""
+
+    def to_json(self) -> JsonObject:
+        """The form of export files."""
+        written: JsonObject = {
+            "uuid": self.uuid,
+            "offset": self.offset,
+            "unit": self.unit,
+            "event_type": "F" if self.flow else "M",
+            "delivery_hour": self.delivery_hour,
+            "message": dict(self.message) if self.message else None,
+            "relative_to": {"label": self.relative_to.name, "key": self.relative_to.key},
+            "start_mode": self.start_mode,
+        }
+        if self.flow:
+            return {**written, "flow": self.flow.to_json()}
+        return {**written, "base_language": self.base_language}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedCampaign:
+    """A campaign of a group with its events."""
+
+    uuid: str
+    name: str
+    group: Named
+    events: tuple[ExportedEvent, ...]
+
+    def to_json(self) -> JsonObject:
+        """The form of export files."""
+        return {
+            "uuid": self.uuid,
+            "name": self.name,
+            "group": self.group.to_json(),
+            "events": [event.to_json() for event in self.events],
+        }
+
+
+KEYWORD_TRIGGER = "K"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedTrigger:
+    """What starts a flow, by the letter of its type; `K` by keywords, of which `match_type` says where they stand."""
+
+    type: str
+    flow: Named
+    channel: Named | None = None
+    groups: tuple[Named, ...] = ()
+    exclude_groups: tuple[Named, ...] = ()
+    keywords: tuple[str, ...] = ()
+    match_type: str = ""
+
+    def to_json(self) -> JsonObject:
+        """The form of export files."""
+        written: JsonObject = {
+            "trigger_type": self.type,
+            "flow": self.flow.to_json(),
+            "channel": self.channel.to_json() if self.channel else None,
+            "groups": [group.to_json() for group in self.groups],
+            "exclude_groups": [group.to_json() for group in self.exclude_groups],
+        }
+        if self.type == KEYWORD_TRIGGER:
+            written |= {"keywords": list(self.keywords), "match_type": self.match_type}
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    """An export file. `flows` are definitions, of the newest version when the file was read.
+
+    `fields` and `groups` are those the file lists, see `list_needs` for those it takes for granted.
+    """
+
+    site: str
+    flows: tuple[Mapping[str, Any], ...] = ()
+    campaigns: tuple[ExportedCampaign, ...] = ()
+    triggers: tuple[ExportedTrigger, ...] = ()
+    fields: tuple[ExportedField, ...] = ()
+    groups: tuple[ExportedGroup, ...] = ()
+
+    def to_json(self) -> JsonObject:
+        """The file as it is written."""
+        return {
+            "version": FILE_VERSION,
+            "site": self.site,
+            "flows": [dict(flow) for flow in self.flows],
+            "campaigns": [campaign.to_json() for campaign in self.campaigns],
+            "triggers": [trigger.to_json() for trigger in self.triggers],
+            "fields": [field.to_json() for field in self.fields],
+            "groups": [group.to_json() for group in self.groups],
+        }
