@@ -1,0 +1,214 @@
+"""A workspace with rows in every table, made from the tables' own columns, so that tables to come are filled as well.
+
+Every text of a row holds its mark (`w3r1`: row 1 of workspace 3), so that whose record a text speaks of can be told.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Column, ColumnElement, Date, Integer, Row, Table, insert, inspect, select, update
+
+from persistence.columns import UtcDateTime, UuidText, new_uuid
+from persistence.database import Database, Transaction
+from persistence.tables import metadata
+from persistence.workspaces import Workspace
+
+SHARED = {"workspace", "boundary", "boundary_alias", "registration_window"}
+"""Tables whose rows belong to no workspace, or to such rows."""
+TEMPORARY = {"rate_window", "idempotency_answer", "api_token"}
+"""Tables that requests themselves write."""
+
+FIXED: Mapping[tuple[str, str], Any] = {
+    ("app_user", "first_name"): "Joel",
+    ("app_user", "last_name"): "Otieno",
+    ("archive", "archive_type"): "message",
+    ("archive", "period"): "daily",
+    ("broadcast", "attachments"): {},
+    ("broadcast", "base_language"): "eng",
+    ("broadcast", "quick_replies"): {},
+    ("broadcast", "status"): "completed",
+    ("broadcast", "text"): {"eng": "hello"},
+    ("campaign_event", "unit"): "days",
+    ("campaign_event", "message"): {"eng": "hello"},
+    ("channel", "country"): "RW",
+    ("channel", "schemes"): ["tel"],
+    ("channel", "type"): "android",
+    ("channel_alarm", "kind"): "disconnected",
+    ("channel_event", "type"): "call-in",
+    ("contact", "fields"): {},
+    ("contact_field", "agent_access"): "edit",
+    ("contact_field", "type"): "datetime",
+    ("contact_urn", "scheme"): "tel",
+    ("flow", "type"): "message",
+    ("flow_revision", "definition"): "{}",
+    ("flow_run", "results"): {},
+    ("flow_run", "status"): "waiting",
+    ("flow_session", "session_type"): "message",
+    ("flow_session", "status"): "waiting",
+    ("flow_start", "params"): {},
+    ("flow_start", "start_type"): "api",
+    ("flow_start", "status"): "completed",
+    ("membership", "role"): "editor",
+    ("message", "direction"): "in",
+    ("message", "status"): "handled",
+    ("resthook_event", "data"): {
+        "flow": {"uuid": "c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111", "name": "Registration"},
+        "contact": {"uuid": "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21", "name": "Amina", "urn": "tel:+254722000111"},
+        "channel": None,
+        "run": {"uuid": "0197a6e4-0000-7a2f-b1d1-2f4c5b6a7081", "created_on": "2026-03-02T08:09:00.000000Z"},
+        "path": [],
+        "results": {},
+        "input": None,
+    },
+    ("template_translation", "language"): "eng",
+    ("template_translation", "locale"): "eng",
+    ("template_translation", "status"): "approved",
+    ("classifier", "type"): "wit",
+    ("ticketer", "type"): "internal",
+}
+"""Values that have to be words of a closed set."""
+
+
+def mark(workspace: Workspace, number: int) -> str:
+    return f"w{workspace.id}r{number}"
+
+
+def phone_number(workspace: Workspace, number: int) -> str:
+    """A Rwandan number that only this row has."""
+    return f"+2507{workspace.id % 10_000:04d}{number:04d}"
+
+
+def email_address(workspace: Workspace, number: int) -> str:
+    return f"{mark(workspace, number)}@example.org"
+
+
+@dataclass
+class Filled:
+    """A workspace and its rows by the name of their table, in the order they were made."""
+
+    workspace: Workspace
+    now: datetime
+    rows: dict[str, Sequence[Row[Any]]] = field(default_factory=dict)
+
+    def first(self, table: str) -> Row[Any]:
+        """The row that references name."""
+        assert table in self.rows, f"No table is called {table}: name the right one in tests/contract/references.py."
+        return self.rows[table][0]
+
+
+def present_tables(database: Database) -> list[Table]:
+    """The tables of the database, those that others refer to first."""
+    names = set(inspect(database.engine).get_table_names())
+    return [table for table in metadata.sorted_tables if table.name in names]
+
+
+def fill_workspace(database: Database, workspace: Workspace, count: int = 2, single: Sequence[str] = ()) -> Filled:
+    """`count` rows in every table (one in those named `single`); row n refers to row n of the others."""
+    filled = Filled(workspace, database.clock())
+    tables = [table for table in present_tables(database) if table.name not in SHARED | TEMPORARY]
+    with database.writing() as tx:
+        for table in tables:
+            number_of_rows = 1 if table.name in single else count
+            rows = [_make_row(table, filled, number) for number in range(1, number_of_rows + 1)]
+            tx.execute(insert(table), rows)
+            if "id" in table.c and ("workspace_id" in table.c or table.name == "app_user"):
+                filled.rows[table.name] = _read_back(tx, table, rows, workspace)
+        _point_softly(tx, tables, filled)
+    return filled
+
+
+def _read_back(tx: Transaction, table: Table, rows: Sequence[dict[str, Any]], workspace: Workspace) -> list[Row[Any]]:
+    mine: list[ColumnElement[bool]]
+    if table.name == "app_user":
+        mine = [table.c.email.in_([row["email"] for row in rows])]
+    else:
+        mine = [table.c.workspace_id == workspace.id]
+    if "is_system" in table.c:
+        mine.append(~table.c.is_system)
+    return list(tx.execute(select(table).where(*mine).order_by(table.c.id)).all())
+
+
+def _make_row(table: Table, filled: Filled, number: int) -> dict[str, Any]:
+    row = {}
+    for column in table.c:
+        if column.name != "id" and column.computed is None:
+            value = _value(table, column, filled, number)
+            if value is not None or column.default is None:
+                row[column.name] = value
+    return row
+
+
+def _value(table: Table, column: Column[Any], filled: Filled, number: int) -> Any:
+    if column.name == "workspace_id":
+        return filled.workspace.id
+    if (table.name, column.name) in FIXED:
+        return FIXED[table.name, column.name]
+    for key in column.foreign_keys:
+        return _parent_id(filled, key.column.table.name, number)
+    if isinstance(column.type, UuidText):
+        return new_uuid() if column.name == "uuid" or not column.nullable else None
+    if (column.default is not None and column.name != "name_key") or (column.nullable and column.name in OFTEN_EMPTY):
+        return None
+    return _text_value(table, column, filled.workspace, number) or _plain_value(column, filled.now, number)
+
+
+OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "pending_secret", "device_uuid", "geometry"} | {
+    "closed_on", "exited_on", "revoked_on", "next_attempt_on", "handling_until", "evaluated_until", "sent_on", "hash",
+    "ended_on", "finished_on", "webhook_url", "webhook_events", "due_on", "leased_until", "wait_expires_on",
+}  # fmt: skip
+"""Columns that mean something special when they are not null."""
+
+
+def _parent_id(filled: Filled, table: str, number: int) -> int | None:
+    parents = filled.rows.get(table, ())
+    return parents[min(number, len(parents)) - 1].id if parents else None
+
+
+def _text_value(table: Table, column: Column[Any], workspace: Workspace, number: int) -> str | None:
+    own = mark(workspace, number)
+    texts = {
+        "name": own,
+        "name_key": own,
+        "key": own,
+        "relative_to": own,
+        "slug": own,
+        "email": email_address(workspace, number),
+        "email_key": email_address(workspace, number),
+        "contact_urn.path": phone_number(workspace, number),
+        "address": phone_number(workspace, number),
+        "urn": f"tel:{phone_number(workspace, number)}",
+        "url": f"https://example.org/{own}",
+        "target_url": f"https://example.org/{own}",
+        "content_type": "image/png",
+        "country": "RW",
+    }
+    return texts.get(column.name, texts.get(f"{table.name}.{column.name}"))
+
+
+def _plain_value(column: Column[Any], now: datetime, number: int) -> Any:
+    if column.nullable and column.name != "last_seen":
+        return None
+    if isinstance(column.type, UtcDateTime):
+        return now - timedelta(seconds=number)
+    if isinstance(column.type, Date):
+        return now.date() - timedelta(days=number)
+    if isinstance(column.type, JSON):
+        return []
+    if isinstance(column.type, Boolean):
+        return False
+    return number if isinstance(column.type, Integer) else f"x{number}"
+
+
+def _point_softly(tx: Transaction, tables: Sequence[Table], filled: Filled) -> None:
+    """Fill columns that name a row of another table without a foreign key, as `message.flow_id` does."""
+    for table in tables:
+        if table.name not in filled.rows or "workspace_id" not in table.c:
+            continue
+        for column in table.c:
+            parent = column.name.removeprefix("current_").removesuffix("_id")
+            if column.name.endswith("_id") and not column.foreign_keys and parent in filled.rows:
+                for number, row in enumerate(filled.rows[table.name], 1):
+                    values = {column.name: _parent_id(filled, parent, number)}
+                    tx.execute(update(table).where(table.c.id == row.id).values(values))

@@ -1,0 +1,221 @@
+"""Which parameters and body fields name records, of which table, and in which forms.
+
+A new parameter or field needs a line here: its forms, or `NOTHING` when it names no record.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.contract.filled_workspace import Filled
+
+UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_MARK = "w0r0"
+UNKNOWN_NUMBER = "+250780000999"
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to name a record: how it reads for a row of the table, and a value of this form that nobody has."""
+
+    table: str
+    word: str
+    unknown: str | int
+    read: Callable[[Any], str | int]
+
+    def own(self, filled: Filled) -> str | int:
+        """How the first row of this workspace is named."""
+        return self.read(filled.first(self.table))
+
+
+Forms = Sequence[Form]
+NOTHING: Forms = ()
+
+OWN = "of the resource itself"
+TABLES = {
+    "archives": "archive",
+    "broadcasts": "broadcast",
+    "calls": "channel_event",
+    "campaign_events": "campaign_event",
+    "campaigns": "campaign",
+    "channel_events": "channel_event",
+    "channels": "channel",
+    "classifiers": "classifier",
+    "contacts": "contact",
+    "events": "campaign_event",
+    "fields": "contact_field",
+    "flow_starts": "flow_start",
+    "flows": "flow",
+    "globals": "global_value",
+    "groups": "contact_group",
+    "labels": "label",
+    "messages": "message",
+    "optins": "optin",
+    "relayers": "channel",
+    "resthook_subscribers": "resthook_subscriber",
+    "runs": "flow_run",
+    "ticketers": "ticketer",
+    "tickets": "ticket",
+    "topics": "topic",
+    "users": "app_user",
+}
+"""The table of each resource whose records are named by parameters of its own operations."""
+
+
+def by_uuid(table: str) -> Form:
+    return Form(table, "uuid", UNKNOWN_UUID, lambda row: str(row.uuid))
+
+
+def by_id(table: str) -> Form:
+    return Form(table, "id", 2_000_000_000, lambda row: int(row.id))
+
+
+def by_text(table: str, column: str = "name", unknown: str = UNKNOWN_MARK) -> Form:
+    return Form(table, column, unknown, lambda row: str(getattr(row, column)))
+
+
+def by_number(table: str) -> Form:
+    """The id where the contract takes a text."""
+    return Form(table, "number", "2000000000", lambda row: str(row.id))
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+BY_URN = Form("contact_urn", "urn", f"tel:{UNKNOWN_NUMBER}", lambda row: f"tel:{row.path}")
+BY_PHONE = by_text("contact_urn", "path", UNKNOWN_NUMBER)
+BY_EMAIL = by_text("app_user", "email", "nobody@example.org")
+CONTACT: Forms = (by_uuid("contact"), BY_URN)
+GROUP: Forms = (by_uuid("contact_group"), by_text("contact_group"))
+LABEL: Forms = (by_uuid("label"), by_text("label"))
+FLOW: Forms = (by_uuid("flow"), by_id("flow"))
+BROADCAST: Forms = (by_uuid("broadcast"), by_id("broadcast"))
+CHANNEL: Forms = (by_id("channel"),)
+FIELD_KEY: Forms = (by_text("contact_field", "key"),)
+NAME: Forms = (by_text(OWN),)
+
+PARAMETERS: Mapping[str, Forms] = {
+    "address": (by_text(OWN, "address", UNKNOWN_NUMBER),),
+    "broadcast": BROADCAST,
+    "call": (by_id("channel_event"),),
+    "campaign": (by_uuid("campaign"),),
+    "campaign_uuid": (by_uuid("campaign"),),
+    "channel": CHANNEL,
+    "contact": (by_uuid("contact"),),
+    "email": (BY_EMAIL,),
+    "flow": FLOW,
+    "flow_uuid": (by_uuid("flow"),),
+    "group": GROUP,
+    "group_uuids": (by_uuid("contact_group"),),
+    "id": (by_id(OWN),),
+    "key": (by_text(OWN, "key"),),
+    "label": LABEL,
+    "name": NAME,
+    "phone": (BY_PHONE,),
+    "relayer": CHANNEL,
+    "relayers.phone": (by_text("channel", "address", UNKNOWN_NUMBER),),
+    "resthook": (by_text("resthook", "slug"),),
+    "run": (by_id("flow_run"),),
+    "urn": (BY_URN,),
+    "urns": (BY_URN,),
+    "uuid": (by_uuid(OWN),),
+    "v1/flows.label": NOTHING,
+    "v2/flow_starts.id": (by_number(OWN),),
+    "v2/messages.broadcast": (by_uuid("broadcast"), by_number("broadcast")),
+    "v1/messages.label": (by_text("label"),),
+} | dict.fromkeys(
+    words(
+        "after archive_type archived before call_type country cursor deleted dependencies direction folder geometry "
+        "page paths period responded reverse role status type"
+    ),
+    NOTHING,
+)
+"""Query parameters by name, or by resource and name; cursors have a test of their own."""
+
+FIELDS: Mapping[str, Forms] = {
+    "assignee": (BY_EMAIL,),
+    "attachments": (by_uuid("media"),),
+    "campaign": (by_uuid("campaign"),),
+    "campaign_uuid": (by_uuid("campaign"),),
+    "channel": CHANNEL,
+    "contact": CONTACT,
+    "contacts": CONTACT,
+    "contacts.name": NOTHING,
+    "fields": FIELD_KEY,
+    "fields.label": NAME,
+    "flow": (by_uuid("flow"),),
+    "flow_uuid": (by_uuid("flow"),),
+    "group": GROUP,
+    "group_uuid": (by_uuid("contact_group"),),
+    "group_uuids": (by_uuid("contact_group"),),
+    "groups": GROUP,
+    "key": (by_text(OWN, "key"),),
+    "label": LABEL,
+    "label_name": (by_text("label"),),
+    "label_uuid": (by_uuid("label"),),
+    "messages": (by_id("message"), by_uuid("message")),
+    "name": NAME,
+    "relative_to": FIELD_KEY,
+    "relayers.name": NOTHING,
+    "resthook": (by_text("resthook", "slug"),),
+    "tickets": (by_uuid("ticket"),),
+    "topic": (by_uuid("topic"),),
+    "urns": (BY_URN,),
+    "uuid": (by_uuid(OWN),),
+    "v1/broadcasts.contacts": (by_uuid("contact"),),
+    "v1/broadcasts.groups": (by_uuid("contact_group"),),
+    "v1/contact_actions.contacts": (by_uuid("contact"),),
+    "v1/contact_actions.group": (by_text("contact_group"),),
+    "v1/contact_actions.label_uuid": NOTHING,
+    "v1/contacts.fields": (by_text("contact_field", "key"), by_text("contact_field", "name")),
+    "v1/message_actions.label": (by_text("label"),),
+    "v1/message_actions.messages": (by_id("message"),),
+    "v1/runs.contact": (by_uuid("contact"),),
+    "v1/runs.contacts": (by_uuid("contact"),),
+    "v1/runs.groups": (by_uuid("contact_group"),),
+    "v1/runs.phone": (BY_PHONE,),
+} | dict.fromkeys(
+    words(
+        "action base_language claim_code delivery_hour exclude_active extra language message note offset params phone "
+        "quick_replies restart_participants target_url text type unit value value_type"
+    ),
+    NOTHING,
+)
+"""Body fields by name, or by resource and name. A claim code belongs to a phone that no workspace has yet."""
+
+ONE_OR_THE_OTHER = {
+    "events.uuid": ("campaign_uuid",),
+    "flow_uuid": ("message",),
+    "fields.label": ("name",),
+    "group_uuid": ("group",),
+    "group": ("group_uuid",),
+    "label": ("label_name", "label_uuid"),
+    "label_name": ("label",),
+    "label_uuid": ("label",),
+    "flow": ("message",),
+}
+"""Fields that stand instead of others."""
+
+
+def find_forms(rules: Mapping[str, Forms], generation: str, resource: str, name: str, kind: str) -> Forms:
+    """The forms in which a parameter or field names records; `kind` is the type of its values in the contract.
+
+    Fails when there is no rule for it.
+    """
+    candidates = (f"{generation}/{resource}.{name}", f"{resource}.{name}", name)
+    rule = next((rules[candidate] for candidate in candidates if candidate in rules), None)
+    assert rule is not None, (
+        f"{generation} {resource}: does {name!r} name a record? Give it a line in tests/contract/references.py "
+        "(its forms, or NOTHING), so that the walls between workspaces are tested for it."
+    )
+    return [
+        _of_resource(form, resource) for form in rule if kind == "any" or (kind == "integer") == (form.word == "id")
+    ]
+
+
+def _of_resource(form: Form, resource: str) -> Form:
+    if form.table != OWN:
+        return form
+    assert resource in TABLES, f"Which table holds {resource}? Name it in TABLES of tests/contract/references.py."
+    return Form(TABLES[resource], form.word, form.unknown, form.read)
