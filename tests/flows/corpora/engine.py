@@ -18,6 +18,7 @@ from flows.engine import resume as resume_session
 from flows.engine import start as start_session
 from flows.engine.inspection import visit_run
 from flows.engine.services import Services
+from flows.engine.visit import Visit
 from flows.environment import Environment
 from flows.expressions.rendering import render_json
 from tests.flows.corpora.definitions import assert_inspected
@@ -28,6 +29,7 @@ from tests.flows.corpora.engine_services import (
     PreparedUrns,
     prepare_services,
 )
+from tests.flows.corpora.expressions import check_example_without_session
 from tests.flows.corpora.placeholders import Placeholders, slim
 
 Case = dict[str, Any]
@@ -258,6 +260,29 @@ def _check_modifier(case: Case, fixtures: Case) -> None:
 
 def check_template_in_session(case: Case, fixtures: Case) -> None:
     """Evaluates a template in the first run of a session that has gone on to its end."""
+    visit = _visit_first_run(case, fixtures)
+    text, _ = visit.try_text(case["template"])
+    if "events" in case:
+        Placeholders().compare(case["events"], [slim(event) for event in visit.log.events], "events")
+    if "output_json" in case:
+        Placeholders().compare(case["output_json"], json.loads(text), "output")
+    elif not case.get("clock_dependent"):
+        assert text == case["output"]
+
+
+def check_doc_example(case: Case, fixtures: Case) -> None:
+    """Evaluates a one-line example, within a session if it looks at one."""
+    if not case["needs_session"]:
+        check_example_without_session(case, fixtures)
+        return
+    visit = _visit_first_run(case, fixtures)
+    text, is_fine = visit.try_text(case["template"])
+    assert is_fine is not case.get("error", False), visit.log.events
+    if not case.get("error"):
+        assert text == case["expected"]
+
+
+def _visit_first_run(case: Case, fixtures: Case) -> Visit:
     clock = CountingClock(datetime.fromisoformat(fixtures["now"]), is_standing=True)
     assets = Assets.from_json(fixtures["assets"])
     services = prepare_services(case, fixtures)
@@ -270,13 +295,7 @@ def check_template_in_session(case: Case, fixtures: Case) -> None:
         session, session.runs[0], assets=assets, clock=clock, services=services, resume=fixtures["resume"]
     )
     assert visit is not None
-    text, _ = visit.try_text(case["template"])
-    if "events" in case:
-        Placeholders().compare(case["events"], [slim(event) for event in visit.log.events], "events")
-    if "output_json" in case:
-        Placeholders().compare(case["output_json"], json.loads(text), "output")
-    elif not case.get("clock_dependent"):
-        assert text == case["output"]
+    return visit
 
 
 def check_smart_groups(case: Case, fixtures: Case) -> None:
@@ -312,5 +331,6 @@ CHECKS: dict[str, Callable[[Case, Case], None]] = {
     "routers": check_router,
     "triggers_resumes_modifiers": check_trigger_resume_or_modifier,
     "session_templates": check_template_in_session,
+    "excellent_doc_examples": check_doc_example,
     "smart_groups": check_smart_groups,
 }

@@ -216,7 +216,7 @@ _TYPE_CHECKS: dict[str, Callable[[Case, Case], None]] = {
 }
 
 
-def check_doc_example(case: Case, fixtures: Case) -> None:
+def check_example_without_session(case: Case, fixtures: Case) -> None:
     """Evaluates a one-line example that needs no session."""
     resources = Resources(places=read_places(fixtures["assets"]["locations"][0]))
     environment = read_environment(fixtures["environment"])
@@ -238,6 +238,5 @@ CHECKS: dict[str, Callable[[Case, Case], None]] = {
     "excellent_template_text": check_template_text,
     "excellent_template_value": check_template_value,
     "excellent_types": check_type,
-    "excellent_doc_examples": check_doc_example,
     "router_tests": check_router_test,
 }
