@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ INPUT = "@input"
 OR_ITSELF = TemplateOptions(default_to_self=True)
 # Actions save under a name even where the rule set had none.
 UNNAMED_RESULT = "Result"
+_AMOUNT = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
     for country in rule_set.config.values():
         if not isinstance(country, Mapping):
             continue
-        currency, amount = write_text(country.get("currency_code")), country.get("amount")
+        currency, amount = write_text(country.get("currency_code")), _read_amount(country.get("amount"))
         if amounts.setdefault(currency, amount) != amount:
             raise conversion.fail("one currency has different amounts", "config")
     name = rule_set.label or UNNAMED_RESULT
@@ -153,6 +155,14 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
         {},
         {"type": "transfer_airtime", "amounts": amounts, "result_name": name},
     )
+
+
+def _read_amount(value: Any) -> Any:
+    """The amount as a number where it was written as text."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not _AMOUNT.fullmatch(text):
+        return value
+    return float(text) if "." in text else int(text)
 
 
 def _write_group(conversion: Conversion, rule_set: RuleSet) -> Split:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
-from flows.definition.legacy.templates import TemplateOptions
+from flows.definition.legacy.templates import PLAIN, TemplateOptions
 
 PLAIN_TESTS = {
     "date": "has_date",
@@ -48,9 +48,9 @@ def migrate_test(conversion: Conversion, test: Mapping[str, Any], case_uuid: str
     if kind in PLAIN_TESTS:
         return PLAIN_TESTS[kind], []
     if kind in NUMBER_TESTS:
-        return NUMBER_TESTS[kind], [conversion.migrate(test.get("test"))]
+        return NUMBER_TESTS[kind], [_migrate_text(conversion, test.get("test"))]
     if kind in DATE_TESTS:
-        return DATE_TESTS[kind], [conversion.migrate(test.get("test"), WITH_DATES)]
+        return DATE_TESTS[kind], [_migrate_text(conversion, test.get("test"), WITH_DATES)]
     if kind in WORD_TESTS:
         return WORD_TESTS[kind], [conversion.localize(read_translations(test.get("test")), case_uuid, "arguments")]
     if kind in _WRITERS:
@@ -66,6 +66,11 @@ def count_days_from_today(test: Mapping[str, Any]) -> int | None:
     return int(found[1] + found[2]) if found else 0
 
 
+def _migrate_text(conversion: Conversion, value: Any, options: TemplateOptions = PLAIN) -> str:
+    # Numbers and dates were not to be translated, but some have been.
+    return conversion.migrate(conversion.pick_base(read_translations(value)), options)
+
+
 def _write_pattern(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written:
     # Patterns have never been templates; only their translations are treated as ones.
     translations = read_translations(test.get("test"))
@@ -79,8 +84,9 @@ def _write_between(conversion: Conversion, test: Mapping[str, Any], case_uuid: s
 
 def _write_group(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written:
     group = test.get("test")
-    given: Mapping[str, Any] = group if isinstance(group, Mapping) else {"name": group}
-    return "has_group", [write_text(given.get("uuid")), write_text(given.get("name"))]
+    if isinstance(group, Mapping):
+        return "has_group", [write_text(group.get("uuid")), write_text(group.get("name"))]
+    return "has_group", ["", conversion.migrate(group)]
 
 
 def _write_subflow(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written:
@@ -96,7 +102,7 @@ def _write_airtime_status(conversion: Conversion, test: Mapping[str, Any], case_
 
 
 def _write_district(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written:
-    return "has_district", [conversion.migrate(test.get("test"))]
+    return "has_district", [_migrate_text(conversion, test.get("test"))]
 
 
 def _write_ward(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written:

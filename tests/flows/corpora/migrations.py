@@ -46,7 +46,9 @@ def _check_test(case: Case) -> None:
     rule = {"uuid": RULE, "test": case["legacy"], "category": {"eng": "Yes"}}
     flow = _migrate_parts("F", [], [{"uuid": NODE, "ruleset_type": "wait_message", "rules": [rule]}])
     placeholders = Placeholders()
-    placeholders.compare(case["expected"]["case"], flow["nodes"][0]["router"]["cases"][0], "case")
+    # A test for what is left over is no case.
+    written = next(iter(flow["nodes"][0]["router"]["cases"]), None)
+    placeholders.compare(case["expected"]["case"], written, "case")
     placeholders.compare(case["expected"]["localization"], flow["localization"], "localization")
 
 

@@ -148,7 +148,7 @@ def test_the_event_is_json_with_and_without_a_message(received: Json | None) -> 
 
 
 def test_a_resthook_and_airtime_save_a_result() -> None:
-    amounts = {"RW": {"currency_code": "RWF", "amount": 500}, "US": {"currency_code": "USD", "amount": 1}}
+    amounts = {"RW": {"currency_code": "RWF", "amount": "500"}, "US": {"currency_code": "USD", "amount": 1}}
     rules = [
         make_rule(21, {"type": "airtime_status", "exit_status": "success"}, {"eng": "Success"}),
         make_rule(22, {"type": "airtime_status", "exit_status": "failed"}, {"eng": "Failure"}),

@@ -40,6 +40,7 @@ def migrate_test(test: Json) -> Any:
         ({"type": "state"}, "has_state", None),
         ({"type": "gt", "test": 10}, "has_number_gt", ["10"]),
         ({"type": "lte", "test": "@contact.age"}, "has_number_lte", ["@fields.age"]),
+        ({"type": "eq", "test": {"eng": "5", "spa": "5"}}, "has_number_eq", ["5"]),
         ({"type": "between", "min": "1", "max": "@flow.x"}, "has_number_between", ["1", "@results.x"]),
         ({"type": "contains", "test": {"eng": "a @step"}}, "has_all_words", ["a @input"]),
         ({"type": "contains_phrase", "test": "a b"}, "has_phrase", ["a b"]),
