@@ -93,10 +93,9 @@ def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[
     for language in given:
         if not is_language(language):
             raise InvalidInput.at("message", language, "Not an ISO 639-3 code.")
-    translations = {language.lower(): text for language, text in given.items()}
-    if base not in translations:
+    if base not in given:
         raise InvalidInput.on("message", f'A text in the language "{base}" is needed.')
-    return translations, base
+    return dict(given), base
 
 
 def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, form: EventForm) -> int:
