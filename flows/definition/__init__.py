@@ -2,6 +2,7 @@
 
 from flows.definition.base_language import change_base_language
 from flows.definition.errors import DefinitionError
+from flows.definition.findings import Finding, list_findings
 from flows.definition.inspection import Dependency, Inspection, inspect
 from flows.definition.issues import Issue
 from flows.definition.loading import load
@@ -18,6 +19,7 @@ __all__ = [
     "DefinitionError",
     "Dependency",
     "Exit",
+    "Finding",
     "Flow",
     "Inspection",
     "Issue",
@@ -30,6 +32,7 @@ __all__ = [
     "Wait",
     "change_base_language",
     "inspect",
+    "list_findings",
     "load",
     "localize",
     "migrate",
