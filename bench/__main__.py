@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.data import build
+from bench.generations import find_place, pair_generations
 from bench.load import Request, throughput
 from bench.phones import make_sync
 from bench.servers import Servers, running_servers
@@ -68,16 +69,33 @@ def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> None:
         print(f"{'':34}{'ours/s':>9}{'bare/s':>9}{'ratio':>8}{'django/s':>10}{'ratio':>8}")
         for name, requests in cases(servers, facts, database, options.messages):
             measure(name, requests, options.seconds)
+        compare_generations(servers, facts, database, options)
     database.close()
 
 
-def measure(name: str, requests: dict[str, Request], seconds: float) -> dict[str, float]:
-    """Interleaved rounds; the median of each server, printed as ratios."""
+def compare_generations(
+    servers: Servers, facts: dict[str, Any], database: Database, options: argparse.Namespace
+) -> None:
+    """What a page of generation 1 costs, as a multiple of the page of generation 2."""
+    headers = {"Authorization": f"Token {facts['token']}"}
+    print(f"{'':34}{'v1/s':>9}{'v2/s':>9}{'cost':>8}")
+    for name, requests in pair_generations(servers.urls["relayboard"], headers, facts, database, options.messages):
+        median = rates(requests, options.seconds)
+        print(f"{name:34}{median['v1']:9.1f}{median['v2']:9.1f}{median['v2'] / median['v1']:8.2f}", flush=True)
+
+
+def rates(requests: dict[str, Request], seconds: float) -> dict[str, float]:
+    """The median of interleaved rounds for each request."""
     found: dict[str, list[float]] = {server: [] for server in requests}
     for _ in range(ROUNDS):
         for server, request in requests.items():
             found[server].append(throughput(request, seconds))
-    median = {server: statistics.median(values) for server, values in found.items()}
+    return {server: statistics.median(values) for server, values in found.items()}
+
+
+def measure(name: str, requests: dict[str, Request], seconds: float) -> dict[str, float]:
+    """Interleaved rounds; the median of each server, printed as ratios."""
+    median = rates(requests, seconds)
     line = f"{name:34}{median['relayboard']:9.1f}"
     if "bare" in median:
         line += f"{median['bare']:9.1f}{median['relayboard'] / median['bare']:8.2f}"
@@ -102,30 +120,13 @@ def cases(servers: Servers, facts: dict[str, Any], database: Database, messages:
         return {"relayboard": Request("GET", ours + query, headers), "bare": Request("GET", bare + asked, {})}
 
     yield "page of 250, first", {**pair(""), "django": Request("GET", django, {})}
-    cursor, place = _deep(database, messages // 2)
+    cursor, place = find_place(database, messages // 2)
     yield f"page of 250, at depth {messages // 2:,}", pair(f"?cursor={cursor}", f"?after={place}")
     for query in (f"?contact={facts['contact']}", f"?label={facts['label']}", "?folder=inbox", "?folder=sent"):
         yield "page, " + query[1:].partition("=")[0] + "=" + query.partition("=")[2][:8], pair(query)
     number = itertools.count()
     yield "POST message", _writing(ours, bare, headers, facts["contact"], lambda: next(number))
     yield "phone sync of 50 SMS", _syncing(servers, database, facts["workspace_id"], bare)
-
-
-def _deep(database: Database, depth: int) -> tuple[str, str]:
-    """The cursor of ours and the place of the bare application at a depth."""
-    from urllib.parse import quote
-
-    from sqlalchemy import select
-
-    from persistence.columns import time_text
-    from persistence.messages import message
-    from persistence.pages import Position, encode_cursor
-
-    with database.reading() as tx:
-        statement = select(message.c.created_on, message.c.id).order_by(message.c.created_on.desc()).offset(depth)
-        row = tx.execute(statement.limit(1)).one()
-    cursor = encode_cursor(Position(row.created_on, row.id))
-    return cursor, quote(f"{time_text(row.created_on)}|{row.id}")
 
 
 def _writing(

@@ -105,6 +105,12 @@ class SummaryFilter:
     before: datetime | None = None
     after: datetime | None = None
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether messages fit from their beginning or never: no part of the filter is about what changes later."""
+        changing = (self.statuses, self.types, self.labels, self.flow_ids, self.group_uuids, self.urns)
+        return self.is_archived is None and not any(changing)
+
 
 def list_summaries(
     tx: Transaction, workspace_id: int, wanted: SummaryFilter, number: int, size: int, *, masked: bool = False
@@ -126,6 +132,7 @@ def list_summaries(
         conditions=conditions,
         number=number,
         size=size,
+        keeps_places=wanted.is_settled,
     )
 
 

@@ -1,4 +1,4 @@
-"""Numbered paging, as v1 does it: pages of JSON records with the number of all records, in at most two statements."""
+"""Numbered paging, as v1 does it: pages of JSON records with the number of all records, in a few statements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,13 @@ from sqlalchemy import ColumnElement, FromClause, func, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.list_counts import count_again, count_records
-from persistence.pages import Order
+from persistence.list_counts import count_records
+from persistence.page_marks import Place, find_place
+from persistence.pages import Order, pick_ids, sorting_of
 from persistence.shapes import as_text
+
+DEEP = 2500
+"""Up to so many records are skipped one by one, which is quick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +34,37 @@ def fetch_numbered_page(
     conditions: Sequence[ColumnElement[bool]],
     number: int,
     size: int,
+    keeps_places: bool = False,
 ) -> NumberedPage:
     """Page `number` (from 1) of the records whose ids, `order.id`, fit the conditions.
 
+    `keeps_places` says that whatever fits has done so from its beginning, and that its time, by which the newest comes
+    first, never changes; such lists are read as fast in the depths as at the top.
     Raises RecordMissing (404) for a page beyond the end; the first page always exists.
     """
-    counting = select(func.count(order.id)).where(*conditions)
     skipped = (number - 1) * size
-    count = count_records(tx, counting, at_least=number * size)
-    if skipped and skipped >= count:
+    is_deep = keeps_places and skipped >= DEEP
+    place = find_place(tx, order, conditions, skipped) if is_deep else Place(None, skipped)
+    records = _read(tx, record, source, order, conditions, place, size)
+    if number > 1 and not records:
         raise RecordMissing("This page does not exist.")
-    by_column, by_id = (order.column.desc(), order.id.desc()) if order.descending else (order.column, order.id)
-    wanted = select(order.id).where(*conditions).order_by(by_column, by_id).limit(size).offset(skipped).subquery()
-    statement = select(as_text(record)).select_from(source).where(order.id.in_(select(wanted.c.id)))
-    records = list(tx.execute(statement.order_by(by_column, by_id)).scalars())
-    if len(records) < size and number * size < count:
-        # The list has become shorter since it was counted.
-        count = count_again(tx, counting)
-        if skipped and skipped >= count:
-            raise RecordMissing("This page does not exist.")
-    return NumberedPage(records, count)
+    if len(records) < size:
+        return NumberedPage(records, skipped + len(records))
+    if place.count is not None:
+        return NumberedPage(records, max(place.count, skipped + size))
+    counting = select(func.count(order.id)).where(*conditions)
+    return NumberedPage(records, count_records(tx, counting, at_least=number * size))
+
+
+def _read(
+    tx: Transaction,
+    record: ColumnElement[Any],
+    source: FromClause,
+    order: Order,
+    conditions: Sequence[ColumnElement[bool]],
+    place: Place,
+    size: int,
+) -> list[str]:
+    picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
+    statement = select(as_text(record)).select_from(source).where(order.id.in_(select(picked.c.id)))
+    return list(tx.execute(statement.order_by(*sorting_of(order))).scalars())

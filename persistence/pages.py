@@ -109,12 +109,12 @@ def fetch_page(
     """
     backward = position is not None and position.backward
     reading = order.reversed() if backward else order
-    picked = _pick(reading, conditions, position, size + 1, tx.sqlite)
+    picked = pick_ids(reading, conditions, position, size + 1, sqlite=tx.sqlite)
     key, tie = picked.c.key, picked.c.id
     statement = (
         select(as_text(record).label("document"), key, tie)
         .select_from(picked.join(source, source_id == tie))
-        .order_by(*_sorting(Order(key, tie, reading.descending)))
+        .order_by(*sorting_of(Order(key, tie, reading.descending)))
     )
     rows = tx.execute(statement).all()
     more = len(rows) > size
@@ -128,31 +128,47 @@ def fetch_page(
     return Page([row.document for row in rows], last if more else None, first if position is not None else None)
 
 
-def _pick(
-    order: Order, conditions: Sequence[ColumnElement[bool]], position: Position | None, limit: int, sqlite: bool
+def pick_ids(
+    order: Order,
+    conditions: Sequence[ColumnElement[bool]],
+    position: Position | None,
+    limit: int,
+    *,
+    sqlite: bool,
+    offset: int = 0,
 ) -> Subquery:
+    """The `id` and `key` of `limit` records after a position and `offset` more, in their order."""
     base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
-    sorting = _sorting(order)
+    sorting = sorting_of(order)
     if position is None:
-        return base.order_by(*sorting).limit(limit).subquery("picked")
+        return _cut(base.order_by(*sorting), limit, offset)
     if not sqlite:
-        here = tuple_(order.column, order.id)
-        there = tuple_(_literal(position.value, order.column), position.id)
-        beyond = here < there if order.descending else here > there
-        return base.where(beyond).order_by(*sorting).limit(limit).subquery("picked")
-    return _pick_on_sqlite(base, order, position, limit)
+        return _cut(base.where(is_beyond(order, position)).order_by(*sorting), limit, offset)
+    return _pick_on_sqlite(base, order, position, limit, offset)
 
 
-def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int) -> Subquery:
+def is_beyond(order: Order, position: Position) -> ColumnElement[bool]:
+    """Whether a record comes after a position."""
+    here = tuple_(order.column, order.id)
+    there = tuple_(_literal(position.value, order.column), position.id)
+    return here < there if order.descending else here > there
+
+
+def _cut(ordered: Select[Any], limit: int, offset: int) -> Subquery:
+    return (ordered.limit(limit).offset(offset) if offset else ordered.limit(limit)).subquery("picked")
+
+
+def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Subquery:
     # SQLite seeks only on the first column of a row value, so a long run of equal sort values would be scanned.
-    sorting = _sorting(order)
+    sorting = sorting_of(order)
     after_id = order.id < position.id if order.descending else order.id > position.id
     after_value = order.column < position.value if order.descending else order.column > position.value
-    tied = base.where(order.column == position.value, after_id).order_by(sorting[1]).limit(limit).subquery()
-    later = base.where(after_value).order_by(*sorting).limit(limit).subquery()
+    most = limit + offset
+    tied = base.where(order.column == position.value, after_id).order_by(sorting[1]).limit(most).subquery()
+    later = base.where(after_value).order_by(*sorting).limit(most).subquery()
     both = union_all(select(tied.c.id, tied.c.key), select(later.c.id, later.c.key)).subquery()
     outer = Order(both.c.key, both.c.id, order.descending)
-    return select(both.c.id, both.c.key).order_by(*_sorting(outer)).limit(limit).subquery("picked")
+    return _cut(select(both.c.id, both.c.key).order_by(*sorting_of(outer)), limit, offset)
 
 
 def _literal(value: Any, column: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -161,7 +177,8 @@ def _literal(value: Any, column: ColumnElement[Any]) -> ColumnElement[Any]:
     return bindparam(None, value, type_=column.type)
 
 
-def _sorting(order: Order) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+def sorting_of(order: Order) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """What a statement is ordered by."""
     if order.descending:
         return order.column.desc(), order.id.desc()
     return order.column.asc(), order.id.asc()
