@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from flows.definition.legacy.conversion import Conversion, write_text
@@ -145,7 +146,7 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
     for country in rule_set.config.values():
         if not isinstance(country, Mapping):
             continue
-        currency, amount = write_text(country.get("currency_code")), _read_amount(country.get("amount"))
+        currency, amount = write_text(country.get("currency_code")), _read_amount(conversion, country.get("amount"))
         if amounts.setdefault(currency, amount) != amount:
             raise conversion.fail("one currency has different amounts", "config")
     name = rule_set.label or UNNAMED_RESULT
@@ -157,11 +158,13 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
     )
 
 
-def _read_amount(value: Any) -> Any:
-    """The amount as a number where it was written as text."""
+def _read_amount(conversion: Conversion, value: Any) -> int | float | Decimal:
+    """The amount as a number, which it may have been written as text."""
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return value
     text = value.strip() if isinstance(value, str) else ""
     if not _AMOUNT.fullmatch(text):
-        return value
+        raise conversion.fail("is no amount", "config")
     return float(text) if "." in text else int(text)
 
 

@@ -178,6 +178,7 @@ def test_a_random_split_has_no_cases() -> None:
     ("more", "field"),
     [
         ({"ruleset_type": "smoke"}, "ruleset_type"),
+        ({"ruleset_type": "airtime", "config": {"RW": {"currency_code": "RWF", "amount": []}}}, "config"),
         (
             {
                 "ruleset_type": "airtime",
