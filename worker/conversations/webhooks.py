@@ -9,8 +9,8 @@ from worker.safe_http import Answer
 from worker.send_failed import SendFailed
 from worker.services import Services
 
-RETRIES = 3
-RETRY_DELAYS_SECONDS = (0.25, 1.0, 4.0)
+LONGEST_DELAYS_SECONDS = (0.25, 1.0, 4.0)
+"""A contact waits for the answer, so these tries follow each other faster than those of events."""
 BLOCKED = ("address", "url")
 RETRIED_STATUSES = (400, 500, 502, 503, 504)
 
@@ -24,18 +24,21 @@ class FlowWebhooks:
     def __init__(self, services: Services, before_call: Callable[[], None]) -> None:
         self._services = services
         self._before_call = before_call
+        wanted = services.settings.webhook_retry_delays_seconds
+        self._delays = [min(pair) for pair in zip(wanted, LONGEST_DELAYS_SECONDS, strict=False)]
 
     def call(self, request: WebhookRequest) -> WebhookReply:
         """One call with its retries; the reply of the last try."""
         started = time.monotonic()
         headers = {name: value for name, value in request.headers.items() if name}
         body = request.body.encode() if request.body else None
-        answer, failure, retries = self._try(request, headers, body)
-        while retries < RETRIES and _is_worth_retrying(answer, failure):
-            if self._services.stopping.wait(RETRY_DELAYS_SECONDS[retries]):
+        answer, failure = self._try(request, headers, body)
+        retries = 0
+        for delay in self._delays:
+            if not _is_worth_retrying(answer, failure) or self._services.stopping.wait(delay):
                 break
             retries += 1
-            answer, failure, _ = self._try(request, headers, body)
+            answer, failure = self._try(request, headers, body)
         elapsed_ms = round((time.monotonic() - started) * 1000)
         trace = _trace_request(request, headers)
         if answer is None:
@@ -59,12 +62,12 @@ class FlowWebhooks:
 
     def _try(
         self, request: WebhookRequest, headers: dict[str, str], body: bytes | None
-    ) -> tuple[Answer | None, SendFailed | None, int]:
+    ) -> tuple[Answer | None, SendFailed | None]:
         self._before_call()
         try:
-            return self._services.http.send(request.method, request.url, headers=headers, body=body), None, 0
+            return self._services.http.send(request.method, request.url, headers=headers, body=body), None
         except SendFailed as failure:
-            return None, failure, 0
+            return None, failure
 
 
 def _is_worth_retrying(answer: Answer | None, failure: SendFailed | None) -> bool:

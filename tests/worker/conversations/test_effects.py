@@ -1,0 +1,193 @@
+"""What flows cause: changes of contacts, groups, labels, tickets, broadcasts, starts of others (flow format)."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from flows.urns import Urn
+from persistence.broadcasts import broadcast
+from persistence.contact_urns import ensure_owners
+from persistence.contacts import contact, contact_urn
+from persistence.fields import create_field
+from persistence.flow_runs import flow_run
+from persistence.flow_sessions import flow_session
+from persistence.flow_starts import flow_start
+from persistence.groups import create_group, group
+from persistence.labels import create_label, label
+from persistence.tickets import ticket, ticket_event
+from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from tests.worker.conversations.conftest import Stage
+from worker.broadcasts import begin_broadcasts
+
+AMINA, BEN = "+254722000111", "+254722000222"
+
+
+def action(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, "uuid": uuid_of(f"{kind} {sorted(map(str, fields.items()))}"), **fields}
+
+
+def run(stage: Stage, *actions: dict[str, Any], name: str = "Doing", contact_id: int | None = None) -> int:
+    """Starts a contact in a flow of one node with these actions; the contact's id."""
+    uuid = store_flow(stage.database, stage.workspace, definition(name, [node(name, actions)]))
+    contact_id = contact_id or stage.add_contact(AMINA, "Amina")
+    stage.start(uuid, contact_id)
+    stage.work()
+    return contact_id
+
+
+def reference(stage: Stage, table: Any, row_id: int) -> dict[str, str]:
+    with stage.database.reading() as tx:
+        row = tx.execute(select(table.c.uuid, table.c.name).where(table.c.id == row_id)).one()
+    return {"uuid": row.uuid, "name": row.name}
+
+
+def test_attributes_and_fields_of_the_contact_change(stage: Stage) -> None:
+    with stage.database.writing() as tx:
+        create_field(tx, stage.workspace.id, "Age", "number")
+
+    run(
+        stage,
+        action("set_contact_name", name="Amina W"),
+        action("set_contact_language", language="swa"),
+        action("set_contact_timezone", timezone="Africa/Nairobi"),
+        action("set_contact_field", field={"key": "age", "name": "Age"}, value="37 years"),
+    )
+
+    (person,) = stage.rows(contact)
+    assert (person.name, person.language, person.timezone) == ("Amina W", "swa", "Africa/Nairobi")
+    assert [value["text"] for value in person.fields.values()] == ["37 years"]
+    assert person.handling_until is None
+
+
+def test_groups_are_joined_and_left_and_their_counts_follow(stage: Stage) -> None:
+    with stage.database.writing() as tx:
+        group_id = create_group(tx, stage.workspace.id, "Farmers")
+    farmers = reference(stage, group, group_id)
+    amina = run(stage, action("add_contact_groups", groups=[farmers]))
+    (joined,) = stage.rows(group, group.c.id == group_id)
+
+    run(stage, action("remove_contact_groups", groups=[farmers]), name="Leaving", contact_id=amina)
+
+    (left,) = stage.rows(group, group.c.id == group_id)
+    assert (joined.member_count, left.member_count) == (1, 0)
+
+
+def test_an_address_is_added_unless_another_contact_has_it(stage: Stage) -> None:
+    with stage.database.writing() as tx:
+        ensure_owners(tx, stage.workspace.id, [Urn("tel", BEN)])
+
+    amina = run(
+        stage,
+        action("add_contact_urn", scheme="telegram", path="777"),
+        action("add_contact_urn", scheme="tel", path=BEN),
+    )
+
+    urns = stage.rows(contact_urn, contact_urn.c.contact_id == amina)
+    assert sorted((row.scheme, row.path) for row in urns) == [("tel", AMINA), ("telegram", "777")]
+
+
+def test_a_label_is_put_on_the_message_that_was_answered(stage: Stage) -> None:
+    with stage.database.writing() as tx:
+        label_id = create_label(tx, stage.workspace.id, "Urgent")
+    labels = [reference(stage, label, label_id)]
+    nodes = [
+        ask("tell", {"x": "labelled"}, "labelled", actions=[say("Tell me.")]),
+        node("labelled", [action("add_input_labels", labels=labels)]),
+    ]
+    stage.start(store_flow(stage.database, stage.workspace, definition("Labels", nodes)), stage.add_contact(AMINA))
+    stage.work()
+
+    stage.receive(AMINA, "the well is dry")
+    stage.work()
+
+    (urgent,) = stage.rows(label, label.c.id == label_id)
+    assert urgent.message_count == 1
+
+
+def test_a_ticket_is_opened_with_its_note_and_its_uuid_is_known_to_the_flow(stage: Stage) -> None:
+    nodes = [
+        node("open", [action("open_ticket", note="Call @contact.name")], to="tell"),
+        node("tell", [say("Ticket @locals._new_ticket")]),
+    ]
+    amina = stage.add_contact(AMINA, "Amina")
+    stage.start(store_flow(stage.database, stage.workspace, definition("Tickets", nodes)), amina)
+    stage.work()
+
+    (opened,) = stage.rows(ticket)
+    (event,) = stage.rows(ticket_event)
+    assert (opened.contact_id, opened.status, opened.flow_name) == (amina, "open", "Tickets")
+    assert (event.type, event.note) == ("opened", "Call Amina")
+    assert stage.sent_to(amina) == [f"Ticket {opened.uuid}"]
+
+
+def test_a_broadcast_of_a_flow_says_what_the_flow_evaluated_and_nothing_more(stage: Stage) -> None:
+    ben = stage.add_contact(BEN, "Ben")
+    (other,) = [row for row in stage.rows(contact) if row.id == ben]
+
+    run(
+        stage,
+        action("set_contact_name", name="@@contact.uuid"),
+        action("send_broadcast", text="From @contact.name", contacts=[{"uuid": other.uuid, "name": "Ben"}]),
+    )
+    step = begin_broadcasts(stage.services)
+    while step():
+        pass
+
+    assert stage.sent_to(ben) == ["From @contact.uuid"]
+    assert [row.status for row in stage.rows(broadcast)] == ["completed"]
+
+
+def test_a_flow_starts_another_contact_who_sees_the_run_that_did_it(stage: Stage) -> None:
+    ben = stage.add_contact(BEN, "Ben")
+    (other,) = [row for row in stage.rows(contact) if row.id == ben]
+    told = definition("Told", [node("told", [say("@parent.contact.name sends you")])])
+    flow_uuid = store_flow(stage.database, stage.workspace, told)
+
+    run(
+        stage,
+        action(
+            "start_session",
+            flow={"uuid": flow_uuid, "name": "Told"},
+            contacts=[{"uuid": other.uuid, "name": "Ben"}],
+        ),
+    )
+
+    assert stage.sent_to(ben) == ["Amina sends you"]
+    assert [row.start_type for row in stage.rows(flow_start)] == ["api", "flow_action"]
+
+
+def test_a_subflow_is_a_run_of_its_own_and_comes_back(stage: Stage) -> None:
+    child = definition("Child", [ask("age", {"x": None}, None, result="Age", actions=[say("How old are you?")])])
+    child_uuid = store_flow(stage.database, stage.workspace, child)
+    parent = definition(
+        "Parent",
+        [
+            node("enter", [action("enter_flow", flow={"uuid": child_uuid, "name": "Child"})], to="after"),
+            node("after", [say("You are @child.results.age")]),
+        ],
+    )
+    amina = stage.add_contact(AMINA)
+    stage.start(store_flow(stage.database, stage.workspace, parent), amina)
+    stage.work()
+
+    stage.receive(AMINA, "41")
+    stage.work()
+
+    assert stage.sent_to(amina) == ["How old are you?", "You are 41"]
+    first, second = stage.rows(flow_run)
+    assert (first.status, second.status, second.parent_uuid) == ("completed", "completed", first.uuid)
+    assert (first.start_id is not None, second.start_id) == (True, None)
+
+
+def test_a_flow_without_end_fails_and_sends_nothing(stage: Stage) -> None:
+    endless = definition("Endless", [node("a", [say("again")], to="b"), node("b", [], to="a")])
+    amina = stage.add_contact(AMINA)
+
+    stage.start(store_flow(stage.database, stage.workspace, endless), amina)
+    stage.work()
+
+    assert stage.sent_to(amina) == []
+    assert [row.status for row in stage.rows(flow_run)] == ["failed"]
+    assert [row.status for row in stage.rows(flow_session)] == ["failed"]
+    (person,) = stage.rows(contact)
+    assert (person.current_flow_id, person.handling_until) == (None, None)
