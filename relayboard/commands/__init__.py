@@ -5,6 +5,7 @@ from typing import Any
 
 from relayboard.commands import (
     boundaries,
+    campaigns,
     channels,
     classifiers,
     deliveries,
@@ -34,6 +35,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     groups.register,
     labels.register,
     topics.register,
+    campaigns.register,
     resthooks.register,
     global_values.register,
     optins.register,

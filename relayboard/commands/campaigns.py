@@ -1,0 +1,52 @@
+"""`relayboard campaign list|archive`."""
+
+import argparse
+from typing import Any
+
+import orjson
+from sqlalchemy import select
+
+from persistence.campaign_writes import archive_campaign
+from persistence.campaigns import campaign, list_campaigns, read_campaign
+from persistence.columns import is_uuid
+from persistence.pages import Position
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+
+PAGE_SIZE = 250
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("campaign", help="campaigns, made by the API or by an import")
+    actions = parser.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="the campaigns of a workspace that are not archived")
+    listing.add_argument("--workspace", required=True, metavar="UUID")
+    listing.set_defaults(run=run_list)
+    archive = actions.add_parser("archive", help="end a campaign: its events no longer fire, its group is free")
+    archive.add_argument("--campaign", required=True, metavar="UUID")
+    archive.set_defaults(run=run_archive)
+
+
+def run_list(options: argparse.Namespace) -> None:
+    records: list[Any] = []
+    with opened_database() as database, database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        position: Position | None = None
+        while True:
+            page = list_campaigns(tx, workspace.id, position, PAGE_SIZE)
+            records += [orjson.loads(record) for record in page.records]
+            position = page.next
+            if position is None:
+                break
+    print_json(records)
+
+
+def run_archive(options: argparse.Namespace) -> None:
+    uuid = options.campaign
+    with opened_database() as database, database.writing() as tx:
+        owner = select(campaign.c.workspace_id).where(campaign.c.uuid == uuid, ~campaign.c.is_archived)
+        workspace_id = tx.execute(owner).scalar_one_or_none() if is_uuid(uuid) else None
+        if workspace_id is None:
+            raise CommandFailed(f"there is no campaign {uuid}")
+        campaign_id = archive_campaign(tx, workspace_id, uuid)
+        record = read_campaign(tx, workspace_id, campaign_id)
+    print_json(orjson.loads(record))
