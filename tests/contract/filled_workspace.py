@@ -30,6 +30,7 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("broadcast", "quick_replies"): {},
     ("broadcast", "status"): "completed",
     ("broadcast", "text"): {"eng": "hello"},
+    ("campaign_event", "delivery_hour"): 9,
     ("campaign_event", "unit"): "days",
     ("campaign_event", "message"): {"eng": "hello"},
     ("channel", "country"): "RW",

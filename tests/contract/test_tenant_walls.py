@@ -6,27 +6,20 @@ The cases come from the contract: each operation, each parameter and body field 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 from sqlalchemy import ForeignKey, Row, Table, select
-from starlette.testclient import TestClient
 
-from handlers.app import create_app
-from persistence.database import Database
 from persistence.users import membership
-from persistence.workspaces import create_workspace
-from relayboard.settings import load_settings
-from tests.api import SECRET_KEY, Api, make_token
+from tests.api import Api
 from tests.contract.bodies import Case, Request, all_cases
 from tests.contract.documents import Operation, all_operations
 from tests.contract.filled_workspace import SHARED, TEMPORARY, Filled, fill_workspace, present_tables
 from tests.contract.references import PARAMETERS, find_forms
-from tests.servers import postgres_database
+from tests.contract.services import Service, database_url_for_many_tests, serve
 
 SERVED = [operation for operation in all_operations() if operation.root in ("v1/openapi.yaml", "v2/openapi.yaml")]
 CASES = list(all_cases(SERVED))
@@ -48,12 +41,11 @@ Answer = tuple[int, str]
 class Side:
     """A filled workspace, and requests of its administrator."""
 
-    def __init__(self, client: TestClient, database: Database, name: str, *, only_reads: bool) -> None:
-        with database.writing() as tx:
-            workspace = create_workspace(tx, name, country="RW", timezone="Africa/Kigali", languages=("eng",))
-        self.api = Api(client, database, workspace, make_token(database, workspace, "administrator"))
-        self.filled: Filled = fill_workspace(database, workspace)
-        self.tables = [] if only_reads else present_tables(database)
+    def __init__(self, service: Service, *, only_reads: bool = False) -> None:
+        workspace = service.new_workspace()
+        self.api = service.api(workspace)
+        self.filled: Filled = fill_workspace(service.database, workspace)
+        self.tables = [] if only_reads else present_tables(service.database)
 
     def ask(self, case: Case, reference: str | int) -> Answer:
         return said(send(self.api, case.operation, case.request(self.filled, reference)))
@@ -103,57 +95,31 @@ def changed(before: dict[str, list[Row[Any]]], after: dict[str, list[Row[Any]]])
     return {name: len(after[name]) - len(rows) for name, rows in before.items() if sorted(after[name]) != sorted(rows)}
 
 
-@dataclass
-class Service:
-    """One service for all cases; what only reads shares two workspaces, what writes brings its own."""
+class Sides:
+    """Pairs of workspaces that know nothing of each other; what only reads shares one pair."""
 
-    client: TestClient
-    database: Database
-    readers: tuple[Side, Side] | None = None
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.readers: tuple[Side, Side] | None = None
 
-    def sides(self, method: str) -> tuple[Side, Side]:
-        """Two workspaces that know nothing of each other."""
+    def of(self, method: str) -> tuple[Side, Side]:
         if method != "get":
-            return self.new_side("Riverside Health"), self.new_side("Hilltop Schools")
+            return Side(self.service), Side(self.service)
         if self.readers is None:
-            self.readers = self.new_side("Readers", only_reads=True), self.new_side("Writers", only_reads=True)
+            self.readers = Side(self.service, only_reads=True), Side(self.service, only_reads=True)
         return self.readers
-
-    def new_side(self, name: str, *, only_reads: bool = False) -> Side:
-        return Side(self.client, self.database, name, only_reads=only_reads)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sides]:
     folder = tmp_path_factory.mktemp("walls")
-    if request.param == "sqlite":
-        path = folder / "relayboard.db"
-        path.write_bytes(request.getfixturevalue("sqlite_template").read_bytes())
-        yield from serve(f"sqlite:///{path}", folder)
-        return
-    template = request.getfixturevalue("postgres_template")
-    with postgres_database(request.getfixturevalue("postgres_url"), template) as url:
-        yield from serve(url, folder)
-
-
-def serve(url: str, folder: Path) -> Iterator[Service]:
-    environment = {
-        "RELAYBOARD_DATABASE_URL": url,
-        "RELAYBOARD_QUEUE_URL": f"sqlite:///{folder / 'queue.db'}",
-        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
-        "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
-        "RELAYBOARD_RATE_LIMIT": "1000000/hour",
-    }
-    database = Database(url)
-    app: Any = create_app(replace(load_settings(environment), page_size=1), database=database, check_responses=True)
-    with TestClient(app, base_url="http://testserver") as client:
-        yield Service(client, database)
-    database.close()
+    with database_url_for_many_tests(request.param, request, folder) as url, serve(url, folder, 1) as service:
+        yield Sides(service)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_foreign_record_does_not_exist(service: Service, case: Case) -> None:
-    ours, theirs = service.sides(case.operation.method)
+def test_a_foreign_record_does_not_exist(sides: Sides, case: Case) -> None:
+    ours, theirs = sides.of(case.operation.method)
     reference = case.form.own(theirs.filled)
     untouched = theirs.rows()
     unknown = ours.ask(case, case.form.unknown)
@@ -172,8 +138,8 @@ def test_a_foreign_record_does_not_exist(service: Service, case: Case) -> None:
 
 
 @pytest.mark.parametrize("operation", PAGED, ids=str)
-def test_a_foreign_cursor_leads_to_no_foreign_record(service: Service, operation: Operation) -> None:
-    ours, theirs = service.sides("get")
+def test_a_foreign_cursor_leads_to_no_foreign_record(sides: Sides, operation: Operation) -> None:
+    ours, theirs = sides.of("get")
     path = f"/api/{operation.generation}{operation.path}"
     following = theirs.api.get(path).json()["next"]
     shared = operation.path == "/boundaries.json"
@@ -186,8 +152,8 @@ def test_a_foreign_cursor_leads_to_no_foreign_record(service: Service, operation
     assert {json.dumps(record, sort_keys=True) for record in found.json()["results"]} <= mine
 
 
-def test_a_foreign_idempotency_key_is_a_new_one(service: Service) -> None:
-    ours, theirs = service.sides("post")
+def test_a_foreign_idempotency_key_is_a_new_one(sides: Sides) -> None:
+    ours, theirs = sides.of("post")
     path, headers = "/api/v2/labels.json", {"Idempotency-Key": "one-and-the-same"}
     first = theirs.api.post(path, {"name": "Complaint"}, headers=headers)
 

@@ -1,0 +1,88 @@
+"""A list takes as many SQL statements for 250 records as for one, in both generations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy import event, insert
+
+from persistence.boundaries import boundary
+from tests.api import Api
+from tests.contract.documents import Operation, all_operations
+from tests.contract.filled_workspace import fill_workspace
+from tests.contract.services import database_url_for_many_tests, serve
+
+PAGE = 250
+LISTS = [
+    operation
+    for operation in all_operations()
+    if operation.root in ("v1/openapi.yaml", "v2/openapi.yaml") and operation.body["operationId"].startswith("list_")
+]
+
+
+@dataclass
+class Lists:
+    """A workspace with one record of each kind, one with a whole page, and the statements that ran."""
+
+    small: Api
+    large: Api
+    statements: list[str]
+
+    def read(self, api: Api, operation: Operation) -> tuple[int, int]:
+        """Number of records and of statements of the first page, read for the second time."""
+        path = f"/api/{operation.generation}{operation.path}"
+        api.results(path)
+        self.statements.clear()
+        return len(api.results(path)), len(self.statements)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def lists(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lists]:
+    folder = tmp_path_factory.mktemp("counts")
+    with database_url_for_many_tests(request.param, request, folder) as url, serve(url, folder, PAGE) as service:
+        small, large = service.new_workspace(), service.new_workspace()
+        fill_workspace(service.database, small, 1)
+        fill_workspace(service.database, large, PAGE)
+        made = Lists(service.api(small), service.api(large), [])
+
+        def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+            made.statements.append(statement)
+
+        event.listen(service.database.engine, "before_cursor_execute", note)
+        yield made
+
+
+@pytest.mark.parametrize("operation", [one for one in LISTS if one.path != "/boundaries.json"], ids=str)
+def test_a_whole_page_takes_as_many_statements_as_one_record(lists: Lists, operation: Operation) -> None:
+    few, statements_for_few = lists.read(lists.small, operation)
+
+    many, statements = lists.read(lists.large, operation)
+
+    assert 1 <= few < 5
+    assert many == PAGE
+    assert statements == statements_for_few, "\n".join(lists.statements)
+
+
+@pytest.mark.parametrize("generation", ["v1", "v2"])
+def test_a_whole_page_of_boundaries_takes_as_many_statements_as_one(lists: Lists, generation: str) -> None:
+    operation = next(one for one in LISTS if (one.generation, one.path) == (generation, "/boundaries.json"))
+    with lists.large.database.writing() as tx:
+        tx.execute(boundary.delete())
+        add_boundaries(tx, 1)
+    few, statements_for_few = lists.read(lists.large, operation)
+    with lists.large.database.writing() as tx:
+        add_boundaries(tx, PAGE - 1)
+
+    many, statements = lists.read(lists.large, operation)
+
+    assert (few, many) == (1, PAGE)
+    assert statements == statements_for_few, "\n".join(lists.statements)
+
+
+def add_boundaries(tx: Any, count: int) -> None:
+    rows = [
+        {"osm_id": f"R{count}{number}", "name": f"State {number}", "level": 1, "country": "RW"}
+        for number in range(count)
+    ]
+    tx.execute(insert(boundary), rows)
