@@ -6,7 +6,7 @@ line in the same transaction. Moments are calculated again before they fire: a f
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -35,6 +35,7 @@ from persistence.fields import field
 from persistence.groups import group_membership
 from persistence.workspaces import workspace
 
+KEPT_FOR = timedelta(days=90)
 CONTACTS_PER_STATEMENT = 500
 UNFIRED = "fired_on IS NULL"
 
@@ -57,6 +58,13 @@ campaign_fire = Table(
         "id",
         postgresql_where=text(UNFIRED),
         sqlite_where=text(UNFIRED),
+    ),
+    Index(
+        "ix_campaign_fire_fired",
+        "fired_on",
+        "id",
+        postgresql_where=text("fired_on IS NOT NULL"),
+        sqlite_where=text("fired_on IS NOT NULL"),
     ),
     Index("ix_campaign_fire_contact", "contact_id", postgresql_where=text(UNFIRED), sqlite_where=text(UNFIRED)),
     sqlite_autoincrement=True,
@@ -228,3 +236,10 @@ def drop_fires(tx: Transaction, workspace_id: int, fire_ids: Sequence[int]) -> N
     """Delete scheduled fires; those that fired meanwhile stay."""
     mine = (campaign_fire.c.workspace_id == workspace_id) & campaign_fire.c.id.in_(fire_ids)
     tx.execute(delete(campaign_fire).where(mine, IS_UNFIRED))
+
+
+def trim_fires(tx: Transaction, limit: int) -> int:
+    """Delete fires that fired longer than KEPT_FOR ago; the number deleted. What is past is not scheduled again."""
+    fires = campaign_fire.c
+    old = select(fires.id).where(fires.fired_on < tx.now - KEPT_FOR).order_by(fires.fired_on, fires.id).limit(limit)
+    return tx.execute(delete(campaign_fire).where(fires.id.in_(old.scalar_subquery()))).rowcount

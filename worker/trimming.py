@@ -1,7 +1,8 @@
-"""Deleting what nobody looks at any more: records of deliveries, resthook events, counts of registrations."""
+"""Deleting what nobody looks at any more: records of deliveries, resthook events, fires, counts of registrations."""
 
 from collections.abc import Callable
 
+from persistence.campaign_fires import trim_fires
 from persistence.delivery_records import trim_deliveries
 from persistence.registration_limits import forget_windows
 from persistence.resthook_events import trim_resthook_events
@@ -15,7 +16,7 @@ def begin_trimming(services: Services) -> Callable[[], bool]:
 
     def step() -> bool:
         with services.database.writing() as tx:
-            trimmed = (trim_deliveries(tx, BATCH), trim_resthook_events(tx, BATCH))
+            trimmed = (trim_deliveries(tx, BATCH), trim_resthook_events(tx, BATCH), trim_fires(tx, BATCH))
             forget_windows(tx, tx.now - services.settings.registration_limit.period)
             return BATCH in trimmed
 

@@ -1,7 +1,12 @@
+from datetime import timedelta
+
 from sqlalchemy import select, update
 
 import worker.trimming
+from persistence.campaign_fires import add_fires, campaign_fire
 from persistence.deliveries import DELIVERED, NewDelivery, delivery, record_deliveries
+from tests.campaign_rows import fired, make_campaign, make_event, scheduled
+from tests.factories import id_of, make_contact, make_field
 from worker.trimming import begin_trimming
 
 
@@ -19,3 +24,20 @@ def test_old_deliveries_are_deleted_batch_by_batch(services, database, workspace
 
     with database.reading() as tx:
         assert list(tx.execute(select(delivery.c.uuid)).scalars()) == [kept]
+
+
+def test_what_fired_three_months_ago_is_forgotten_and_what_is_scheduled_stays(services, database, workspace, clock):
+    make_field(database, workspace, "Due Date", "datetime")
+    event_id = make_event(database, workspace, make_campaign(database, workspace, "Antenatal"))
+    contact_id = id_of(database, make_contact(database, workspace))
+    moments = [clock.moment + timedelta(days=days) for days in (0, 30, 60)]
+    with database.writing() as tx:
+        add_fires(tx, workspace.id, [(event_id, contact_id, moment) for moment in moments])
+        for moment in moments[:2]:
+            mine = campaign_fire.c.due_on == moment
+            tx.execute(update(campaign_fire).where(mine).values(fired_on=moment))
+    clock.advance(days=100)
+
+    begin_trimming(services)()
+
+    assert (fired(database), scheduled(database)) == ([moments[1]], [moments[2]])
