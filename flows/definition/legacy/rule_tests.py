@@ -106,7 +106,7 @@ def _write_district(conversion: Conversion, test: Mapping[str, Any], case_uuid: 
 
 
 def _write_ward(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written:
-    return "has_ward", [conversion.migrate(test.get("district")), conversion.migrate(test.get("state"))]
+    return "has_ward", [conversion.migrate(test.get("state")), conversion.migrate(test.get("district"))]
 
 
 _WRITERS: dict[str, Callable[[Conversion, Mapping[str, Any], str], Written | None]] = {

@@ -51,7 +51,7 @@ def migrate_test(test: Json) -> Any:
         ({"type": "in_group", "test": {"uuid": GROUP, "name": "A"}}, "has_group", [GROUP, "A"]),
         ({"type": "subflow", "exit_type": "expired"}, "has_only_text", ["expired"]),
         ({"type": "district", "test": "@contact.state"}, "has_district", ["@fields.state"]),
-        ({"type": "ward", "state": "@flow.s", "district": "D"}, "has_ward", ["D", "@results.s"]),
+        ({"type": "ward", "state": "@flow.s", "district": "D"}, "has_ward", ["@results.s", "D"]),
     ],
 )
 def test_tests_become_cases(test: Json, kind: str, arguments: list[str] | None) -> None:
