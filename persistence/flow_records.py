@@ -2,16 +2,19 @@
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, case
+from sqlalchemy import ColumnElement, case, select
 
 from persistence.database import Transaction
 from persistence.flow_labels import LABELS_OF_FLOW
-from persistence.flows import BACKGROUND, MESSAGE, flow
+from persistence.flows import BACKGROUND, MESSAGE, SURVEY, VOICE, flow
 from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import declare_record, json_record
+from persistence.shapes import as_text, declare_record, json_record
 
 SHOWN_TYPE = case((flow.c.type == BACKGROUND, MESSAGE), else_=flow.c.type)
 """The interface knows no background flows: they are message flows that never wait."""
+
+TYPES_BEHIND = {MESSAGE: (MESSAGE, BACKGROUND), VOICE: (VOICE,), SURVEY: (SURVEY,)}
+"""The types of flows that each shown type stands for."""
 
 FLOW_RECORD = declare_record(
     {
@@ -55,7 +58,7 @@ def list_flows(
     if uuid is not None:
         conditions.append(flow.c.uuid == uuid)
     if flow_type is not None:
-        conditions.append(SHOWN_TYPE == flow_type.lower())
+        conditions.append(flow.c.type.in_(TYPES_BEHIND.get(flow_type.lower(), ())))
     if archived is not None:
         conditions.append(flow.c.is_archived.is_(archived))
     if before is not None:
@@ -72,3 +75,16 @@ def list_flows(
         position=position,
         size=size,
     )
+
+
+def list_all_flows(tx: Transaction, workspace_id: int) -> list[str]:
+    """All flows of a workspace as JSON texts, by name."""
+    statement = select(as_text(FLOW_RECORD)).where(flow.c.workspace_id == workspace_id)
+    return list(tx.execute(statement.order_by(flow.c.name_key)).scalars())
+
+
+def read_flow(tx: Transaction, workspace_id: int, flow_id: int) -> str:
+    """One flow record as JSON text."""
+    statement = select(as_text(FLOW_RECORD)).where(flow.c.workspace_id == workspace_id, flow.c.id == flow_id)
+    document: str = tx.execute(statement).scalar_one()
+    return document

@@ -1,0 +1,96 @@
+"""Storing flows: their newest definition, and what inspecting it found."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import insert, select, update
+
+from flows.definition import Flow, Inspection
+from persistence.columns import new_uuid
+from persistence.database import Transaction
+from persistence.flow_revisions import flow_revision, read_revision
+from persistence.flow_rulesets import describe_rulesets
+from persistence.flows import BACKGROUND, MESSAGE, SURVEY, VOICE, flow
+from persistence.names import name_key
+
+TYPES = {
+    "messaging": MESSAGE,
+    "messaging_background": BACKGROUND,
+    "messaging_offline": SURVEY,
+    "voice": VOICE,
+}
+"""The types of definitions, and of flows."""
+
+DEFAULT_EXPIRY_MINUTES = {MESSAGE: 3 * 24 * 60, VOICE: 5}
+NO_REVISION = 0
+
+
+def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow) -> int:
+    """A flow that has no revision yet; its id. The caller sees to it that the name is free."""
+    empty: dict[str, Any] = {"results": [], "parent_refs": [], "dependencies": [], "issues": [], "rulesets": []}
+    values = {"uuid": uuid, "definition_revision": NO_REVISION, **_describe(definition), **empty}
+    times = {"created_on": tx.now, "modified_on": tx.now}
+    made = insert(flow).values(workspace_id=workspace_id, **values, **times).returning(flow.c.id)
+    flow_id: int = tx.execute(made).scalar_one()
+    return flow_id
+
+
+def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition: Flow, inspection: Inspection) -> bool:
+    """Makes a definition the newest revision of its flow, and the flow one that is not archived.
+
+    A definition that says what the newest revision says becomes no revision. False if nothing has changed at all.
+    """
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    row = tx.execute(select(flow).where(mine).with_for_update()).one()
+    newest = row.definition_revision
+    is_new = newest == NO_REVISION or not _says_the_same(
+        read_revision(tx, workspace_id, flow_id, newest), definition.raw
+    )
+    found = _describe_findings(definition, inspection, flow_id)
+    values = _describe(definition) | found | {"is_archived": False}
+    if is_new:
+        _add_revision(tx, workspace_id, flow_id, newest + 1, definition)
+        values["definition_revision"] = newest + 1
+    elif all(getattr(row, name) == value for name, value in values.items()):
+        return False
+    tx.execute(update(flow).where(mine).values(modified_on=tx.now, **values))
+    return True
+
+
+def make_flow_uuid(tx: Transaction, wanted: str) -> str:
+    """The UUID a new flow gets: the one it had elsewhere, unless a flow on this server has it."""
+    taken = tx.execute(select(flow.c.id).where(flow.c.uuid == wanted)).first() is not None
+    return new_uuid() if taken else wanted.lower()
+
+
+def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow) -> None:
+    text = orjson.dumps({**definition.raw, "revision": number}).decode()
+    values = {"number": number, "spec_version": definition.spec_version, "definition": text, "created_on": tx.now}
+    tx.execute(insert(flow_revision).values(workspace_id=workspace_id, flow_id=flow_id, **values))
+
+
+def _says_the_same(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether definitions differ by the number of their revision at most."""
+    return bool(orjson.loads(orjson.dumps({**given, "revision": 0})) == {**stored, "revision": 0})
+
+
+def _describe(definition: Flow) -> dict[str, Any]:
+    kind = TYPES[definition.type]
+    return {
+        "name": definition.name,
+        "name_key": name_key(definition.name),
+        "type": kind,
+        "base_language": definition.language,
+        "expires_after_minutes": definition.expire_after_minutes or DEFAULT_EXPIRY_MINUTES.get(kind, 0),
+    }
+
+
+def _describe_findings(definition: Flow, inspection: Inspection, flow_id: int) -> dict[str, Any]:
+    return {
+        "results": [result.to_json() for result in inspection.results],
+        "parent_refs": list(inspection.parent_refs),
+        "dependencies": [dependency.to_json() for dependency in inspection.dependencies],
+        "issues": [issue.to_json() for issue in inspection.issues],
+        "rulesets": describe_rulesets(definition, inspection, flow_id),
+    }

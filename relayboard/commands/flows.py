@@ -1,0 +1,94 @@
+"""`relayboard flow import|list|archive|label`."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from persistence.columns import is_uuid
+from persistence.database import Transaction
+from persistence.definition_import import import_definitions
+from persistence.flow_archiving import archive_flow
+from persistence.flow_labels import add_flow_label, remove_flow_label
+from persistence.flow_records import list_all_flows, read_flow
+from persistence.flows import find_flow
+from persistence.workspaces import Workspace
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("flow", help="import, list, label and archive flows")
+    actions = parser.add_subparsers(dest="action", required=True)
+    importing = actions.add_parser("import", help="bring in an export file, which updates what is there already")
+    importing.add_argument("--workspace", required=True, metavar="UUID")
+    importing.add_argument("--media-url", default="", metavar="URL", help="where old files' attachments are")
+    importing.add_argument("file", type=Path, metavar="FILE")
+    importing.set_defaults(run=run_import)
+    listing = actions.add_parser("list", help="the flows of a workspace")
+    listing.add_argument("--workspace", required=True, metavar="UUID")
+    listing.set_defaults(run=run_list)
+    archive = actions.add_parser("archive", help="put a flow away and interrupt the contacts in it")
+    _add_flow(archive)
+    archive.set_defaults(run=run_archive)
+    label = actions.add_parser("label", help="label a flow")
+    _add_flow(label)
+    label.add_argument("--name", required=True)
+    label.add_argument("--remove", action="store_true", help="take the label away")
+    label.set_defaults(run=run_label)
+
+
+def _add_flow(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workspace", required=True, metavar="UUID")
+    parser.add_argument("--flow", required=True, metavar="UUID")
+
+
+def run_import(options: argparse.Namespace) -> None:
+    document = _read_json(options.file)
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        report = import_definitions(tx, workspace, document, media_url=options.media_url)
+    print_json(asdict(report))
+
+
+def run_list(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        records = list_all_flows(tx, workspace.id)
+    print_json([orjson.loads(record) for record in records])
+
+
+def run_archive(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        flow_id = _flow_named(tx, workspace, options.flow)
+        archive_flow(tx, workspace.id, flow_id)
+        record = read_flow(tx, workspace.id, flow_id)
+    print_json(orjson.loads(record))
+
+
+def run_label(options: argparse.Namespace) -> None:
+    change = remove_flow_label if options.remove else add_flow_label
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        flow_id = _flow_named(tx, workspace, options.flow)
+        change(tx, workspace.id, flow_id, options.name)
+        record = read_flow(tx, workspace.id, flow_id)
+    print_json(orjson.loads(record))
+
+
+def _flow_named(tx: Transaction, workspace: Workspace, uuid: str) -> int:
+    flow_id = find_flow(tx, workspace.id, uuid) if is_uuid(uuid) else None
+    if flow_id is None:
+        raise CommandFailed(f"there is no flow {uuid}")
+    return flow_id
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise CommandFailed(f"{path} cannot be read: {error.strerror}") from error
+    except orjson.JSONDecodeError as error:
+        raise CommandFailed(f"{path} is no JSON: {error}") from error

@@ -1,0 +1,83 @@
+"""`relayboard trigger create|list|archive`."""
+
+import argparse
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from persistence.schedules import NEVER, REPEATS
+from persistence.trigger_form import TriggerForm, read_trigger_form
+from persistence.trigger_records import list_triggers, read_trigger
+from persistence.trigger_writes import archive_trigger, create_trigger
+from persistence.triggers import FIRST_WORD, KEYWORD_MATCHES, TYPES
+from relayboard.commands.output import opened_database, print_json, workspace_named
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("trigger", help="create, list and archive what starts flows")
+    actions = parser.add_subparsers(dest="action", required=True)
+    create = actions.add_parser("create", help="a new trigger")
+    create.add_argument("--workspace", required=True, metavar="UUID")
+    create.add_argument("--type", required=True, choices=TYPES)
+    create.add_argument("--flow", required=True, metavar="UUID")
+    create.add_argument("--keyword", action="append", default=[], metavar="K", help="a word that starts the flow")
+    create.add_argument("--match", choices=tuple(KEYWORD_MATCHES), default=FIRST_WORD, help="which word it must be")
+    create.add_argument("--channel", metavar="UUID", help="only for what comes through this channel")
+    _add_contacts(create)
+    create.add_argument("--at", type=datetime.fromisoformat, metavar="TIME", help="first time of a schedule")
+    create.add_argument("--repeat", choices=REPEATS, default=NEVER, help="when a schedule comes again")
+    create.add_argument("--days", default="", help="weekdays of a weekly schedule, letters of MTWRFSU")
+    create.set_defaults(run=run_create)
+    listing = actions.add_parser("list", help="the triggers of a workspace")
+    listing.add_argument("--workspace", required=True, metavar="UUID")
+    listing.set_defaults(run=run_list)
+    archive = actions.add_parser("archive", help="put a trigger away")
+    archive.add_argument("--workspace", required=True, metavar="UUID")
+    archive.add_argument("--trigger", required=True, metavar="UUID")
+    archive.set_defaults(run=run_archive)
+
+
+def _add_contacts(create: argparse.ArgumentParser) -> None:
+    for name, meaning in (
+        ("--group", "only for contacts of this group; who a schedule starts"),
+        ("--exclude-group", "not for contacts of this group"),
+        ("--contact", "whom else a schedule starts"),
+    ):
+        create.add_argument(name, action="append", default=[], metavar="UUID", help=meaning)
+
+
+def run_create(options: argparse.Namespace) -> None:
+    form = TriggerForm(
+        type=options.type,
+        flow=options.flow,
+        keywords=options.keyword,
+        match=options.match,
+        channel=options.channel,
+        groups=options.group,
+        excluded_groups=options.exclude_group,
+        contacts=options.contact,
+        at=options.at,
+        repeat=options.repeat,
+        days=options.days,
+    )
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        trigger_id = create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
+        record = read_trigger(tx, workspace.id, trigger_id)
+    print_json(orjson.loads(record))
+
+
+def run_list(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        records = list_triggers(tx, workspace.id)
+    print_json([orjson.loads(record) for record in records])
+
+
+def run_archive(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        trigger_id = archive_trigger(tx, workspace.id, options.trigger)
+        record = read_trigger(tx, workspace.id, trigger_id)
+    print_json(orjson.loads(record))
