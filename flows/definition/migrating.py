@@ -40,8 +40,8 @@ def migrate(
 
     Definitions of before version 13 become 13.0 first; relative addresses of their attachments are taken below
     `media_url`. `new_uuid` gives UUIDs for parts that get one, otherwise they are derived from the definition. The
-    given definition is not changed, but may share parts with the one that is returned; it is not checked beyond what
-    the steps need. Raises DefinitionError.
+    given definition is not changed, and shares only the editor's data with the one that is returned; it is not checked
+    beyond what the steps need. Raises DefinitionError.
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
@@ -52,7 +52,7 @@ def migrate(
         version = OLDEST
     else:
         version = _check_version(definition)
-        migrated = _copy(definition) if version < target else dict(definition)
+        migrated = _copy(definition)
     for step_version, step in STEPS.items():
         if version < step_version <= target:
             step(migrated, new_uuid)

@@ -36,7 +36,8 @@ def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: 
     parts = _unwrap(definition)
     metadata = parts.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    flow_uuid = next((uuid for uuid in (metadata.get("uuid"), parts.get("uuid")) if is_uuid(uuid)), None) or new_uuid()
+    # What is told beside the metadata is how hosts name a flow that comes from elsewhere.
+    flow_uuid = next((uuid for uuid in (parts.get("uuid"), metadata.get("uuid")) if is_uuid(uuid)), None) or new_uuid()
     flow_type = write_text(parts.get("flow_type"))
     if flow_type not in FLOW_TYPES:
         raise DefinitionError("is no type of flow", flow=flow_uuid, field="flow_type")
@@ -44,7 +45,7 @@ def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: 
     nodes, layouts = _migrate_nodes(conversion, parts)
     return {
         "uuid": flow_uuid,
-        "name": write_text(metadata.get("name")) or write_text(parts.get("name")),
+        "name": write_text(parts.get("name")) or write_text(metadata.get("name")),
         "spec_version": MIGRATED_VERSION,
         "language": conversion.language,
         "type": FLOW_TYPES[flow_type],

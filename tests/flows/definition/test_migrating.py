@@ -54,6 +54,15 @@ def test_the_given_definition_is_left_alone() -> None:
     assert before == EARLY_FLOW
 
 
+def test_the_migrated_definition_can_be_changed_without_changing_the_given_one() -> None:
+    flow = migrate(EARLY_FLOW)
+    before = copy.deepcopy(flow)
+
+    migrate(flow)["nodes"][0]["actions"][0]["text"] = "changed"
+
+    assert flow == before
+
+
 def test_what_editors_keep_is_kept_and_so_are_unknown_keys() -> None:
     migrated = migrate({**EARLY_FLOW, "parent_refs": ["x"], "_ui": {"nodes": {SEND: {"type": "smoke"}}}})
 

@@ -47,6 +47,12 @@ def test_uuid_and_name_may_stand_beside_the_metadata() -> None:
     assert (migrated["uuid"], migrated["name"]) == (FLOW, "Aside")
 
 
+def test_what_stands_beside_the_metadata_goes_first() -> None:
+    migrated = migrate_to_13(uuid=make_uuid(77), name="Imported")
+
+    assert (migrated["uuid"], migrated["name"]) == (make_uuid(77), "Imported")
+
+
 def test_a_definition_within_a_record_of_the_flow_is_found() -> None:
     inner = make_legacy_flow([make_action_set()], [], metadata={})
 
