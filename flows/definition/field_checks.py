@@ -147,6 +147,6 @@ def _check_number(value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise Fault("is no number")
     try:
-        check_range(Decimal(str(value)))
+        check_range(Decimal(str(value) if isinstance(value, float) else value))
     except (ExpressionError, InvalidOperation):
         raise Fault("is out of the range of numbers") from None

@@ -64,11 +64,16 @@ def read_export(given: Any, *, media_url: str = "") -> ExportFile:
 
 
 def _check_version(version: Any) -> None:
-    written = str(version) if isinstance(version, (int, float, str)) and not isinstance(version, bool) else ""
-    found = _VERSION.fullmatch(written)
-    if found is None:
+    if isinstance(version, str):
+        found = _VERSION.fullmatch(version)
+        major = int(found[1]) if found else None
+    else:
+        # Old files have numbers.
+        is_number = isinstance(version, (int, float)) and not isinstance(version, bool)
+        major = version if is_number else None
+    if major is None:
         raise ExportError("is no version", "version")
-    if not OLDEST_FILE <= int(found[1]) <= NEWEST_FILE:
+    if not OLDEST_FILE <= major < NEWEST_FILE + 1:
         raise ExportError(f"only versions {OLDEST_FILE} to {NEWEST_FILE} can be read", "version")
 
 

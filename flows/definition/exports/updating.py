@@ -16,13 +16,15 @@ from flows.definition.raw_parts import JsonObject, copy_parts, is_uuid, list_obj
 # From the file down to the references within actions and rules.
 FILE_DEPTH = 14
 UNNAMED_FLOW = "Flow {}"
+_GROUP_ACTIONS = ("add_group", "del_group")
 
 
 def update_file(given: Mapping[str, Any]) -> JsonObject:
     """A copy of a file's content in which flows have UUIDs and names, and everything refers to flows by UUID."""
     content: JsonObject = copy_parts(given, FILE_DEPTH)
     flows = list_objects(content.get("flows"))
-    new_uuid = derive_uuids({"name": "\n".join((read_text(content, "site"), *map(repr, map(_find_key, flows))))})
+    seed = [read_text(content, "site"), *(text for flow in flows for text in _list_names(flow))]
+    new_uuid = derive_uuids({"name": "\n".join(seed)})
     known = _FlowUuids(new_uuid)
     for position, flow in enumerate(flows, 1):
         if is_legacy(flow):
@@ -56,9 +58,8 @@ class _FlowUuids:
         return uuid
 
 
-def _find_key(flow: JsonObject) -> tuple[object, ...]:
-    metadata = _read_metadata(flow)
-    return (flow.get("uuid"), metadata.get("uuid"), flow.get("id"), flow.get("name"), metadata.get("name"))
+def _list_names(flow: JsonObject) -> list[str]:
+    return [read_text(part, key) for part in (flow, _read_metadata(flow)) for key in ("uuid", "name")]
 
 
 def _read_metadata(flow: JsonObject) -> JsonObject:
@@ -82,24 +83,27 @@ def _update_flow(flow: JsonObject, known: _FlowUuids) -> None:
     parts = inner if isinstance(inner, dict) else flow
     for action_set in list_objects(parts.get("action_sets")):
         actions = list_objects(action_set.get("actions"))
-        action_set["actions"] = [action for action in actions if not _is_for_unknown_channel(action)]
+        action_set["actions"] = [action for action in actions if not _does_nothing(action)]
         for action in actions:
             if action.get("type") in ("flow", "trigger-flow"):
                 # At first the action was the reference.
                 action.setdefault("flow", {name: action[name] for name in ("id", "name") if name in action})
                 _refer_by_uuid(action, known)
-            if action.get("type") in ("add_group", "del_group") and "groups" not in action:
-                group = action.get("group")
-                action["groups"] = [group] if isinstance(group, dict) and group.get("name") else []
+            if action.get("type") in _GROUP_ACTIONS and "groups" not in action:
+                action["groups"] = [action.get("group")]
     for rule_set in list_objects(parts.get("rule_sets")):
         config = rule_set.get("config")
         if isinstance(config, dict):
             _refer_by_uuid(config, known)
 
 
-def _is_for_unknown_channel(action: JsonObject) -> bool:
-    # Such actions did nothing and later were removed.
-    return action.get("type") == "channel" and not is_uuid(action.get("channel"))
+def _does_nothing(action: JsonObject) -> bool:
+    kind = action.get("type")
+    if kind == "channel":
+        return not is_uuid(action.get("channel"))
+    # A list of no groups at all would mean every group.
+    group = action.get("group")
+    return kind in _GROUP_ACTIONS and "groups" not in action and not (isinstance(group, dict) and group.get("name"))
 
 
 def _refer_by_uuid(part: JsonObject, known: _FlowUuids) -> None:
