@@ -1,0 +1,93 @@
+"""Campaign events write to everybody once, however often the worker that schedules and fires them is killed."""
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, insert, select, update
+
+from persistence.campaign_events import campaign_event
+from persistence.campaign_fires import IS_UNFIRED, campaign_fire
+from persistence.contacts import contact
+from persistence.database import Database
+from persistence.fields import field
+from persistence.groups import group_membership
+from persistence.messages import message
+from persistence.workspaces import Workspace
+from tests.campaign_rows import make_campaign, make_event, make_group
+from tests.factories import make_contacts, make_field
+from tests.running import RunningService, running_service, wait_until
+
+CONTACTS, EVENTS, KILLS = 6_000, 3, 8
+LONGEST_PAUSE_SECONDS = 0.4
+
+
+@pytest.fixture
+def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
+    with running_service(database_url, tmp_path) as running:
+        yield running
+
+
+def make_members(database: Database, workspace: Workspace) -> list[int]:
+    """Contacts in the campaign's group whose date was a day and an hour ago; their ids."""
+    make_field(database, workspace, "Due Date", "datetime")
+    group_id = make_group(database, workspace)
+    make_contacts(database, workspace, CONTACTS)
+    with database.writing() as tx:
+        moment = (tx.now - timedelta(days=1, hours=1)).isoformat()
+        uuid = tx.execute(select(field.c.uuid)).scalar_one()
+        tx.execute(update(contact).values(fields={uuid: {"text": moment, "datetime": moment}}))
+        ids = list(tx.execute(select(contact.c.id)).scalars())
+        tx.execute(insert(group_membership), [{"group_id": group_id, "contact_id": one} for one in ids])
+    return ids
+
+
+def make_late_events(database: Database, workspace: Workspace) -> None:
+    """Events that have waited for a worker for two days, so that they are an hour late for everybody."""
+    campaign = make_campaign(database, workspace, "Antenatal")
+    for number in range(EVENTS):
+        make_event(database, workspace, campaign, message={"eng": f"{number} for @contact.uuid"})
+    with database.writing() as tx:
+        before = tx.now - timedelta(days=2)
+        tx.execute(update(campaign_event).values(scheduling_since=before, timed_on=before))
+
+
+def progress(service: RunningService) -> tuple[int, int]:
+    """How many fires there are, and how many of them have fired."""
+    with service.database.reading() as tx:
+        total = tx.execute(select(func.count()).select_from(campaign_fire)).scalar_one()
+        waiting = tx.execute(select(func.count()).select_from(campaign_fire).where(IS_UNFIRED)).scalar_one()
+    return total, total - waiting
+
+
+def kill_amid_work(service: RunningService, chance: random.Random) -> int:
+    """SIGKILL to the worker at random moments, each time after it has made progress; how often."""
+    kills = 0
+    everything = (CONTACTS * EVENTS, CONTACTS * EVENTS)
+    while (before := progress(service)) != everything:
+        wait_until(lambda before=before: progress(service) != before, "the worker to make progress")
+        threading.Event().wait(chance.uniform(0, LONGEST_PAUSE_SECONDS))
+        if kills < KILLS:
+            service.kill("worker")
+            service.start("worker")
+            kills += 1
+    return kills
+
+
+def test_nobody_is_left_out_and_nobody_gets_two_though_the_worker_is_killed(service: RunningService) -> None:
+    database, workspace = service.database, service.workspace
+    ids = make_members(database, workspace)
+
+    make_late_events(database, workspace)
+    kills = kill_amid_work(service, random.Random(11))
+
+    with database.reading() as tx:
+        made = Counter(tx.execute(select(message.c.contact_id)).scalars())
+        texts = tx.execute(select(func.count(message.c.text.distinct()))).scalar_one()
+    assert kills >= 3
+    assert made == Counter(dict.fromkeys(ids, EVENTS))
+    assert texts == CONTACTS * EVENTS
