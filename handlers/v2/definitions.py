@@ -1,0 +1,25 @@
+"""`/api/v2/definitions.json`."""
+
+from flows.definition.exports import Dependencies
+from handlers.answers import Answer, ok
+from handlers.calls import Call
+from persistence.definition_export import export_definitions
+
+WORDS = {
+    **dict.fromkeys(("true", "yes", "y", "1", "all"), Dependencies.ALL),
+    **dict.fromkeys(("false", "no", "n", "0", "none"), Dependencies.NONE),
+    "flows": Dependencies.FLOWS,
+}
+"""What comes along, in the words of a switch and of older clients."""
+
+
+def read_definitions(
+    call: Call,
+    *,
+    flow: list[str] | None = None,
+    campaign: list[str] | None = None,
+    dependencies: str = "all",
+) -> Answer:
+    workspace = call.workspace
+    wanted = WORDS[dependencies.lower()]
+    return ok(export_definitions(call.tx, workspace, flow or (), campaign or (), dependencies=wanted, site=call.root))

@@ -1,0 +1,117 @@
+"""Writing export files: flows and campaigns with what they need (flow format, definitions endpoint)."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Table, select
+
+from flows.definition.exports import Dependencies, ExportedField, ExportedGroup, Selection, select_parts
+from flows.definition.exports.shapes import FILE_VERSION
+from flows.queries import QueryError, inspect, parse_query
+from persistence.campaign_exports import ExportedCampaigns, export_campaigns
+from persistence.columns import is_uuid
+from persistence.database import Transaction
+from persistence.definition_parts import FlowParts, load_parts
+from persistence.fields import field
+from persistence.flow_revisions import flow_revision
+from persistence.flows import flow
+from persistence.groups import group
+from persistence.query_scope import open_scope
+from persistence.trigger_exports import TriggerParts
+from persistence.workspaces import Workspace
+
+
+def export_definitions(
+    tx: Transaction,
+    workspace: Workspace,
+    flow_uuids: Sequence[str],
+    campaign_uuids: Sequence[str],
+    *,
+    dependencies: Dependencies,
+    site: str,
+) -> bytes:
+    """An export file as JSON; unknown UUIDs are passed over. A constant number of statements.
+
+    With ALL dependencies the fields and groups that are used are listed, too.
+    """
+    parts = load_parts(tx, workspace.id)
+    selection = select_parts(
+        parts.together(),
+        [uuid.lower() for uuid in flow_uuids if is_uuid(uuid)],
+        [uuid.lower() for uuid in campaign_uuids if is_uuid(uuid)],
+        dependencies,
+    )
+    campaigns = export_campaigns(tx, workspace.id, selection.campaigns)
+    triggers = [parts.triggers[key] for key in selection.triggers]
+    fields: list[dict[str, Any]] = []
+    groups: list[dict[str, Any]] = []
+    if dependencies is Dependencies.ALL:
+        used_groups = _list_group_uuids(selection, parts.flows, campaigns, triggers)
+        groups, query_fields = _export_groups(tx, workspace, used_groups)
+        used_fields = {key for uuid in selection.flows for key in parts.flows[uuid].field_keys}
+        fields = _export_fields(tx, workspace.id, used_fields | campaigns.field_keys | query_fields)
+    return orjson.dumps(
+        {
+            "version": FILE_VERSION,
+            "site": site,
+            "flows": _read_definitions(tx, workspace.id, selection.flows),
+            "campaigns": campaigns.campaigns,
+            "triggers": [one.exported.to_json() for one in triggers],
+            "fields": fields,
+            "groups": groups,
+        }
+    )
+
+
+def _read_definitions(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[orjson.Fragment]:
+    rows = flow_revision.c
+    newest = (rows.flow_id == flow.c.id) & (rows.number == flow.c.definition_revision)
+    statement = select(rows.definition).join(flow, newest).where(flow.c.workspace_id == workspace_id)
+    texts = tx.execute(statement.where(flow.c.uuid.in_(uuids)).order_by(flow.c.id)).scalars()
+    return [orjson.Fragment(text) for text in texts]
+
+
+def _list_group_uuids(
+    selection: Selection,
+    flows: dict[str, FlowParts],
+    campaigns: ExportedCampaigns,
+    triggers: Iterable[TriggerParts],
+) -> set[str]:
+    of_flows = {uuid for flow_uuid in selection.flows for uuid in flows[flow_uuid].group_uuids}
+    of_triggers = {named.uuid for one in triggers for named in (*one.exported.groups, *one.exported.exclude_groups)}
+    return of_flows | of_triggers | campaigns.group_uuids
+
+
+def _export_groups(
+    tx: Transaction, workspace: Workspace, uuids: Collection[str]
+) -> tuple[list[dict[str, Any]], set[str]]:
+    """The groups, and the keys of the fields that their queries look at."""
+    columns = (group.c.uuid, group.c.name, group.c.query)
+    rows = _find_rows(tx, workspace.id, group, columns, group.c.uuid.in_(sorted(uuids)))
+    exported = [ExportedGroup(row.uuid, row.name, row.query).to_json() for row in rows]
+    queries = [row.query for row in rows if row.query]
+    if not queries:
+        return exported, set()
+    scope = open_scope(tx, workspace)
+    keys: set[str] = set()
+    for text in queries:
+        try:
+            query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
+        except QueryError:
+            continue  # it names a field that is gone
+        keys |= {key for key, _ in inspect(query).fields}
+    return exported, keys
+
+
+def _export_fields(tx: Transaction, workspace_id: int, keys: Collection[str]) -> list[dict[str, Any]]:
+    columns = (field.c.key, field.c.name, field.c.type)
+    rows = _find_rows(tx, workspace_id, field, columns, field.c.key.in_(sorted(keys)))
+    return [ExportedField(row.key, row.name, row.type).to_json() for row in rows]
+
+
+def _find_rows(
+    tx: Transaction, workspace_id: int, table: Table, columns: Sequence[Any], wanted: ColumnElement[bool]
+) -> Sequence[Any]:
+    statement = select(*columns).where(table.c.workspace_id == workspace_id, wanted).order_by(table.c.id)
+    return tx.execute(statement).all()
