@@ -8,7 +8,21 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, ColumnElement, Date, Integer, Row, Table, insert, inspect, select, update
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    ColumnElement,
+    Date,
+    Integer,
+    Row,
+    Table,
+    bindparam,
+    insert,
+    inspect,
+    select,
+    update,
+)
 
 from persistence.columns import UtcDateTime, UuidText, new_uuid
 from persistence.database import Database, Transaction
@@ -105,18 +119,21 @@ def present_tables(database: Database) -> list[Table]:
     return [table for table in metadata.sorted_tables if table.name in names]
 
 
-def fill_workspace(database: Database, workspace: Workspace, count: int = 2, single: Sequence[str] = ()) -> Filled:
-    """`count` rows in every table (one in those named `single`); row n refers to row n of the others."""
+def fill_workspace(
+    database: Database, workspace: Workspace, count: int = 2, larger: Mapping[str, int] | None = None
+) -> Filled:
+    """`count` rows in every table, more in those named `larger`; row n refers to row n of others, in turn."""
     filled = Filled(workspace, database.clock())
     tables = [table for table in present_tables(database) if table.name not in SHARED | TEMPORARY]
     with database.writing() as tx:
         for table in tables:
-            number_of_rows = 1 if table.name in single else count
-            rows = [_make_row(table, filled, number) for number in range(1, number_of_rows + 1)]
+            numbers = range(1, (larger or {}).get(table.name, count) + 1)
+            rows = [_make_row(table, filled, number) for number in numbers]
             tx.execute(insert(table), rows)
             if "id" in table.c and ("workspace_id" in table.c or table.name == "app_user"):
                 filled.rows[table.name] = _read_back(tx, table, rows, workspace)
-        _point_softly(tx, tables, filled)
+        for table in tables:
+            _point_softly(tx, table, filled)
     return filled
 
 
@@ -148,6 +165,8 @@ def _value(table: Table, column: Column[Any], filled: Filled, number: int) -> An
         return FIXED[table.name, column.name]
     for key in column.foreign_keys:
         return _parent_id(filled, key.column.table.name, number)
+    if soft := _soft_parent(column):
+        return _parent_id(filled, soft, number)
     if isinstance(column.type, UuidText):
         return new_uuid() if column.name == "uuid" or not column.nullable else None
     if (column.default is not None and column.name != "name_key") or (column.nullable and column.name in OFTEN_EMPTY):
@@ -164,7 +183,7 @@ OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "pending_secr
 
 def _parent_id(filled: Filled, table: str, number: int) -> int | None:
     parents = filled.rows.get(table, ())
-    return parents[min(number, len(parents)) - 1].id if parents else None
+    return parents[(number - 1) % len(parents)].id if parents else None
 
 
 def _text_value(table: Table, column: Column[Any], workspace: Workspace, number: int) -> str | None:
@@ -202,14 +221,19 @@ def _plain_value(column: Column[Any], now: datetime, number: int) -> Any:
     return number if isinstance(column.type, Integer) else f"x{number}"
 
 
-def _point_softly(tx: Transaction, tables: Sequence[Table], filled: Filled) -> None:
-    """Fill columns that name a row of another table without a foreign key, as `message.flow_id` does."""
-    for table in tables:
-        if table.name not in filled.rows or "workspace_id" not in table.c:
-            continue
-        for column in table.c:
-            parent = column.name.removeprefix("current_").removesuffix("_id")
-            if column.name.endswith("_id") and not column.foreign_keys and parent in filled.rows:
-                for number, row in enumerate(filled.rows[table.name], 1):
-                    values = {column.name: _parent_id(filled, parent, number)}
-                    tx.execute(update(table).where(table.c.id == row.id).values(values))
+def _soft_parent(column: Column[Any]) -> str | None:
+    """The table whose rows a column names without a foreign key, as `message.flow_id` does."""
+    name = column.name.removeprefix("current_").removesuffix("_id")
+    return name if column.name.endswith("_id") and not column.foreign_keys else None
+
+
+def _point_softly(tx: Transaction, table: Table, filled: Filled) -> None:
+    """Name the rows that were made after those of this table."""
+    if table.name not in filled.rows or "workspace_id" not in table.c:
+        return
+    for column in table.c:
+        parent = _soft_parent(column)
+        if parent in filled.rows and getattr(filled.rows[table.name][0], column.name) is None:
+            change = update(table).where(table.c.id == bindparam("row_id")).values({column: bindparam("parent_id")})
+            numbered = enumerate(filled.rows[table.name], 1)
+            tx.execute(change, [{"row_id": row.id, "parent_id": _parent_id(filled, parent, n)} for n, row in numbered])
