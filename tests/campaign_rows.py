@@ -10,9 +10,11 @@ from persistence.campaign_fires import campaign_fire
 from persistence.campaign_writes import create_campaign, find_any_group
 from persistence.campaigns import campaign
 from persistence.columns import new_uuid
+from persistence.contacts import contact
 from persistence.database import Database
+from persistence.fields import field
 from persistence.flows import flow
-from persistence.groups import create_group, group
+from persistence.groups import create_group, group, group_membership
 from persistence.names import name_key
 from persistence.workspaces import Workspace
 
@@ -62,6 +64,19 @@ def make_event(database: Database, workspace: Workspace, campaign_uuid: str, **v
         mine = (campaign.c.workspace_id == workspace.id) & (campaign.c.uuid == campaign_uuid)
         campaign_id = tx.execute(select(campaign.c.id).where(mine)).scalar_one()
         return create_campaign_event(tx, workspace.id, campaign_id, EventForm(**form))
+
+
+def make_members(database: Database, workspace: Workspace, count: int, due_date: str) -> None:
+    """Contacts with this date (ISO 8601, in the only field) in the group, written straight to the tables."""
+    group_id = make_group(database, workspace)
+    with database.writing() as tx:
+        uuid = tx.execute(select(field.c.uuid)).scalar_one()
+        stored = {uuid: {"text": due_date, "datetime": due_date}}
+        times = {"created_on": tx.now, "modified_on": tx.now}
+        rows = [{"workspace_id": workspace.id, "uuid": new_uuid(), "fields": stored, **times} for _ in range(count)]
+        tx.execute(insert(contact), rows)
+        ids = tx.execute(select(contact.c.id)).scalars().all()
+        tx.execute(insert(group_membership), [{"group_id": group_id, "contact_id": one} for one in ids])
 
 
 def scheduled(database: Database, contact_id: int | None = None) -> list[datetime]:

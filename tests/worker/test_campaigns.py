@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 
 from persistence import campaign_firing
 from persistence.campaign_event_writes import delete_campaign_events
 from persistence.campaign_writes import archive_campaign
-from persistence.columns import new_uuid
 from persistence.contact_writes import ContactChange, change_contact, create_contact
 from persistence.contacts import contact
 from persistence.database import Database, Transaction
@@ -22,7 +21,7 @@ from persistence.groups import group_membership
 from persistence.messages import message
 from persistence.workspaces import Workspace
 from persistence.workspaces import workspace as workspace_table
-from tests.campaign_rows import fired, make_campaign, make_event, make_flow, make_group, scheduled
+from tests.campaign_rows import fired, make_campaign, make_event, make_flow, make_group, make_members, scheduled
 from tests.conftest import Clock
 from tests.factories import make_field
 from worker.campaigns import begin_campaigns
@@ -328,7 +327,7 @@ class TestWorkers:
         services: Services,
         run: Callable[[], None],
     ) -> None:
-        make_members(database, workspace, 1200)
+        make_members(database, workspace, 1200, DUE_DATE)
         make_event(database, workspace, campaign)
         workers = [threading.Thread(target=run) for _ in range(2)]
         run()
@@ -361,16 +360,3 @@ class TestWorkers:
         run()
 
         assert (texts(database), fired(database)) == (["Hello Amina"], [DUE])
-
-
-def make_members(database: Database, workspace: Workspace, count: int) -> None:
-    """Contacts with the due date in the group, written straight to the tables."""
-    group_id = make_group(database, workspace)
-    with database.writing() as tx:
-        uuid = tx.execute(select(field.c.uuid)).scalar_one()
-        stored = {uuid: {"text": DUE_DATE, "datetime": DUE_DATE}}
-        times = {"created_on": tx.now, "modified_on": tx.now}
-        rows = [{"workspace_id": workspace.id, "uuid": new_uuid(), "fields": stored, **times} for _ in range(count)]
-        tx.execute(insert(contact), rows)
-        ids = tx.execute(select(contact.c.id)).scalars().all()
-        tx.execute(insert(group_membership), [{"group_id": group_id, "contact_id": one} for one in ids])
