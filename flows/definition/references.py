@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 from flows.definition.flow_texts import (
@@ -23,6 +24,9 @@ from flows.definition.versions import read_version
 from flows.expressions.paths import context_paths
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 
+# As long as `parent.contact.fields.age`; what is looked up beyond that is no reference.
+LONGEST_PATH = 4
+CACHED_TEMPLATES = 256
 _FIELD_PATHS = frozenset(
     {
         *(("fields",), ("contact", "fields")),
@@ -95,7 +99,7 @@ def list_references(flow: Flow) -> Iterator[FoundReference]:
 
 def list_references_of_template(template: str) -> Iterator[Reference]:
     """The fields and globals that a template looks at."""
-    for path in context_paths(template, CONTEXT_ROOTS):
+    for path in _list_paths(template):
         if path[:-1] == ("globals",):
             yield Reference("global", path[-1], identity_name="key")
         elif path[:-1] in _FIELD_PATHS:
@@ -104,8 +108,13 @@ def list_references_of_template(template: str) -> Iterator[Reference]:
 
 def list_parent_results(flow: Flow) -> list[str]:
     """The keys of the results of the flow's parent that its templates look at, sorted."""
-    paths = (path for found in list_templates(flow) for path in context_paths(found.text, CONTEXT_ROOTS))
+    paths = (path for found in list_templates(flow) for path in _list_paths(found.text))
     return sorted({path[-1] for path in paths if path[:-1] == ("parent", "results")})
+
+
+@lru_cache(maxsize=CACHED_TEMPLATES)
+def _list_paths(template: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(context_paths(template, CONTEXT_ROOTS, longest=LONGEST_PATH))
 
 
 def _list_references_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FoundReference]:

@@ -20,31 +20,32 @@ from flows.expressions.syntax import (
 Path = tuple[str, ...]
 
 
-def context_paths(template: str, roots: Collection[str] | None = None) -> list[Path]:
+def context_paths(template: str, roots: Collection[str] | None = None, longest: int | None = None) -> list[Path]:
     """Every context path a template mentions, each with all its beginnings, in lower case and in order.
 
     `@foo.bar` gives `("foo",)` and `("foo", "bar")`; names of parameters of anonymous functions don't count, names of
-    functions that are only called don't either. Expressions that don't parse mention nothing.
+    functions that are only called don't either. Expressions that don't parse mention nothing. With `longest`, paths of
+    more names are not mentioned, only their beginnings.
     """
     paths: list[Path] = []
     for token in scan_template(template, roots):
         if token.kind is TokenKind.BODY:
             continue
         try:
-            paths += expression_paths(parse_expression(token.text))
+            paths += expression_paths(parse_expression(token.text), longest)
         except ExpressionSyntaxError:
             continue
     return paths
 
 
-def expression_paths(expression: Expression) -> list[Path]:
+def expression_paths(expression: Expression, longest: int | None = None) -> list[Path]:
     """The context paths of one parsed expression, see `context_paths`."""
     paths: list[Path] = []
     known: dict[int, Path] = {}
     called = _called_names(expression)
     for node, bound in walk_expression(expression):
         path = _node_path(node, bound, known)
-        if path is None or id(node) in called:
+        if path is None or id(node) in called or (longest is not None and len(path) > longest):
             continue
         known[id(node)] = path
         if not isinstance(node, Group):
