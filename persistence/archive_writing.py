@@ -1,4 +1,4 @@
-"""Writing archives: old messages go into a file per day, and the days of a month into one.
+"""Writing archives: old records of each kind go into a file per day, and the days of a month into one.
 
 Every step may run twice and in several processes, and may end at any moment. A file counts only once its row is there,
 and the unique index lets one row win; records leave the live tables only after that.
@@ -14,31 +14,27 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from persistence.archives import DAILY, MESSAGE, MONTHLY, archive
+from persistence.archived_kinds import KINDS, ArchivedKind
+from persistence.archives import DAILY, MONTHLY, archive
 from persistence.columns import new_uuid
 from persistence.database import Database, Transaction
-from persistence.label_counts import recount_after
-from persistence.labels import message_label
 from persistence.media_store import MediaStore
-from persistence.message_records import MASKED_MESSAGE_RECORD, MESSAGE_RECORD, SOURCE
-from persistence.messages import DELETED, VISIBLE, message
-from persistence.pages import Order, fetch_page
+from persistence.pages import fetch_page
 from persistence.workspaces import workspace
 
 KEPT_FOR = timedelta(days=90)
 RECORDS_PER_STATEMENT = 1000
 PIECE_BYTES = 1 << 20
 
-OLDEST_FIRST = Order(message.c.created_on, message.c.id, descending=False)
-
 
 @dataclass(frozen=True, slots=True)
 class DueDay:
-    """A day of a workspace whose messages are to be archived, up to the id `last_id`."""
+    """A day of a workspace whose records of one kind are to be archived, up to the id `last_id`."""
 
+    kind: ArchivedKind
     workspace_id: int
     workspace_uuid: str
     is_anonymous: bool
@@ -79,7 +75,7 @@ class _Measured:
 
 
 def archive_next_day(database: Database, store: MediaStore) -> bool:
-    """Writes the messages of the oldest day that is due into a file; False when no day is."""
+    """Writes the records of the oldest day that is due into a file; False when no day is."""
     with database.reading() as tx:
         due = _find_due_day(tx)
     if due is None:
@@ -90,7 +86,7 @@ def archive_next_day(database: Database, store: MediaStore) -> bool:
 
 
 def trim_archived(database: Database) -> bool:
-    """Takes a batch of archived messages out of the live tables; False when all are out."""
+    """Takes a batch of archived records out of the live tables; False when all are out."""
     return database.write(_trim)
 
 
@@ -119,8 +115,15 @@ def remove_rolled_up(database: Database, store: MediaStore) -> None:
 
 
 def _find_due_day(tx: Transaction) -> DueDay | None:
-    oldest = select(func.min(message.c.created_on)).where(message.c.workspace_id == workspace.c.id).scalar_subquery()
-    untrimmed = exists().where(archive.c.workspace_id == workspace.c.id, ~archive.c.is_trimmed)
+    return next((due for kind in KINDS.values() if (due := _find_due_day_of(tx, kind)) is not None), None)
+
+
+def _find_due_day_of(tx: Transaction, kind: ArchivedKind) -> DueDay | None:
+    records = kind.table.c
+    mine = (records.workspace_id == workspace.c.id) & kind.is_ready
+    oldest = select(func.min(kind.moment)).where(mine).scalar_subquery()
+    of_kind = (archive.c.workspace_id == workspace.c.id) & (archive.c.archive_type == kind.name)
+    untrimmed = exists().where(of_kind, ~archive.c.is_trimmed)
     columns = (workspace.c.id, workspace.c.uuid, workspace.c.is_anonymous, oldest.label("oldest"))
     found = select(*columns).where(oldest < _cutoff(tx), ~untrimmed).order_by(workspace.c.id).limit(1)
     row = tx.execute(found).first()
@@ -129,31 +132,28 @@ def _find_due_day(tx: Transaction) -> DueDay | None:
     day: date = row.oldest.date()
     # A rival's archive of this day counts only once it is trimmed, that is when its records are no longer there to be
     # found by the same statement: whoever saw them has the same part, and only one of the two can be recorded.
-    same = (archive.c.workspace_id == row.id) & (archive.c.archive_type == MESSAGE) & (archive.c.period == DAILY)
+    same = (archive.c.workspace_id == row.id) & (archive.c.archive_type == kind.name) & (archive.c.period == DAILY)
     part = select(func.count()).where(same, archive.c.start_date == day, archive.c.is_trimmed).scalar_subquery()
-    last = select(func.max(message.c.id)).where(_is_on_day(row.id, day)).scalar_subquery()
+    last = select(func.max(records.id)).where(_is_on_day(kind, row.id, day)).scalar_subquery()
     numbers = tx.execute(select(part.label("part"), last.label("last_id"))).one()
     if numbers.last_id is None:
         return None
-    return DueDay(row.id, row.uuid, row.is_anonymous, day, numbers.part, numbers.last_id)
+    return DueDay(kind, row.id, row.uuid, row.is_anonymous, day, numbers.part, numbers.last_id)
 
 
 def _cutoff(tx: Transaction) -> datetime:
-    """The midnight (UTC) before which messages are archived."""
+    """The midnight (UTC) before which records are archived."""
     return datetime.combine((tx.now - KEPT_FOR).date(), time(), UTC)
 
 
-def _is_on_day(workspace_id: int, day: date) -> ColumnElement[bool]:
+def _is_on_day(kind: ArchivedKind, workspace_id: int, day: date) -> ColumnElement[bool]:
     start = datetime.combine(day, time(), UTC)
-    return and_(
-        message.c.workspace_id == workspace_id,
-        message.c.created_on >= start,
-        message.c.created_on < start + timedelta(days=1),
-    )
+    end = start + timedelta(days=1)
+    return and_(kind.table.c.workspace_id == workspace_id, kind.moment >= start, kind.moment < end)
 
 
 def _write_day(database: Database, store: MediaStore, due: DueDay) -> Written:
-    location = f"archives/{due.workspace_uuid}/{due.day}-{MESSAGE}-{new_uuid()}.jsonl.gz"
+    location = f"archives/{due.workspace_uuid}/{due.day}-{due.kind.name}-{new_uuid()}.jsonl.gz"
     count = 0
     with store.writing(location) as file:
         measured = _Measured(file)
@@ -168,23 +168,24 @@ def _write_day(database: Database, store: MediaStore, due: DueDay) -> Written:
 
 
 def _read_day(database: Database, due: DueDay) -> Iterator[list[str]]:
-    """The records of a day, batch by batch, oldest first; messages that were deleted have none."""
-    conditions = [_is_on_day(due.workspace_id, due.day), message.c.id <= due.last_id, message.c.visibility != DELETED]
+    """The records of a day, batch by batch, oldest first; those that are not kept have none."""
+    kind, records = due.kind, due.kind.table.c
+    conditions = [_is_on_day(kind, due.workspace_id, due.day), records.id <= due.last_id, kind.is_kept]
     position = None
     while True:
         with database.reading() as tx:
             page = fetch_page(
                 tx,
-                record=MASKED_MESSAGE_RECORD if due.is_anonymous else MESSAGE_RECORD,
-                source=SOURCE,
-                source_id=message.c.id,
-                order=OLDEST_FIRST,
+                record=kind.masked_record if due.is_anonymous else kind.record,
+                source=kind.source,
+                source_id=records.id,
+                order=kind.oldest_first,
                 conditions=conditions,
                 position=position,
                 size=RECORDS_PER_STATEMENT,
             )
         if page.records:
-            yield page.records
+            yield [kind.finish(record) for record in page.records]
         position = page.next
         if position is None:
             return
@@ -201,17 +202,16 @@ def _keep(store: MediaStore, written: Written, database: Database, record: Calla
 
 
 def _record_day(tx: Transaction, *, due: DueDay, written: Written) -> None:
-    values = _values(tx, due.workspace_id, DAILY, due.day, due.part, written)
-    tx.execute(insert(archive).values(**values, last_record_id=due.last_id, is_trimmed=False))
+    values = _values(tx, due.workspace_id, due.kind.name, due.day, due.part, written)
+    tx.execute(insert(archive).values(**values, period=DAILY, last_record_id=due.last_id, is_trimmed=False))
 
 
 def _values(
-    tx: Transaction, workspace_id: int, period: str, start: date, part: int, written: Written
+    tx: Transaction, workspace_id: int, archive_type: str, start: date, part: int, written: Written
 ) -> dict[str, Any]:
     return {
         "workspace_id": workspace_id,
-        "archive_type": MESSAGE,
-        "period": period,
+        "archive_type": archive_type,
         "start_date": start,
         "part": part,
         "record_count": written.record_count,
@@ -227,16 +227,15 @@ def _trim(tx: Transaction) -> bool:
     row = tx.execute(statement.with_for_update(skip_locked=True)).first()
     if row is None:
         return False
-    archived = _is_on_day(row.workspace_id, row.start_date) & (message.c.id <= row.last_record_id)
-    batch = select(message.c.id).where(archived).order_by(message.c.created_on, message.c.id)
+    kind = KINDS[row.archive_type]
+    records = kind.table.c
+    archived = _is_on_day(kind, row.workspace_id, row.start_date) & (records.id <= row.last_record_id)
+    batch = select(records.id).where(archived).order_by(kind.moment, records.id)
     ids = list(tx.execute(batch.limit(RECORDS_PER_STATEMENT)).scalars())
-    if not ids:
+    if ids:
+        kind.take_out(tx, row.workspace_id, ids)
+    else:
         tx.execute(update(archive).where(archive.c.id == row.id).values(is_trimmed=True))
-        return True
-    chosen = message.c.id.in_(ids)
-    recount_after(tx, row.workspace_id, chosen & (message.c.visibility == VISIBLE), -1)
-    tx.execute(delete(message_label).where(message_label.c.message_id.in_(ids)))
-    tx.execute(delete(message).where(chosen))
     return True
 
 
@@ -249,10 +248,10 @@ def _find_due_month(tx: Transaction) -> list[Any]:
     if first is None:
         return []
     start, end = _month_of(first.start_date)
-    unfinished = (message.c.workspace_id == first.workspace_id) & (
-        message.c.created_on < datetime.combine(end, time(), UTC)
-    )
-    if tx.execute(select(message.c.id).where(unfinished).limit(1)).first() is not None:
+    kind = KINDS[first.archive_type]
+    records = kind.table.c
+    of_past = (records.workspace_id == first.workspace_id) & (kind.moment < datetime.combine(end, time(), UTC))
+    if tx.execute(select(records.id).where(of_past, kind.is_ready).limit(1)).first() is not None:
         return []
     same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)
     days = select(archive).where(waiting, same, archive.c.start_date >= start, archive.c.start_date < end)
@@ -293,8 +292,8 @@ def _record_month(tx: Transaction, *, days: Sequence[Any], written: Written) -> 
     same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)
     month = same & (archive.c.period == MONTHLY) & (archive.c.start_date == start)
     part = tx.execute(select(func.count()).where(month)).scalar_one()
-    values = _values(tx, first.workspace_id, MONTHLY, start, part, written)
-    made = insert(archive).values(**values, is_trimmed=True).returning(archive.c.id)
+    values = _values(tx, first.workspace_id, first.archive_type, start, part, written)
+    made = insert(archive).values(**values, period=MONTHLY, is_trimmed=True).returning(archive.c.id)
     month_id = tx.execute(made).scalar_one()
     free = archive.c.id.in_([day.id for day in days]) & archive.c.rollup_id.is_(None)
     taken = tx.execute(update(archive).where(free).values(rollup_id=month_id)).rowcount
