@@ -7,13 +7,14 @@ from persistence.campaign_events import is_date_used
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.fields import delete_field
+from persistence.flow_uses import find_flow_using
 from persistence.groups import group
 from persistence.query_scope import open_scope
 from persistence.workspaces import Workspace
 
 
 def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
-    """Delete a field. Raises RecordMissing, and Refused while a query group or a campaign event uses it."""
+    """Delete a field. Raises RecordMissing, and Refused while a query group, a campaign event or a flow uses it."""
     scope = open_scope(tx, workspace)
     mine = (group.c.workspace_id == workspace.id) & group.c.query.is_not(None)
     for name, text in tx.execute(select(group.c.name, group.c.query).where(mine)):
@@ -25,4 +26,7 @@ def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
             raise Refused(f'The group "{name}" uses this field.')
     if is_date_used(tx, workspace.id, key):
         raise Refused("Campaign events use this field.")
+    flow_name = find_flow_using(tx, workspace.id, "field", key)
+    if flow_name is not None:
+        raise Refused(f'The flow "{flow_name}" uses this field.')
     delete_field(tx, workspace.id, key)

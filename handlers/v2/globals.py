@@ -6,6 +6,7 @@ from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import global_values
 from persistence.errors import InvalidInput
+from persistence.global_removal import remove_global
 from persistence.pages import Page, Position
 
 
@@ -41,5 +42,5 @@ def write_global(call: Call, *, key: str | None = None) -> Answer:
 
 def delete_global(call: Call, *, key: str) -> Answer:
     workspace = call.workspace
-    global_values.delete_global(call.tx, workspace.id, key)
+    remove_global(call.tx, workspace.id, key)
     return no_content()

@@ -1,0 +1,53 @@
+"""Export files for tests, and bringing them in."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from persistence.columns import new_uuid
+from persistence.database import Database
+from persistence.definition_import import ImportReport, import_definitions
+from persistence.workspaces import Workspace
+
+REGISTRATION = Path(__file__).parent / "flows" / "exports" / "registration.json"
+
+
+def read_registration() -> dict[str, Any]:
+    """A file with three flows, a campaign, triggers, fields and groups."""
+    document: dict[str, Any] = orjson.loads(REGISTRATION.read_bytes())
+    return document
+
+
+def bring_in(database: Database, workspace: Workspace, document: Any) -> ImportReport:
+    with database.writing() as tx:
+        return import_definitions(tx, workspace, document)
+
+
+def make_file(*flows: dict[str, Any], **parts: Any) -> dict[str, Any]:
+    """A file with these flows and nothing else unless `parts` say so."""
+    empty: dict[str, Any] = {"campaigns": [], "triggers": [], "fields": [], "groups": []}
+    return {"version": "13", "site": "https://elsewhere.example.org", "flows": list(flows), **empty, **parts}
+
+
+def make_definition(*actions: dict[str, Any], name: str = "Welcome", **values: Any) -> dict[str, Any]:
+    """A flow of one node that does this."""
+    done = [{"uuid": new_uuid(), **action} for action in actions]
+    node = {"uuid": new_uuid(), "actions": done, "exits": [{"uuid": new_uuid(), "destination_uuid": None}]}
+    return {
+        "uuid": new_uuid(),
+        "name": name,
+        "spec_version": "13.6.1",
+        "language": "eng",
+        "type": "messaging",
+        "revision": 1,
+        "expire_after_minutes": 60,
+        "localization": {},
+        "nodes": [node],
+        **values,
+    }
+
+
+def say(text: str) -> dict[str, Any]:
+    """An action that sends a message."""
+    return {"type": "send_msg", "text": text}
