@@ -45,12 +45,19 @@ REARRANGED: dict[str, tuple[str, tuple[str, ...]]] = {
     "second": ("format_datetime", ("{0}", '"s"')),
     "year": ("format_date", ("{0}", '"YYYY"')),
 }
+# Months that have passed from one date to another, of which the last may not be counted yet.
+WHOLE_MONTHS = 'datetime_diff({0}, {1}, "M") - if(format_date({1}, "D") < format_date({0}, "D"), 1, 0)'
+REMAINDERS = {
+    '"YM"': ("mod", "{months}", "12"),
+    '"MD"': ("datetime_diff", 'datetime_add({0}, {months}, "M")', "{1}", '"D"'),
+    '"YD"': ("datetime_diff", 'datetime_add({0}, round_down(({months}) / 12) * 12, "M")', "{1}", '"D"'),
+}
 E_NUMBER = "2.718281828459045"
 SPACES = '" \\t"'
 _PLACES = re.compile(r"\{(\d)\}")
 _WHOLE = re.compile(r"-?[0-9]+")
 _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
-_UNIT = re.compile(r'"[dmyDMY]"')
+_UNIT = re.compile(r'"(d|m|y|ym|md|yd)"', re.IGNORECASE)
 
 Arguments = Sequence[Operand]
 
@@ -118,9 +125,13 @@ def _write_word_slice(arguments: Arguments) -> Operand:
 
 
 def _write_difference(arguments: Arguments) -> Operand:
-    """DATEDIF(from, to, unit): the case of units did not matter."""
-    texts = [argument.text for argument in arguments]
-    return write_call("datetime_diff", [text.upper() if _UNIT.fullmatch(text) else text for text in texts])
+    """DATEDIF(from, to, unit): the case of units did not matter, and some were of what remains of a larger unit."""
+    texts = [argument.text.upper() if _UNIT.fullmatch(argument.text) else argument.text for argument in arguments]
+    if len(texts) != 3 or texts[2] not in REMAINDERS:
+        return write_call("datetime_diff", texts)
+    months = WHOLE_MONTHS.format(*texts)
+    name, *rest = (part.format(*texts, months=months) for part in REMAINDERS[texts[2]])
+    return write_call(name, rest)
 
 
 def _round_as(name: str, name_below_zero: str) -> Callable[[Arguments], Operand]:

@@ -5,7 +5,6 @@ A case listed here has to fail; one that holds after all is reported, so that th
 
 # What the old expression language could and the new one cannot.
 ORDER = "truth, texts and texts with dates in them have no order any more"
-UNITS = "differences of dates are in whole units only, not in what remains of one"
 DATES = "dates are no longer read with names of months, missing years, or two-digit years of the future"
 TITLES = "a digit or underscore no longer begins a word"
 DIGITS = "nine digits are read in threes like all others, not like a social security number"
@@ -15,8 +14,6 @@ DEVIATIONS: dict[str, dict[str, str]] = {
     "legacy_expressions": {
         'legacy @(TRUE <= FALSE) @(8 <= 7) @(3.3 <= 3.2) @(3.2 <= 3) @("4" <= 3) @("3.2" <= 3.00) '
         '@("ac" <= "ab") @(date.d2 <= date.d1)': ORDER,
-        'legacy @(DATEDIF("1/6/2001", "15/8/2002", "YD")) @(DATEDIF("1/6/2001", "15/8/2002", "YM")) '
-        '@(DATEDIF("1/6/2001", "15/8/2…2f3c07ad': UNITS,
         'legacy @(DATEVALUE("1/2/34")) @(DATEVALUE("1-2-34")) @(DATEVALUE("01 02 34")) '
         '@(DATEVALUE("1 Feb 34")) @(DATEVALUE("1. 2…626294a1': DATES,
         'legacy @(DATEVALUE("2/25-70"))': DATES,

@@ -121,6 +121,9 @@ def test_every_new_name_is_that_of_a_function() -> None:
         ('WEEKDAY(DATEVALUE("2015-08-15"))', "7"),
         ("INT(-8.9)", "-9"),
         ('DATEDIF("2020-01-01", "2020-01-03", "d")', "2"),
+        ('DATEDIF("2001-06-16", "2002-08-15", "ym")', "1"),
+        ('DATEDIF("2001-06-16", "2002-08-15", "YD")', "60"),
+        ('DATEDIF("2001-06-16", "2002-08-15", "md")', "30"),
         ('SUBSTITUTE("a b a", "a", "c")', "c b c"),
     ],
 )
