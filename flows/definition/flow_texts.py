@@ -122,7 +122,9 @@ def _make_texts(texts: Any, place: Place) -> Iterator[FlowText]:
 
 def _list_translations(flow: Flow, item_uuid: str, name: str, place: Place) -> Iterator[FlowText]:
     for language in list_languages(flow):
-        yield from _make_texts(find_translation(flow, language, item_uuid, name), replace(place, language=language))
+        texts = find_translation(flow, language, item_uuid, name)
+        if texts:
+            yield from _make_texts(texts, replace(place, language=language))
 
 
 def _list_templates_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FlowText]:

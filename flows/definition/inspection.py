@@ -12,8 +12,7 @@ from flows.definition.references import (
     FoundReference,
     KnownAssets,
     Reference,
-    list_parent_results,
-    list_references,
+    find_references,
 )
 from flows.definition.results import ResultSpec, list_locals, list_results
 
@@ -63,18 +62,18 @@ class Inspection:
 
 def inspect(flow: Flow, assets: KnownAssets | None = None) -> Inspection:
     """Inspects a flow in all its languages; with the workspace's assets also whether what it needs is there."""
-    references = list(list_references(flow))
+    references = find_references(flow)
     return Inspection(
         node_count=len(flow.nodes),
         language_count=len(flow.localization),
-        dependencies=tuple(_list_dependencies(references, assets)),
+        dependencies=tuple(_list_dependencies(references.found, assets)),
         locals=tuple(list_locals(flow)),
         results=tuple(list_results(flow)),
-        parent_refs=tuple(list_parent_results(flow)),
+        parent_refs=references.parent_results,
         waiting_exits=tuple(
             each.uuid for node in flow.nodes if node.router and node.router.wait for each in node.exits
         ),
-        issues=tuple(list_issues(flow, references, assets)),
+        issues=tuple(list_issues(flow, references.found, assets)),
     )
 
 

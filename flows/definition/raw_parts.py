@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 JsonObject = dict[str, Any]
+# A pair of quotes or brackets or a colon and a comma; a short number, true, false or null.
+_PUNCTUATION_BYTES, _NUMBER_BYTES = 2, 3
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -71,3 +73,21 @@ def copy_parts(value: Any, depth: int) -> Any:
 def is_uuid(value: Any) -> bool:
     """Whether something is a UUID in its usual form of 36 characters."""
     return isinstance(value, str) and _UUID.fullmatch(value) is not None
+
+
+def is_larger(value: Any, most_bytes: int) -> bool:
+    """Whether a value would be written as more than about so many bytes of JSON, however deep it is."""
+    size, waiting = 0, [value]
+    while waiting and size <= most_bytes:
+        part = waiting.pop()
+        size += _PUNCTUATION_BYTES
+        if isinstance(part, str):
+            size += len(part.encode("utf-8", "surrogatepass"))
+        elif isinstance(part, Mapping):
+            size += sum(len(str(key).encode("utf-8", "surrogatepass")) + _PUNCTUATION_BYTES for key in part)
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+        else:
+            size += _NUMBER_BYTES
+    return size > most_bytes

@@ -14,6 +14,7 @@ from flows.definition.errors import DefinitionError
 from flows.definition.field_checks import Fault
 from flows.definition.localization import check_localization
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
+from flows.definition.raw_parts import is_larger
 from flows.definition.versions import NEWEST, OLDEST, Version, read_version
 from flows.expressions.functions import find_function
 
@@ -21,6 +22,7 @@ FLOW_TYPES = ("messaging", "messaging_background", "messaging_offline", "voice")
 NAME_LENGTH = 64
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
 LANGUAGE = re.compile(r"[a-z]{3}\Z")
+MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
 # Names were longer once; coming to this version cuts them.
 FIRST_WITH_SHORT_NAMES = (13, 6, 1)
@@ -67,6 +69,8 @@ class _FlowReader:
         if not isinstance(flow_type, str) or flow_type not in FLOW_TYPES:
             raise self.fail("is no type of flow", "type")
         language = definition.get("language")
+        if is_larger(definition.get("_ui"), MOST_UI_BYTES):
+            raise self.fail(f"is larger than {MOST_UI_BYTES} bytes", "_ui")
         nodes = self._list(definition, "nodes", MOST_NODES)
         flow = Flow(
             uuid=self._uuid(definition, "uuid"),

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from flows.definition.flow_texts import (
     find_translation,
     list_languages,
-    list_templates,
     list_templates_of_node,
     read_objects,
 )
@@ -27,6 +26,7 @@ from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 # As long as `parent.contact.fields.age`; what is looked up beyond that is no reference.
 LONGEST_PATH = 4
 CACHED_TEMPLATES = 256
+_GLOBALS, _PARENT_RESULTS = ("globals",), ("parent", "results")
 _FIELD_PATHS = frozenset(
     {
         *(("fields",), ("contact", "fields")),
@@ -85,31 +85,37 @@ class FoundReference:
     place: Place
 
 
-def list_references(flow: Flow) -> Iterator[FoundReference]:
-    """Every reference of a flow, node by node: of its actions, of its router, then of its templates."""
+@dataclass(frozen=True, slots=True)
+class FlowReferences:
+    """Every reference of a flow in the order of its nodes, and the keys of its parent's results it looks at, sorted."""
+
+    found: tuple[FoundReference, ...]
+    parent_results: tuple[str, ...]
+
+
+def find_references(flow: Flow) -> FlowReferences:
+    """Goes through a flow node by node: its actions, its router, then the templates of both."""
+    found: list[FoundReference] = []
+    parent_results: set[str] = set()
     for node in flow.nodes:
         for action in node.actions:
-            yield from _list_references_of_action(flow, node, action)
+            found += _list_references_of_action(flow, node, action)
         for case in node.router.cases if node.router else ():
-            yield from _list_references_of_case(flow, node, case)
-        for found in list_templates_of_node(flow, node):
-            for reference in list_references_of_template(found.text):
-                yield FoundReference(reference, found.place)
+            found += _list_references_of_case(flow, node, case)
+        for template in list_templates_of_node(flow, node):
+            for path in _list_paths(template.text):
+                reference = _read_path(path)
+                if reference:
+                    found.append(FoundReference(reference, template.place))
+                elif path[:-1] == _PARENT_RESULTS:
+                    parent_results.add(path[-1])
+    return FlowReferences(tuple(found), tuple(sorted(parent_results)))
 
 
-def list_references_of_template(template: str) -> Iterator[Reference]:
-    """The fields and globals that a template looks at."""
-    for path in _list_paths(template):
-        if path[:-1] == ("globals",):
-            yield Reference("global", path[-1], identity_name="key")
-        elif path[:-1] in _FIELD_PATHS:
-            yield Reference("field", path[-1], identity_name="key")
-
-
-def list_parent_results(flow: Flow) -> list[str]:
-    """The keys of the results of the flow's parent that its templates look at, sorted."""
-    paths = (path for found in list_templates(flow) for path in _list_paths(found.text))
-    return sorted({path[-1] for path in paths if path[:-1] == ("parent", "results")})
+def _read_path(path: tuple[str, ...]) -> Reference | None:
+    if path[:-1] == _GLOBALS:
+        return Reference("global", path[-1], identity_name="key")
+    return Reference("field", path[-1], identity_name="key") if path[:-1] in _FIELD_PATHS else None
 
 
 @lru_cache(maxsize=CACHED_TEMPLATES)

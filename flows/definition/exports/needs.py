@@ -11,7 +11,7 @@ from flows.definition.flow_texts import read_objects
 from flows.definition.loading import load
 from flows.definition.model import Flow
 from flows.definition.raw_parts import read_text
-from flows.definition.references import Reference, list_references
+from flows.definition.references import Reference, find_references
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 
 
@@ -68,7 +68,7 @@ def _refer(kind: str, named: Named) -> Reference:
 
 
 def _list_all(flow: Flow) -> Iterator[Reference]:
-    yield from (found.reference for found in list_references(flow))
+    yield from (each.reference for each in find_references(flow).found)
     for node in flow.nodes:
         for action in node.actions:
             for name, kind in (("groups", "group"), ("labels", "label")):

@@ -63,6 +63,8 @@ def test_a_definition_is_read_and_kept_as_it_came() -> None:
     ("path", "value", "field"),
     [
         (["uuid"], "x", "uuid"),
+        (["_ui"], {"stickies": ["x" * 262_144]}, "_ui"),
+        (["_ui"], {str(number): [number] for number in range(30_000)}, "_ui"),
         (["name"], "x" * 65, "name"),
         (["type"], "smoke", "type"),
         (["spec_version"], "15.0.0", "spec_version"),
