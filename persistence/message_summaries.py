@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, null, or_, select
 
 from flows.urns import Urn
+from flows.words import fold_case
 from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.contact_urns import is_one_of
@@ -34,6 +35,7 @@ from persistence.messages import (
 from persistence.names import name_key
 from persistence.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.pages import Order
+from persistence.query_functions import FoldedText
 from persistence.shapes import declare_record, json_text_list
 
 STATUS_LETTERS = {
@@ -98,6 +100,8 @@ class SummaryFilter:
     types: Sequence[str] | None = None
     urns: Sequence[tuple[str, str]] | None = None
     """Scheme and path of each."""
+    text: str | None = None
+    """A part of the text, in any case."""
     labels: Sequence[str] | None = None
     flow_ids: Sequence[int] | None = None
     broadcast_ids: Sequence[int] | None = None
@@ -149,6 +153,8 @@ def _by_columns(wanted: SummaryFilter) -> list[ColumnElement[bool]]:
         found.append(rows.created_on <= wanted.before)
     if wanted.after is not None:
         found.append(rows.created_on >= wanted.after)
+    if wanted.text is not None:
+        found.append(FoldedText(rows.text).contains(fold_case(wanted.text), autoescape=True))
     if wanted.is_archived is None:
         found.append(rows.visibility != DELETED)
     else:

@@ -127,7 +127,7 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before call_type country cursor deleted dependencies direction folder geometry "
-        "page paths period responded reverse role status type"
+        "page paths period responded reverse role status text type"
     ),
     NOTHING,
 )

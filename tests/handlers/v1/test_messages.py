@@ -198,6 +198,20 @@ class TestListMessages:
             assert mailbox.find(**{name: mailbox.channel_id}) == [message_id]
             assert mailbox.find(**{name: 99999}) == []
 
+    def test_a_part_of_the_text_finds_messages_in_any_case(self, mailbox: Mailbox) -> None:
+        message_id = mailbox.add(text="Éire 100% OPEN")
+        mailbox.add(text="Closed")
+
+        for part in ("éire", "100%", "open"):
+            assert mailbox.find(text=part) == [message_id]
+        assert mailbox.find(text="%open") == []
+
+    def test_addresses_may_be_asked_for_by_their_older_name(self, mailbox: Mailbox) -> None:
+        message_id = mailbox.add()
+
+        assert mailbox.find(urns="tel:+254722000111") == [message_id]
+        assert mailbox.find(urns="tel:+254722000999") == []
+
     def test_bounds_are_inclusive(self, mailbox: Mailbox) -> None:
         message_id = mailbox.add()
         moment = mailbox.api.results(PATH)[0]["created_on"]

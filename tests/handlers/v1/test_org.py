@@ -1,0 +1,21 @@
+"""`/api/v1/org.json` over HTTP."""
+
+from tests.api import Api
+
+PATH = "/api/v1/org.json"
+
+
+def test_the_workspace_is_the_one_of_generation_2(api: Api) -> None:
+    record = api.get(PATH).json()
+
+    assert record == api.get("/api/v2/workspace.json").json()
+    assert (record["name"], record["primary_language"], record["anon"]) == ("Riverside Health", "eng", False)
+
+
+def test_it_is_that_of_the_token(api: Api, other_api: Api) -> None:
+    assert other_api.get(PATH).json()["name"] == "Hilltop Schools"
+
+
+def test_surveyors_read_it_and_agents_do_not(api: Api) -> None:
+    assert api.as_role("surveyor").get(PATH).status_code == 200
+    assert api.as_role("agent").get(PATH).status_code == 403
