@@ -28,6 +28,10 @@ def load(
 
     With `resolve` its references are made to mean what that says, see `relink`. Raises DefinitionError naming flow,
     node, action and field. The given definition is not changed; `Flow.raw` is the migrated one.
+
+    >>> load({"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask", "spec_version": "14.4.2",
+    ...       "language": "eng", "type": "messaging", "nodes": []}).name
+    'Ask'
     """
     migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url)
     if resolve is not None:

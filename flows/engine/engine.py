@@ -37,8 +37,14 @@ def start(
 ) -> tuple[Session, list[Event]]:
     """Starts a session of a contact in the trigger's flow and runs it until it waits or ends.
 
-    `call` is `{uuid, channel, urn}` of the phone call that a voice session is part of. Neither contact nor trigger is
-    changed; the session has the contact as the flow left it. Raises TriggerError and ContactError.
+    `contact` is `{uuid, name?, language?, urns?, groups?, fields?, ...}`, `trigger` has `type` (manual, msg, campaign,
+    ...) and `flow` `{uuid, name}`, with whatever belongs to its type, such as `params` or `event`. `call` is `{uuid,
+    channel, urn}` of the phone call that a voice session is part of. Neither contact nor trigger is changed; the
+    session has the contact as the flow left it. Events are in the order in which a host carries them out. Raises
+    TriggerError and ContactError.
+
+    Example: `session, events = start(assets, {"uuid": ..., "name": "Ann"}, {"type": "manual", "flow": {"uuid": ...,
+    "name": "Ask"}}, Environment(), clock=SystemClock())`.
     """
     check_trigger(trigger)
     flow = _find_trigger_flow(assets, trigger)
@@ -70,8 +76,12 @@ def resume(
 ) -> tuple[Session, list[Event]]:
     """Wakes a waiting session and runs it until it waits again or ends.
 
-    The given session stays as it is. A fresh `contact` or `environment` takes the place of the session's. Raises
-    ResumeError, after which nothing has happened.
+    `resume` has `type` (msg, dial, wait_timeout, wait_expiration), `resumed_on`, and for messages and dials an `event`
+    with the `msg` or `dial`. The given session stays as it is. A fresh `contact` or `environment` takes the place of
+    the session's. Raises ResumeError, after which nothing has happened.
+
+    Example: `session, events = resume(session, {"type": "msg", "event": {"uuid": ..., "created_on": ..., "msg":
+    {"text": "Yes", "urn": "tel:+12065551212"}}}, assets=assets, clock=SystemClock())`.
     """
     read = read_resume(resume)
     options = options or Options(generation=session.generation)

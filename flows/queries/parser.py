@@ -29,7 +29,10 @@ def parse_query(
     """Reads a query; `str()` of the result is its canonical form.
 
     Without a resolver nothing is checked against what a workspace has, and unknown properties count as fields. The
-    clock only decides the century of dates with two-digit years. Raises QueryError.
+    clock only decides the century of dates with two-digit years. Raises QueryError with a `code` and `extra`.
+
+    >>> str(parse_query("age > 18 and (gender = F or bob)", Environment()))
+    'fields.age > 18 AND (fields.gender = "F" OR name ~ "bob")'
     """
     if len(text) > QUERY_LENGTH_MAX:
         raise make_complexity_error()

@@ -1,0 +1,39 @@
+"""Evaluates templates with plain data, for people who use expressions by themselves (flow format, templates)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flows.clock import Clock
+from flows.environment import Environment
+from flows.expressions.evaluation import NO_RESOURCES, Resources
+from flows.expressions.templates import TEXT_LIMIT, TextResult, evaluate_text
+from flows.expressions.values import XObject, to_value
+
+
+def evaluate(
+    template: str,
+    context: Mapping[str, Any],
+    environment: Environment | None = None,
+    *,
+    clock: Clock,
+    limit: int | None = TEXT_LIMIT,
+    resources: Resources = NO_RESOURCES,
+) -> TextResult:
+    """A template as text, with what its expressions look up taken from `context`.
+
+    `context` is plain data, as from JSON: a mapping of names to texts, numbers, booleans, None, moments, lists and
+    mappings; a key `__default__` of a mapping is what stands for it as text. The text is cut to `limit` characters.
+    Nothing is raised for a template, whatever is in it: an expression in error leaves no text and is listed in
+    `errors`, each with `expression` and `reason`.
+
+    >>> from flows.clock import SystemClock
+    >>> evaluate("Hi @contact.name, @(1 + 1)!", {"contact": {"name": "Bob"}}, clock=SystemClock()).text
+    'Hi Bob, 2!'
+    >>> [error.reason for error in evaluate("@(1 / 0)", {}, clock=SystemClock()).errors]
+    ['division by zero']
+    """
+    values = to_value(dict(context))
+    names = values if isinstance(values, XObject) else XObject({})
+    return evaluate_text(template, names, environment or Environment(), clock, limit=limit, resources=resources)
