@@ -11,8 +11,8 @@ from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flow_sessions import interrupt_contacts as interrupt_sessions
-from persistence.group_members import add_members, leave_all_groups, remove_members
-from persistence.label_counts import recount_after
+from persistence.group_members import add_members, hold_contacts, leave_all_groups, remove_members
+from persistence.label_counts import hold_messages, recount_after
 from persistence.messages import ARCHIVED, INCOMING, VISIBLE, message
 from persistence.smart_groups import refresh_contacts
 from persistence.workspaces import Workspace, find_workspace
@@ -60,15 +60,14 @@ def _read(workspace: Workspace, reference: str) -> Urn | None:
 
 def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
     """Put contacts into a manual group. Raises InvalidInput when one of them is not active; then nobody joins."""
-    statement = select(contact.c.id).where(
-        contact.c.workspace_id == workspace_id, contact.c.id.in_(contact_ids), contact.c.status != ACTIVE
-    )
-    if tx.execute(statement).first() is not None:
+    statuses = hold_contacts(tx, workspace_id, contact_ids)
+    if any(status != ACTIVE for status in statuses):
         raise InvalidInput.across("Only active contacts can be in groups.")
     add_members(tx, workspace_id, group_id, contact_ids)
 
 
 def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+    hold_contacts(tx, workspace_id, contact_ids)
     remove_members(tx, workspace_id, group_id, contact_ids)
 
 
@@ -102,5 +101,6 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
         & (message.c.direction == INCOMING)
         & (message.c.visibility == VISIBLE)
     )
+    hold_messages(tx, theirs)
     recount_after(tx, workspace_id, theirs, -1)
     tx.execute(update(message).where(theirs).values(visibility=ARCHIVED, modified_on=tx.now))

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from flows.languages import is_language
 from flows.urns import Urn, UrnError, read_urn
+from persistence.channel_events import channel_event
 from persistence.columns import new_uuid
 from persistence.contact_urns import find_owners
 from persistence.contact_values import read_value
@@ -16,8 +17,8 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.fields import find_fields
 from persistence.flow_sessions import delete_sessions_of
-from persistence.group_members import leave_all_groups, set_manual_groups
-from persistence.label_counts import recount_after
+from persistence.group_members import hold_contacts, leave_all_groups, set_manual_groups
+from persistence.label_counts import hold_messages, recount_after
 from persistence.labels import message_label
 from persistence.messages import DELETED, VISIBLE, message
 from persistence.smart_groups import follow_contacts
@@ -144,16 +145,19 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
     """Make these the contact's URNs in this order; dropped ones become free. Says whether anything changed."""
     rows = contact_urn.c
     statement = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)
-    present = [(row.scheme, row.path) for row in tx.execute(statement.order_by(rows.priority, rows.id))]
-    wanted = [(urn.scheme, urn.path) for urn in urns]
-    if present == wanted:
+    present = {(row.scheme, row.path): row.id for row in tx.execute(statement.order_by(rows.priority, rows.id))}
+    wanted = {(urn.scheme, urn.path): urn for urn in urns}
+    if list(present) == list(wanted):
         return False
-    release_urns(tx, workspace_id, [contact_id])
-    for priority, urn in enumerate(urns):
-        mine = (rows.workspace_id == workspace_id) & (rows.scheme == urn.scheme) & (rows.path == urn.path)
+    dropped = [urn_id for address, urn_id in present.items() if address not in wanted]
+    _free_urns(tx, (rows.workspace_id == workspace_id) & rows.id.in_(dropped))
+    # One that a rival took meanwhile is not updated; the insert then fails and the request is done again.
+    free_or_own = rows.contact_id.is_(None) | (rows.contact_id == contact_id)
+    for priority, ((scheme, path), urn) in enumerate(wanted.items()):
+        mine = (rows.workspace_id == workspace_id) & (rows.scheme == scheme) & (rows.path == path)
         values = {"contact_id": contact_id, "priority": priority, "display": urn.display or None}
-        if tx.execute(update(contact_urn).where(mine).values(**values)).rowcount == 0:
-            address = {"workspace_id": workspace_id, "scheme": urn.scheme, "path": urn.path}
+        if tx.execute(update(contact_urn).where(mine, free_or_own).values(**values)).rowcount == 0:
+            address = {"workspace_id": workspace_id, "scheme": scheme, "path": path}
             tx.execute(insert(contact_urn).values(**address, **values))
     return True
 
@@ -161,13 +165,17 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
 def release_urns(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Free the URNs of these contacts for others."""
     rows = contact_urn.c
-    theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
-    tx.execute(update(contact_urn).where(theirs).values(contact_id=None, channel_id=None))
+    _free_urns(tx, (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids))
+
+
+def _free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:
+    tx.execute(update(contact_urn).where(condition).values(contact_id=None, channel_id=None))
 
 
 def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Mark contacts deleted: what describes them is cleared, URNs are free, tickets and runs gone, messages empty."""
     delete_sessions_of(tx, workspace_id, contact_ids)
+    hold_contacts(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
     release_urns(tx, workspace_id, contact_ids)
     delete_tickets_of(tx, workspace_id, contact_ids)
@@ -182,10 +190,13 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     }
     tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=tx.now, **cleared))
     _delete_messages_of(tx, workspace_id, contact_ids)
+    happened = (channel_event.c.workspace_id == workspace_id) & channel_event.c.contact_id.in_(contact_ids)
+    tx.execute(delete(channel_event).where(happened))
 
 
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    hold_messages(tx, theirs)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None}

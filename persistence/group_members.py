@@ -1,8 +1,9 @@
 """Who is in which group; counts change with the memberships, in the same transaction."""
 
+from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.campaign_fires import schedule_contacts, unschedule_contacts
@@ -64,11 +65,10 @@ def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_id
 def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Take contacts out of every group they are in, query groups too."""
     rows = group_membership.c
-    statement = select(rows.group_id, func.count()).where(rows.contact_id.in_(contact_ids)).group_by(rows.group_id)
-    leaving = tx.execute(statement.order_by(rows.group_id)).all()
-    tx.execute(delete(group_membership).where(rows.contact_id.in_(contact_ids)))
-    for group_id, count in leaving:
-        _count(tx, workspace_id, group_id, -count)
+    statement = delete(group_membership).where(rows.contact_id.in_(contact_ids)).returning(rows.group_id)
+    left = Counter(tx.execute(statement).scalars())
+    for group_id in sorted(left):
+        _count(tx, workspace_id, group_id, -left[group_id])
     unschedule_contacts(tx, workspace_id, contact_ids)
 
 
@@ -85,6 +85,13 @@ def set_manual_groups(tx: Transaction, workspace_id: int, contact_id: int, group
         change = add_members if group_id in set(group_ids) else remove_members
         change(tx, workspace_id, group_id, [contact_id])
     return present != set(group_ids)
+
+
+def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[str]:
+    """The statuses of these contacts, which nobody else changes until this transaction ends."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    statement = select(contact.c.status).where(mine).order_by(contact.c.id).with_for_update()
+    return list(tx.execute(statement).scalars())
 
 
 def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

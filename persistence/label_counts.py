@@ -14,10 +14,16 @@ def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int)
         tx.execute(update(label).where(mine).values(message_count=label.c.message_count + change))
 
 
+def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> None:
+    """Keep others from labelling or moving these messages until this transaction ends, so that it counts each once."""
+    held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update().subquery()
+    tx.execute(select(func.count()).select_from(held)).scalar_one()
+
+
 def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], direction: int) -> None:
     """Take labelled messages out of their labels' counts (direction -1) or put them back (+1).
 
-    `messages` is the condition under which the caller changes visibility, before it does.
+    `messages` is the condition under which the caller, who holds them, changes visibility, before it does.
     """
     counted = (
         select(message_label.c.label_id, func.count().label("n"))

@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from persistence.columns import is_uuid
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.label_counts import change_count, recount_after
+from persistence.label_counts import change_count, hold_messages, recount_after
 from persistence.labels import message_label
 from persistence.messages import ARCHIVED, DELETED, INCOMING, OUTGOING, VISIBLE, message
 
@@ -96,6 +96,7 @@ def restore_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[i
 def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     """Delete messages: their content and labels go, the record stays as `deleted`."""
     theirs = _mine(workspace_id, message_ids)
+    hold_messages(tx, theirs)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(message_ids)))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}
@@ -104,13 +105,14 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
 
 def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
     theirs = _mine(workspace_id, message_ids) & (message.c.visibility == old)
+    hold_messages(tx, theirs)
     recount_after(tx, workspace_id, theirs, counts)
     tx.execute(update(message).where(theirs).values(visibility=new, modified_on=tx.now))
 
 
 def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
-    incoming = message.c.direction == INCOMING
-    return (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & incoming
+    living = (message.c.direction == INCOMING) & (message.c.visibility != DELETED)
+    return (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & living
 
 
 def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Any:
