@@ -184,10 +184,11 @@ def interrupt_contacts(
     `takes_turns` is for requests: a worker that holds the turn of such a contact loses it, so that the sprint under way
     is not recorded and what set it in motion is looked at again.
     """
-    for some in split(sorted(contact_ids)):
-        mine = _lock_contacts(tx, workspace_id, some)
-        _end_sessions(tx, workspace_id, some, true(), status)
-        if takes_turns:
+    _lock_contacts(tx, workspace_id, contact_ids)
+    _end_sessions(tx, workspace_id, contact_ids, true(), status)
+    if takes_turns:
+        for some in split(contact_ids):
+            mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
             held = contact.c.handling_until.is_not(None)
             tx.execute(update(contact).where(mine, held).values(handling_until=None))
 
@@ -198,41 +199,41 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
         select(flow_run.c.session_id).where(flow_run.c.flow_id == flow_id, IS_OPEN, flow_run.c.session_id.is_not(None))
     )
     mine = (flow_session.c.workspace_id == workspace_id) & IS_WAITING & in_flow
-    contact_ids = tx.execute(select(flow_session.c.contact_id).where(mine).order_by(flow_session.c.contact_id))
-    for some in split(contact_ids.scalars().all()):
-        _lock_contacts(tx, workspace_id, some)
-        _end_sessions(tx, workspace_id, some, in_flow, INTERRUPTED)
+    contact_ids = tx.execute(select(flow_session.c.contact_id).where(mine)).scalars().all()
+    _lock_contacts(tx, workspace_id, contact_ids)
+    _end_sessions(tx, workspace_id, contact_ids, in_flow, INTERRUPTED)
     counts = RunCounts()
     close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None), counts)
     counts.apply(tx, workspace_id)
 
 
-def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> ColumnElement[bool]:
-    """The condition for these contacts, which are locked before all else and in the order of ids, as everywhere."""
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
-    tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update())
-    return mine
+def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Locks contacts before all else and in the order of ids, as workers do, so that nobody waits in a ring."""
+    for some in split(sorted(contact_ids)):
+        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
+        tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))
 
 
 def _end_sessions(
     tx: Transaction, workspace_id: int, contact_ids: Sequence[int], which: ColumnElement[bool], status: str
 ) -> None:
-    theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(contact_ids)
     emptied = {"state": None, "current_flow_id": None, "timeout_on": None, "expires_on": None}
-    ending = update(flow_session).where(theirs, IS_WAITING, which)
-    ended = ending.values(status=status, modified_on=tx.now, ended_on=tx.now, **emptied)
-    rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
-    if not rows:
-        return
     counts = RunCounts()
-    close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), counts, status)
+    for some in split(contact_ids):
+        theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(some)
+        ending = update(flow_session).where(theirs, IS_WAITING, which)
+        ended = ending.values(status=status, modified_on=tx.now, ended_on=tx.now, **emptied)
+        rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
+        if rows:
+            close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), counts, status)
+            left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
+            tx.execute(update(contact).where(left).values(current_flow_id=None, modified_on=tx.now))
     counts.apply(tx, workspace_id)
-    left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
-    tx.execute(update(contact).where(left).values(current_flow_id=None, modified_on=tx.now))
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Deletes all sessions and runs of contacts, with what they said in them."""
+    _lock_contacts(tx, workspace_id, contact_ids)
     delete_runs_of(tx, workspace_id, contact_ids)
     theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(contact_ids)
     tx.execute(delete(flow_session).where(theirs))

@@ -117,7 +117,7 @@ def finish_batch(tx: Transaction, batch: StartBatch, leased_until: datetime | No
     """
     mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
     # The start is locked first: of two workers with the last two batches, the second one sees that both are done.
-    start = tx.execute(select(flow_start).where(mine).with_for_update()).one()
+    start = tx.execute(select(flow_start).where(mine).with_for_update(key_share=True)).one()
     held = _is_held(batch, leased_until or batch.leased_until)
     if not tx.execute(update(flow_start_batch).where(held).values(status=DONE, leased_until=None)).rowcount:
         return False
@@ -145,7 +145,7 @@ def has_pending(tx: Transaction, start_id: int) -> bool:
 def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> None:
     """Stops a start that is not finished: what is pending is dropped, what was started stays. Raises RecordMissing."""
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.uuid == uuid)
-    start_id = tx.execute(select(flow_start.c.id).where(mine).with_for_update()).scalar_one_or_none()
+    start_id = tx.execute(select(flow_start.c.id).where(mine).with_for_update(key_share=True)).scalar_one_or_none()
     if start_id is None:
         raise RecordMissing
     end_start(tx, workspace_id, start_id, INTERRUPTED)

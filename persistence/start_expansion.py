@@ -46,7 +46,8 @@ def lease_start(tx: Transaction) -> Any | None:
         .where(IS_UNFINISHED, ~flow_start.c.is_expanded)
         .order_by(flow_start.c.modified_on, flow_start.c.id)
         .limit(1)
-        .with_for_update(skip_locked=True)
+        # Runs of this start are made meanwhile, which may look at its row.
+        .with_for_update(skip_locked=True, key_share=True)
     )
     return tx.execute(due).first()
 

@@ -29,7 +29,7 @@ class Candidates:
 
 
 def next_candidates(tx: Transaction, workspace: Workspace, start: Any, size: int) -> Candidates:
-    """Looks at up to `size` contacts after `start.last_contact_id`; those taken are held until the transaction ends.
+    """Looks at up to `size` contacts after `start.last_contact_id`; those who get runs at once are held meanwhile.
 
     Reads `size` rows of each group, however many members it has. Raises QueryError for a query that is broken.
     """
@@ -90,5 +90,7 @@ def _take(tx: Transaction, workspace_id: int, start: Any, ids: Sequence[int]) ->
     if start.exclude_active:
         waits = select(flow_session.c.id).where(flow_session.c.contact_id == contact.c.id, IS_WAITING)
         conditions.append(~exists(waits.correlate(contact)))
-    statement = select(contact.c.id).where(*conditions).order_by(contact.c.id).with_for_update(read=True)
+    statement = select(contact.c.id).where(*conditions).order_by(contact.c.id)
+    if start.makes_runs:
+        statement = statement.with_for_update(read=True)
     return tx.execute(statement).scalars().all()
