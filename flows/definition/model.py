@@ -1,7 +1,7 @@
 """Shapes of a flow definition of version 13 or 14 (flow format: definitions, nodes, routers, waits)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -100,15 +100,20 @@ class Flow:
     localization: Json
     nodes: tuple[Node, ...]
     raw: Json
+    _nodes: Mapping[str, Node] = field(init=False, repr=False, compare=False)
+    _destinations: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Runs ask at every step, and flows may have a thousand nodes.
+        object.__setattr__(self, "_nodes", {node.uuid: node for node in reversed(self.nodes)})
+        ways = {each.uuid: each.destination_uuid for node in reversed(self.nodes) for each in reversed(node.exits)}
+        object.__setattr__(self, "_destinations", ways)
 
     def find_node(self, uuid: str) -> Node | None:
         """The node with this UUID."""
-        return next((node for node in self.nodes if node.uuid == uuid), None)
+        return self._nodes.get(uuid)
 
     def destination_of(self, exit_uuid: str) -> Node | None:
         """The node an exit leads to; None where the run ends."""
-        for node in self.nodes:
-            for each in node.exits:
-                if each.uuid == exit_uuid:
-                    return None if each.destination_uuid is None else self.find_node(each.destination_uuid)
-        return None
+        destination = self._destinations.get(exit_uuid)
+        return None if destination is None else self._nodes.get(destination)
