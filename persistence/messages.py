@@ -60,6 +60,7 @@ message = Table(
     Column("failed_reason", String(16)),
     Column("error_count", Integer, nullable=False, default=0),
     time_column("next_attempt_on", nullable=True),
+    time_column("offered_on", nullable=True),
     time_column("reported_on", nullable=True),
     time_column("created_on"),
     time_column("sent_on", nullable=True),
@@ -112,7 +113,7 @@ message = Table(
 )
 """`external_id` is the sender's own name for a message (for a phone: number, time and text hashed), unique per channel
 and direction, so that a repeated report makes no second message. `failed_reason` says why a message failed.
-`reported_on` is the phone's time of its last report about an outgoing message."""
+`offered_on` is when a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
 
 
 def _listed(*statuses: str) -> ColumnElement[bool]:

@@ -17,6 +17,9 @@ from persistence.phone_reports import record_calls, record_sms
 from persistence.relayers import release_channels
 
 OUTBOX_LIMIT = 1000
+FULL_UPLOAD = 2 + 50
+"""Beside its identity and state a phone uploads at most 50 reports. One that does has more to say, perhaps about what
+it was asked to send: asked again, it would report each of them again, and its queue would grow faster than it uploads."""
 SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
 
 sync_record = Table(
@@ -73,7 +76,7 @@ def apply_sync(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
         release_channels(tx, phone.workspace_id, channel.c.id == phone.id)
         return answer
     held = upload.status.pending + upload.status.retry if upload.status is not None else ()
-    outbox = _read_outbox(tx, phone, held)
+    outbox = _read_outbox(tx, phone, held, only_new=upload.command_count >= FULL_UPLOAD)
     _record_sync(tx, phone, upload, len(claim) + len(outbox))
     return answer + outbox
 
@@ -113,10 +116,10 @@ def _state(status: StatusReport) -> dict[str, Any]:
     }
 
 
-def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int]) -> list[Command]:
+def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: bool) -> list[Command]:
     """What the phone should send: queued and wired messages it does not hold, oldest first, equal texts together.
 
-    Those it holds are wired from now on.
+    Those it holds are wired from now on. With `only_new` those it was asked to send before are left out.
     """
     mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
     unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
@@ -124,10 +127,17 @@ def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int]) -> list[Comma
         wired = {"status": WIRED, "sent_on": tx.now, "modified_on": tx.now}
         tx.execute(update(message).where(unsent, message.c.status == QUEUED, message.c.id.in_(held)).values(**wired))
     offered = unsent & message.c.status.in_((QUEUED, WIRED))
-    statement = select(message.c.id, message.c.urn, message.c.text, message.c.attachments).where(offered)
+    statement = select(message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on).where(
+        offered
+    )
     if held:
         statement = statement.where(message.c.id.not_in(held))
+    if only_new:
+        statement = statement.where(message.c.offered_on.is_(None))
     rows = tx.execute(statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)).all()
+    new = [row.id for row in rows if row.offered_on is None]
+    if new:
+        tx.execute(update(message).where(mine, message.c.id.in_(new)).values(offered_on=tx.now))
     commands: list[Command] = []
     for row in rows:
         text = "\n".join([row.text, *(attachment["url"] for attachment in row.attachments)]).strip("\n")

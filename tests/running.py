@@ -55,7 +55,7 @@ class RunningService:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def start(self, name: str) -> None:
-        """Start the `api` or the `worker` process."""
+        """Start the `api` or a `worker` process (`worker two` is another one)."""
         descriptor = self._listener.fileno()
         commands = {
             "api": [sys.executable, "-m", "relayboard.api_process", str(descriptor)],
@@ -63,7 +63,7 @@ class RunningService:
         }
         log = (self.folder / f"{name}.log").open("ab")
         self.processes[name] = subprocess.Popen(
-            commands[name],
+            commands[name.split()[0]],
             env=self.environment,
             pass_fds=(descriptor,) if name == "api" else (),
             stderr=log,

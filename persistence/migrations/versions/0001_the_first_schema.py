@@ -876,6 +876,7 @@ def upgrade() -> None:
         sa.Column("failed_reason", sa.String(length=16), nullable=True),
         sa.Column("error_count", sa.Integer(), nullable=False),
         sa.Column("next_attempt_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("offered_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("reported_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("sent_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
