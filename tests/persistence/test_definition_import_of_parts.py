@@ -173,7 +173,7 @@ class TestTriggers:
 
     def test_groups_that_only_a_trigger_names_are_made(self, database: Database, workspace: Workspace) -> None:
         given = make_definition()
-        named = {"groups": [{"uuid": new_uuid(), "name": "Mothers"}]}
+        named: dict[str, Any] = {"groups": [{"uuid": new_uuid(), "name": "Mothers"}]}
 
         bring_in(database, workspace, make_file(given, triggers=[make_trigger(given, **named)]))
 
