@@ -19,7 +19,7 @@ from persistence.relayers import release_channels
 OUTBOX_LIMIT = 1000
 FULL_UPLOAD = 2 + 50
 """Beside its identity and state a phone uploads at most 50 reports. One that does has more to say, perhaps about what
-it was asked to send: asked again, it would report each of them again, and its queue would grow faster than it uploads."""
+it was asked to send: asked again, it would report each of them again, and its queue would grow without end."""
 SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
 
 sync_record = Table(
