@@ -79,7 +79,7 @@ CHECKS: Mapping[str, _Checks] = {
     "say_msg": {"text": text(TEXT_LENGTH), "audio_url": text()},
     "send_broadcast": {**_RECIPIENTS, **_MESSAGE},
     "send_email": {
-        "addresses": items(text(needed=True), needed=True),
+        "addresses": items(text(), needed=True),
         "subject": text(needed=True),
         "body": text(needed=True),
     },

@@ -1,6 +1,6 @@
 import pytest
 
-from flows.languages import find_locale, is_language, make_locale_tag
+from flows.languages import find_locale, is_language, is_language_of_translations, make_locale_tag
 
 
 @pytest.mark.parametrize("code", ["eng", "fra", "kin", "tir", "mul"])
@@ -25,3 +25,9 @@ def test_tags_use_the_short_code_where_there_is_one(language, country, tag):
 )
 def test_conventions_fall_back_from_country_to_language_to_english(language, country, found):
     assert str(find_locale(language, country)) == found
+
+
+def test_translations_may_also_go_by_the_codes_of_libraries() -> None:
+    assert is_language_of_translations("fra")
+    assert is_language_of_translations("fre")
+    assert not any(is_language_of_translations(code) for code in ("", "fr", "vvv", "FRE", "base"))

@@ -22,6 +22,7 @@ from flows.definition.exports.shapes import (
 from flows.definition.exports.updating import update_file
 from flows.definition.loading import load
 from flows.definition.raw_parts import JsonObject, is_uuid, read_text
+from flows.languages import is_language_of_translations
 
 OLDEST_FILE, NEWEST_FILE = 3, 13
 MOST_FLOWS, NAME_LENGTH, KEY_LENGTH = 1000, 64, 36
@@ -113,7 +114,9 @@ def _read_event(given: JsonObject, place: str) -> ExportedEvent:
     if isinstance(hour, bool) or not isinstance(hour, int) or not (hour == SAME_TIME or hour in HOURS):
         raise ExportError("is no hour", f"{place}.delivery_hour")
     kind = _read_choice(given, "event_type", frozenset("FM"), "F", place)
-    message = _read_message(given, place) if kind == "M" else None
+    # A message was once a flow of its own; starting that sends it.
+    has_message = kind == "M" and bool(given.get("message") or not given.get("flow"))
+    message = _read_message(given, place) if has_message else None
     return ExportedEvent(
         uuid=read_text(given, "uuid"),
         offset=offset,
@@ -135,11 +138,16 @@ def _read_message(given: JsonObject, place: str) -> Mapping[str, str]:
     texts = message if isinstance(message, dict) else {}
     if not texts or not all(isinstance(text, str) for text in texts.values()):
         raise ExportError("is no message with texts by language", f"{place}.message")
-    return texts
+    # Texts for people without a language once were under `base`.
+    return {_name_language(language): text for language, text in texts.items()}
+
+
+def _name_language(language: str) -> str:
+    return language if is_language_of_translations(language) else UNDETERMINED
 
 
 def _find_base_language(given: JsonObject, message: Mapping[str, str]) -> str:
-    language = read_text(given, "base_language")
+    language = _name_language(read_text(given, "base_language"))
     return language if language in message else next(iter(message))
 
 

@@ -63,7 +63,12 @@ def _without_nothing(value: Any) -> Any:
 def _assert_inspection(expected: Mapping[str, Any], flow: Flow, assets: Assets) -> None:
     actual = inspect(flow, assets).to_json()
     # What only flows of some versions have may be left out.
-    assert {name: actual[name] for name in expected} == expected
+    assert {name: actual[name] for name in expected if name != "issues"} == _without_issues(expected)
+    assert _sort(actual["issues"]) == _sort(expected["issues"])
+
+
+def _without_issues(inspection: Mapping[str, Any]) -> Case:
+    return {name: item for name, item in inspection.items() if name != "issues"}
 
 
 def assert_inspected(expected: Mapping[str, Any], uuid: str, assets: Assets) -> None:
@@ -94,8 +99,11 @@ def check_export(case: Case, fixtures: Case) -> None:
     content = read_export(given)
     written = content.to_json()
     assert read_export(written) == content
-    assert {part: len(written[part]) for part in case["shape"]} == case["shape"]
-    assert [_find_name(flow) or "Flow 1" for flow in given["flows"]] == [flow["name"] for flow in content.flows]
+    # Schedules are known of in old files, but were never exported with their times.
+    expected = {**given, "triggers": [each for each in given.get("triggers") or () if each["trigger_type"] != "S"]}
+    assert {part: len(written[part]) for part in case["shape"]} == {part: len(expected[part]) for part in case["shape"]}
+    names = [_find_name(flow) or f"Flow {position}" for position, flow in enumerate(given["flows"], 1)]
+    assert names == [flow["name"] for flow in content.flows]
     assert [campaign.name for campaign in content.campaigns] == [each["name"] for each in given.get("campaigns") or ()]
     assert [field.key for field in content.fields] == [each["key"] for each in given.get("fields") or ()]
     uuids = {flow["name"]: flow["uuid"] for flow in content.flows}

@@ -121,6 +121,24 @@ def test_a_message_in_one_text_has_no_known_language() -> None:
     assert campaign.events[0].base_language == "und"
 
 
+def test_texts_of_a_message_without_a_language_are_undetermined() -> None:
+    event = make_message_event(message={"base": "Hi", "spa": "Hola"}, base_language="base")
+
+    (campaign,) = read_export(make_file(campaigns=[make_campaign(event)])).campaigns
+
+    assert campaign.events[0].message == {"und": "Hi", "spa": "Hola"}
+    assert campaign.events[0].base_language == "und"
+
+
+def test_a_message_that_is_a_flow_of_its_own_starts_that() -> None:
+    event = make_event(event_type="M", message=None)
+
+    (campaign,) = read_export(make_file(campaigns=[make_campaign(event)])).campaigns
+
+    assert campaign.events[0].flow is not None
+    assert campaign.events[0].to_json()["event_type"] == "F"
+
+
 def list_paths(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if path:
         yield path
