@@ -142,13 +142,18 @@ def has_pending(tx: Transaction, start_id: int) -> bool:
     return tx.execute(select(flow_start_batch.c.id).where(pending).limit(1)).first() is not None
 
 
-def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Stops a start that is not finished: what is pending is dropped, what was started stays. Raises RecordMissing."""
+def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """Stops a start that is not finished: what is pending is dropped, what was started stays; its id.
+
+    Raises RecordMissing.
+    """
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.uuid == uuid)
-    start_id = tx.execute(select(flow_start.c.id).where(mine).with_for_update(key_share=True)).scalar_one_or_none()
+    locked = select(flow_start.c.id).where(mine).with_for_update(key_share=True)
+    start_id: int | None = tx.execute(locked).scalar_one_or_none()
     if start_id is None:
         raise RecordMissing
     end_start(tx, workspace_id, start_id, INTERRUPTED)
+    return start_id
 
 
 def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str) -> None:
