@@ -13,6 +13,7 @@ from worker.conversations.starts import begin_starts
 from worker.conversations.timers import begin_timers
 from worker.expiry import begin_expiry
 from worker.groups import begin_groups
+from worker.schedules import begin_schedules
 from worker.sending import begin_sending
 from worker.services import Services
 from worker.trimming import begin_trimming
@@ -41,6 +42,7 @@ WORKS = (
     Work("webhooks", begin_webhooks, every_seconds=2),
     Work("broadcasts", begin_broadcasts, every_seconds=2),
     Work("campaigns", begin_campaigns, every_seconds=5),
+    Work("schedules", begin_schedules, every_seconds=5),
     Work("groups", begin_groups, every_seconds=10),
     Work("alarms", begin_alarms, every_seconds=60),
     Work("expiry", begin_expiry, every_seconds=3600),

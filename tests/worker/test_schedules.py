@@ -1,0 +1,148 @@
+"""Schedules start their flows at their times, once, whatever the clock does."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from persistence.contact_writes import ContactChange, create_contact
+from persistence.database import Database
+from persistence.flow_archiving import archive_flow
+from persistence.flow_starts import flow_start
+from persistence.groups import create_group
+from persistence.start_expansion import expand_start
+from persistence.trigger_writes import NewTrigger, create_trigger, set_archived
+from persistence.triggers import SCHEDULE, trigger
+from persistence.workspaces import Workspace
+from tests.conftest import Clock
+from tests.run_rows import add_flow
+from worker.schedules import begin_schedules
+from worker.services import Services
+
+
+@pytest.fixture
+def run(services: Services) -> Callable[[], None]:
+    step = begin_schedules(services)
+
+    def run_all() -> None:
+        while step():
+            pass
+
+    return run_all
+
+
+@pytest.fixture
+def group_id(database: Database, workspace: Workspace) -> int:
+    with database.writing() as tx:
+        return create_group(tx, workspace.id, "Mothers")
+
+
+def add_schedule(database: Database, workspace: Workspace, clock: Clock, **values: Any) -> int:
+    """A schedule of a new flow that is due in an hour."""
+    flow_id = add_flow(database, workspace)
+    with database.writing() as tx:
+        due_on = clock.moment + timedelta(hours=1)
+        new = NewTrigger(SCHEDULE, flow_id, **{"repeat": "daily", "next_fire_on": due_on} | values)
+        return create_trigger(tx, workspace.id, new)
+
+
+def starts(database: Database) -> list[Any]:
+    with database.reading() as tx:
+        return list(tx.execute(select(flow_start).order_by(flow_start.c.id)).all())
+
+
+def taken(database: Database) -> list[int]:
+    """The contacts that the first start takes."""
+    with database.writing() as tx:
+        return sorted(expand_start(tx, tx.execute(select(flow_start)).first()))
+
+
+def next_due(database: Database) -> Any:
+    with database.reading() as tx:
+        return tx.execute(select(trigger.c.next_fire_on)).scalar_one()
+
+
+def test_nothing_starts_before_its_time(
+    database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None]
+) -> None:
+    add_schedule(database, workspace, clock, group_ids=frozenset({group_id}))
+    clock.advance(minutes=59)
+
+    run()
+
+    assert starts(database) == []
+
+
+def test_a_schedule_starts_its_flow_once_and_comes_again(
+    database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None]
+) -> None:
+    add_schedule(database, workspace, clock, group_ids=frozenset({group_id}))
+    first = next_due(database)
+    clock.advance(hours=1)
+
+    run()
+    run()
+
+    assert [(row.start_type, row.status) for row in starts(database)] == [("trigger", "pending")]
+    assert next_due(database) == first + timedelta(days=1)
+
+
+def test_times_that_were_missed_are_made_up_for_once(
+    database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None]
+) -> None:
+    add_schedule(database, workspace, clock, group_ids=frozenset({group_id}))
+    clock.advance(days=10)
+
+    run()
+
+    assert len(starts(database)) == 1
+    assert next_due(database) > clock.moment
+
+
+def test_a_schedule_without_repeat_ends(
+    database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None]
+) -> None:
+    add_schedule(database, workspace, clock, group_ids=frozenset({group_id}), repeat="never")
+    clock.advance(hours=1)
+
+    run()
+
+    assert len(starts(database)) == 1
+    assert next_due(database) is None
+
+
+@pytest.mark.parametrize("what", ["trigger", "flow"])
+def test_what_is_archived_starts_nothing(
+    database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None], what: str
+) -> None:
+    trigger_id = add_schedule(database, workspace, clock, group_ids=frozenset({group_id}))
+    with database.writing() as tx:
+        if what == "trigger":
+            set_archived(tx, workspace.id, [trigger_id], is_archived=True)
+        else:
+            archive_flow(tx, workspace.id, tx.execute(select(trigger.c.flow_id)).scalar_one())
+    clock.advance(hours=1)
+
+    run()
+
+    assert starts(database) == []
+
+
+def test_contacts_of_excluded_groups_are_left_out(
+    database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None]
+) -> None:
+    with database.writing() as tx:
+        away = create_group(tx, workspace.id, "Away")
+        people = {
+            name: create_contact(tx, workspace, ContactChange(name=name, group_ids=groups))
+            for name, groups in (("Amina", [group_id]), ("Bosco", [group_id, away]), ("Chantal", []), ("David", []))
+        }
+    ids = {"group_ids": frozenset({group_id}), "excluded_group_ids": frozenset({away})}
+    add_schedule(database, workspace, clock, **ids, contact_ids=frozenset({people["Chantal"]}))
+    clock.advance(hours=1)
+
+    run()
+
+    assert taken(database) == [people["Amina"], people["Chantal"]]
