@@ -10,6 +10,7 @@ from persistence.contact_urns import is_one_of
 from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.flow_runs import EXPIRED
 from persistence.flow_sessions import interrupt_contacts as interrupt_sessions
 from persistence.group_members import add_members, hold_contacts, leave_all_groups, remove_members
 from persistence.label_counts import hold_messages, recount_after
@@ -91,6 +92,11 @@ def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
 def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Take contacts out of the flow they wait in; a sprint that is under way for one of them is not recorded."""
     interrupt_sessions(tx, workspace_id, contact_ids, takes_turns=True)
+
+
+def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """`interrupt_contacts` for the older generation, which lets runs end as expired."""
+    interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, takes_turns=True)
 
 
 def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

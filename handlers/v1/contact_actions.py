@@ -12,7 +12,7 @@ WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave
 WITHOUT_GROUP = {
     "block": contact_actions.block_contacts,
     "unblock": contact_actions.unblock_contacts,
-    "expire": contact_actions.interrupt_contacts,
+    "expire": contact_actions.expire_contacts,
     "archive": contact_actions.archive_messages_of,
     "delete": delete_contacts,
 }

@@ -26,8 +26,16 @@ from tests.run_rows import NODE, add_run, add_start
 
 COUNT = 6
 START = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
-VALUE = {"name": "Has Phone", "value": "yes", "category": "Yes", "node": NODE, "time": "2026-03-02T08:10:11.000000Z"}
+VALUE = {
+    "name": "Has Phone",
+    "value": "yes",
+    "category": "Yes",
+    "node": NODE,
+    "time": "2026-03-02T08:10:11.000000Z",
+    "input": "Yes I do",
+}
 STEP = {"node": NODE, "time": "2026-03-02T08:09:00.100000Z"}
+VISIT = {"type": "R", "left_on": "2026-03-02T08:10:11.000000Z", "text": "Yes I do", "value": "yes"}
 
 
 def furnish(tenant: Tenant) -> None:
@@ -97,8 +105,8 @@ def _add_conversations(tenant: Tenant) -> None:
         mine = select(flow.c.id).where(flow.c.workspace_id == workspace.id).order_by(flow.c.id)
         flows = list(tx.execute(mine).scalars())
     for number, (flow_id, person) in enumerate(zip(flows, people, strict=True)):
-        details: dict[str, Any] = {"path": [STEP], "results": {"has_phone": VALUE}, "responded": number % 2 == 0}
-        add_run(database, workspace, flow_id, person, **details)
+        details: dict[str, Any] = {"path": [STEP], "visits": [VISIT], "results": {"has_phone": VALUE}}
+        add_run(database, workspace, flow_id, person, responded=number % 2 == 0, **details)
         start_id = add_start(database, workspace, flow_id, [person])
         with database.writing() as tx:
             tx.execute(flow_start.update().where(flow_start.c.id == start_id).values(status="completed"))

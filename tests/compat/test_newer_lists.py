@@ -199,3 +199,13 @@ class TestOtherGetters:
 
         assert (org.name, org.country, org.languages) == ("Riverside Health", "RW", ["eng", "kin"])
         assert (org.primary_language, org.timezone, org.anon) == ("eng", "Africa/Kigali", False)
+
+    def test_definitions_of_flows_and_campaigns_are_exported(self, client: TembaClient) -> None:
+        flow, campaign = client.get_flows().first(), client.get_campaigns().first()
+
+        export = client.get_definitions(flows=[flow], campaigns=[campaign.uuid], dependencies=True)
+
+        assert [one["uuid"] for one in export.flows] == [flow.uuid]
+        assert [one["uuid"] for one in export.campaigns] == [campaign.uuid]
+        assert [one["name"] for one in export.groups] == ["Mothers"]
+        assert client.get_definitions(dependencies=False).flows == []

@@ -6,6 +6,8 @@ import pytest
 
 from persistence.columns import new_uuid
 from tests.api import Api
+from tests.factories import id_of
+from tests.run_rows import add_flow, add_waiting
 
 PATH = "/api/v1/contact_actions.json"
 CONTACTS = "/api/v2/contacts.json"
@@ -61,6 +63,17 @@ def test_runs_end_and_messages_are_archived_without_a_body(api: Api, contacts: l
     response = api.post(PATH, {"contacts": contacts, "action": action})
 
     assert (response.status_code, response.content) == (204, b"")
+
+
+def test_runs_that_are_made_to_expire_have_expired_in_both_generations(api: Api, contacts: list[str]) -> None:
+    flow_id = add_flow(api.database, api.workspace)
+    add_waiting(api.database, api.workspace, flow_id, id_of(api.database, contacts[0]))
+
+    api.post(PATH, {"contacts": contacts, "action": "expire"})
+
+    run = api.results("/api/v2/runs.json")[0]
+    assert (run["exit_type"], run["exited_on"] is None) == ("expired", False)
+    assert api.results("/api/v1/runs.json")[0]["expired_on"] == run["exited_on"]
 
 
 @pytest.mark.parametrize(
