@@ -49,13 +49,13 @@ def main() -> int:
     parser.add_argument("--contacts", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench") as folder, _database() as url:
+    with tempfile.TemporaryDirectory(prefix="bench") as folder, postgres() as url:
         run(url, Path(folder), options.contacts, options.workers)
     return 0
 
 
 @contextlib.contextmanager
-def _database() -> Iterator[str]:
+def postgres() -> Iterator[str]:
     with postgres_server() as server, postgres_database(server) as url:
         yield url
 
