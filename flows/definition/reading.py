@@ -21,7 +21,9 @@ from flows.expressions.functions import find_function
 FLOW_TYPES = ("messaging", "messaging_background", "messaging_offline", "voice")
 NAME_LENGTH = 64
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
-LANGUAGE = re.compile(r"[a-z]{3}\Z")
+LANGUAGE, UNDETERMINED = re.compile(r"[a-z]{3}\Z"), "und"
+# Coming to this version gives every flow a language.
+FIRST_WITH_LANGUAGE = (13, 2, 0)
 MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
 # Names were longer once; coming to this version cuts them.
@@ -68,7 +70,6 @@ class _FlowReader:
         flow_type = definition.get("type")
         if not isinstance(flow_type, str) or flow_type not in FLOW_TYPES:
             raise self.fail("is no type of flow", "type")
-        language = definition.get("language")
         if is_larger(definition.get("_ui"), MOST_UI_BYTES):
             raise self.fail(f"is larger than {MOST_UI_BYTES} bytes", "_ui")
         nodes = self._list(definition, "nodes", MOST_NODES)
@@ -76,7 +77,7 @@ class _FlowReader:
             uuid=self._uuid(definition, "uuid"),
             name=self._text(definition, "name", NAME_LENGTH),
             spec_version=str(definition["spec_version"]),
-            language=language if isinstance(language, str) and LANGUAGE.match(language) else "und",
+            language=self._language(version),
             type=flow_type,
             revision=self._integer(definition, "revision", 0),
             expire_after_minutes=self._integer(definition, "expire_after_minutes", 0),
@@ -91,6 +92,14 @@ class _FlowReader:
         except Fault as fault:
             raise self.fail(fault.message, f"localization{fault.path}") from None
         return flow
+
+    def _language(self, version: Version) -> str:
+        language = self.definition.get("language")
+        if isinstance(language, str) and LANGUAGE.match(language):
+            return language
+        if (self.written_version or version) >= FIRST_WITH_LANGUAGE:
+            raise self.fail("is no language", "language")
+        return UNDETERMINED
 
     def _node(self, node: Any, flow_type: str) -> Node:
         self.node_uuid = ""

@@ -144,6 +144,15 @@ def test_a_router_needs_something_to_test() -> None:
     assert caught.value.field == "router.operand"
 
 
+@pytest.mark.parametrize("language", [None, "", "en", "english", 7])
+def test_a_flow_has_a_language_since_13_2_and_an_undetermined_one_before(language: Any) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        load(make_flow(version="13.2.0", language=language))
+
+    assert caught.value.field == "language"
+    assert load(make_flow(version="13.1.0", language=language)).language == "und"
+
+
 @pytest.mark.parametrize(
     ("localization", "field"),
     [
