@@ -40,10 +40,11 @@ def find_date(tx: Transaction, workspace_id: int, key: str) -> str:
     """The key of a date that events may count from. Raises InvalidInput for an unknown field or one without dates."""
     if key in SYSTEM_DATES:
         return key
-    known = find_fields(tx, workspace_id, [key])
-    if key not in known:
+    # Held, so that nobody makes it another type before there is an event to refuse that.
+    mine = (field.c.workspace_id == workspace_id) & (field.c.key == key)
+    kind = tx.execute(select(field.c.type).where(mine).with_for_update(read=True)).scalar_one_or_none()
+    if kind is None:
         raise InvalidInput.on("relative_to", f'Nothing found for "{key[:36]}".')
-    _uuid, kind, _access = known[key]
     if kind != DATE_TYPE:
         raise InvalidInput.on("relative_to", NO_DATE)
     return key

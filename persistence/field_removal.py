@@ -6,7 +6,7 @@ from flows.queries import QueryError, inspect, parse_query
 from persistence.campaign_events import is_date_used
 from persistence.database import Transaction
 from persistence.errors import Refused
-from persistence.fields import delete_field
+from persistence.fields import delete_field, field
 from persistence.flow_uses import find_flow_using
 from persistence.groups import group
 from persistence.query_scope import open_scope
@@ -24,6 +24,7 @@ def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
             continue  # it names something that is gone already, so it has no members that could change
         if any(used == key for used, _ in inspect(query).fields):
             raise Refused(f'The group "{name}" uses this field.')
+    tx.execute(select(field.c.id).where(field.c.workspace_id == workspace.id, field.c.key == key).with_for_update())
     if is_date_used(tx, workspace.id, key):
         raise Refused("Campaign events use this field.")
     flow_name = find_flow_using(tx, workspace.id, "field", key)

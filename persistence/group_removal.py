@@ -15,6 +15,8 @@ def remove_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     Raises RecordMissing, SystemRecord, and Refused while a trigger or campaign that is not archived uses the group.
     """
     mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
+    # New users of the group wait for the end of this, or this for theirs.
+    tx.execute(mine.with_for_update())
     if any(tx.execute(using.limit(1)).first() is not None for using in _uses(mine)):
         raise Refused("Active triggers or campaigns still use this group.")
     tx.execute(trigger_group.delete().where(trigger_group.c.group_id.in_(mine)))
