@@ -7,13 +7,12 @@ from typing import Any
 
 from flows.definition.derived_uuids import NewUuid
 from flows.definition.errors import DefinitionError
+from flows.definition.localization import FIRST_WITH_LIMITS, cut_translations
 from flows.definition.migrating import migrate
 from flows.definition.model import Flow
 from flows.definition.reading import read_flow
 from flows.definition.relinking import Resolve, relink
-from flows.definition.versions import Version, read_version
-
-BEFORE_13: Version = (12, 0, 0)
+from flows.definition.versions import read_version
 
 
 def load(
@@ -26,8 +25,9 @@ def load(
 ) -> Flow:
     """The flow of a definition of any version, in version `to` or the newest one; see `migrate`.
 
-    With `resolve` its references are made to mean what that says, see `relink`. Raises DefinitionError naming flow,
-    node, action and field. The given definition is not changed; `Flow.raw` is the migrated one.
+    Translations that are more or longer than they may be today are cut in flows of before version 14. With `resolve`
+    the references are made to mean what that says, see `relink`. Raises DefinitionError naming flow, node, action and
+    field. The given definition is not changed; `Flow.raw` is the migrated one.
 
     >>> load({"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask", "spec_version": "14.4.2",
     ...       "language": "eng", "type": "messaging", "nodes": []}).name
@@ -36,12 +36,14 @@ def load(
     migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url)
     if resolve is not None:
         relink(migrated, resolve)
-    return read_flow(migrated, written_version=_find_version(definition))
+    if _is_unlimited(definition):
+        cut_translations(migrated)
+    return read_flow(migrated)
 
 
-def _find_version(definition: Mapping[str, Any]) -> Version:
+def _is_unlimited(definition: Mapping[str, Any]) -> bool:
     try:
-        return read_version(definition.get("spec_version"))
+        return read_version(definition.get("spec_version")) < FIRST_WITH_LIMITS
     except DefinitionError:
         # Versions had another name before 13, and the oldest definitions have none.
-        return BEFORE_13
+        return True

@@ -5,7 +5,8 @@ from typing import Any
 
 from flows.definition.field_checks import Fault
 from flows.definition.model import Flow
-from flows.definition.raw_parts import is_uuid
+from flows.definition.raw_parts import JsonObject, is_uuid
+from flows.definition.raw_translations import list_translations
 from flows.definition.versions import Version
 from flows.languages import is_language_of_translations
 
@@ -38,22 +39,35 @@ def _look_up(localization: Any, *keys: str) -> list[Any]:
     return list(found) if isinstance(found, list) else []
 
 
-def check_localization(localization: Mapping[str, Any], written_version: Version) -> None:
-    """Raises Fault, whose path leads to the part, if the translations of a definition may not be used.
-
-    How strict this is depends on the version that the definition was written in, before all migrations.
+def check_localization(localization: Mapping[str, Any], version: Version) -> None:
+    """Raises Fault, whose path leads to the part, if the translations of a definition of a version may not be used.
 
     Something else in the place of an object or a list of texts is passed over, as nothing is ever looked up there.
     """
     for language, items in localization.items():
-        if written_version >= FIRST_WITH_LANGUAGES and not is_language_of_translations(language):
+        if version >= FIRST_WITH_LANGUAGES and not is_language_of_translations(language):
             raise Fault("is no language", f".{language}")
         for uuid, properties in items.items() if isinstance(items, Mapping) else ():
             place = f".{language}.{uuid}"
             if not is_uuid(uuid):
                 raise Fault("is no UUID", place)
-            if written_version >= FIRST_WITH_LIMITS and isinstance(properties, Mapping):
+            if version >= FIRST_WITH_LIMITS and isinstance(properties, Mapping):
                 _check_properties(properties, place)
+
+
+def cut_translations(definition: JsonObject) -> None:
+    """Keeps, in place, only as many translations and as much of them as there may be since they are limited."""
+    for _, items in list_translations(definition):
+        for uuid, properties in items.items():
+            if isinstance(properties, dict):
+                named = [(name, values) for name, values in properties.items() if len(name) <= PROPERTY_NAME_LENGTH]
+                items[uuid] = {name: _cut(values) for name, values in named[:MOST_PROPERTIES]}
+
+
+def _cut(values: Any) -> Any:
+    if not isinstance(values, list):
+        return values
+    return [value[:VALUE_LENGTH] if isinstance(value, str) else value for value in values[:MOST_VALUES]]
 
 
 def _check_properties(properties: Mapping[str, Any], place: str) -> None:

@@ -30,15 +30,14 @@ DIAL_SECONDS, CALL_SECONDS = 60, 7200
 FIRST_WITH_SHORT_NAMES = (13, 6, 1)
 
 
-def read_flow(definition: Mapping[str, Any], *, written_version: Version | None = None) -> Flow:
+def read_flow(definition: Mapping[str, Any]) -> Flow:
     """The flow of a definition as it is, without migrating it.
 
-    `written_version` is the one it had before it was migrated, as some rules are not for old definitions. Raises
-    DefinitionError naming flow, node, action and field.
+    Raises DefinitionError naming flow, node, action and field.
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
-    return _FlowReader(definition, written_version).read()
+    return _FlowReader(definition).read()
 
 
 def _is_one_of(value: Any, known: set[str]) -> bool:
@@ -46,9 +45,8 @@ def _is_one_of(value: Any, known: set[str]) -> bool:
 
 
 class _FlowReader:
-    def __init__(self, definition: Mapping[str, Any], written_version: Version | None) -> None:
+    def __init__(self, definition: Mapping[str, Any]) -> None:
         self.definition = definition
-        self.written_version = written_version
         uuid = definition.get("uuid")
         self.flow_uuid = uuid[:36] if isinstance(uuid, str) else ""
         self.node_uuid = ""
@@ -88,7 +86,7 @@ class _FlowReader:
         self._check_destinations(flow)
         self.node_uuid = ""
         try:
-            check_localization(flow.localization, self.written_version or version)
+            check_localization(flow.localization, version)
         except Fault as fault:
             raise self.fail(fault.message, f"localization{fault.path}") from None
         return flow
@@ -97,7 +95,7 @@ class _FlowReader:
         language = self.definition.get("language")
         if isinstance(language, str) and LANGUAGE.match(language):
             return language
-        if (self.written_version or version) >= FIRST_WITH_LANGUAGE:
+        if version >= FIRST_WITH_LANGUAGE:
             raise self.fail("is no language", "language")
         return UNDETERMINED
 

@@ -171,9 +171,19 @@ def test_translations_that_cannot_be_used_are_refused(localization: Json, field:
     assert caught.value.field == field
 
 
-def test_old_flows_may_have_more_translations_and_lose_those_of_no_language() -> None:
-    long = {CASE: {"arguments": ["a" * 10_001]}}
+def test_translations_of_old_flows_are_cut_so_that_they_can_be_read_again() -> None:
+    long = {"arguments": ["a" * 10_001, *["b"] * 10], "x" * 21: ["c"], **{f"p{number}": ["d"] for number in range(10)}}
 
-    flow = load(make_flow(version="13.0.0", localization={"spa": long, "vvv": {}, "fre": {}, "base": {}}))
+    flow = load(make_flow(version="13.0.0", localization={"spa": {CASE: long}}))
+
+    (properties,) = flow.localization["spa"].values()
+    assert properties["arguments"] == ["a" * 10_000, *["b"] * 9]
+    assert len(properties) == 10
+    assert load(flow.raw).localization == flow.localization
+
+
+def test_translations_of_old_flows_in_no_language_are_dropped() -> None:
+    flow = load(make_flow(version="13.0.0", localization={"spa": {}, "vvv": {}, "fre": {}, "base": {}}))
 
     assert set(flow.localization) == {"spa", "fre"}
+    load(flow.raw)
