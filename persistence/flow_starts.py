@@ -28,7 +28,7 @@ COMPLETED, FAILED, INTERRUPTED = "completed", "failed", "interrupted"
 UNFINISHED = (PENDING, QUEUED, STARTED)
 
 MANUAL, API, API_V1 = "manual", "api", "api_v1"
-TRIGGER, CAMPAIGN, FLOW_ACTION = "trigger", "campaign", "flow_action"
+TRIGGER, CAMPAIGN, FLOW_ACTION, TICKET = "trigger", "campaign", "flow_action", "ticket"
 BY_USERS = (MANUAL, API, API_V1)
 
 DONE = "done"

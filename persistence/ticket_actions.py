@@ -16,6 +16,7 @@ from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.smart_groups import refresh_contacts
+from persistence.ticket_triggers import start_for_closed
 from persistence.tickets import (
     ASSIGNED,
     CLOSED,
@@ -138,9 +139,10 @@ def change_topic(
 def close_tickets(
     tx: Transaction, workspace: Workspace, chosen: Sequence[ChosenTicket], user_id: int | None
 ) -> list[str]:
-    """Closes open tickets; the uuids of those that were closed already."""
+    """Closes open tickets, which may start flows; the uuids of those that were closed already."""
     changing = [each for each in chosen if each.status == OPEN]
     _move(tx, workspace, changing, OPEN, CLOSED, user_id)
+    start_for_closed(tx, workspace.id, [each.id for each in changing])
     return _others(chosen, changing)
 
 

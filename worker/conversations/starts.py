@@ -6,7 +6,7 @@ from typing import Any
 from flows.engine.events import write_moment
 from persistence.contact_turns import take_turns
 from persistence.database import Transaction
-from persistence.flow_starts import CAMPAIGN, FLOW_ACTION
+from persistence.flow_starts import CAMPAIGN, FLOW_ACTION, TICKET
 from persistence.start_batches import (
     StartBatch,
     find_made_runs,
@@ -87,7 +87,7 @@ def _describe_trigger(tx: Transaction, scene: Scene, batch: StartBatch) -> dict[
         "triggered_on": write_moment(tx.now),
     }
     parent = dict(batch.parent or {})
-    if batch.start_type in (FLOW_ACTION, CAMPAIGN) and parent:
+    if batch.start_type in (FLOW_ACTION, CAMPAIGN, TICKET) and parent:
         trigger |= {"type": batch.start_type} | parent
     elif batch.start_type != FLOW_ACTION:
         trigger["origin"] = batch.start_type
