@@ -148,7 +148,7 @@ def _by_columns(wanted: SummaryFilter) -> list[ColumnElement[bool]]:
         (rows.broadcast_id, wanted.broadcast_ids),
         (rows.channel_id, wanted.channel_ids),
     )
-    found: list[ColumnElement[bool]] = [column.in_(values) for column, values in choices if values]
+    found: list[ColumnElement[bool]] = [_is_one_of(column, values) for column, values in choices if values]
     if wanted.before is not None:
         found.append(rows.created_on <= wanted.before)
     if wanted.after is not None:

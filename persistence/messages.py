@@ -89,6 +89,14 @@ message = Table(
         sqlite_where=text("broadcast_id IS NOT NULL"),
     ),
     Index(
+        "ix_message_flow",
+        "flow_id",
+        "created_on",
+        "id",
+        postgresql_where=text("flow_id IS NOT NULL"),
+        sqlite_where=text("flow_id IS NOT NULL"),
+    ),
+    Index(
         "ix_message_outbox",
         "channel_id",
         "created_on",

@@ -911,6 +911,13 @@ def upgrade() -> None:
             sqlite_where=sa.text("broadcast_id IS NOT NULL"),
         )
         batch_op.create_index("ix_message_contact", ["contact_id", "created_on", "id"], unique=False)
+        batch_op.create_index(
+            "ix_message_flow",
+            ["flow_id", "created_on", "id"],
+            unique=False,
+            postgresql_where=sa.text("flow_id IS NOT NULL"),
+            sqlite_where=sa.text("flow_id IS NOT NULL"),
+        )
         batch_op.create_index("ix_message_folder", ["workspace_id", "folder", "created_on", "id"], unique=False)
         batch_op.create_index(
             "ix_message_outbox",
@@ -1561,6 +1568,11 @@ def downgrade() -> None:
             sqlite_where=sa.text("direction = 'out' AND status IN ('queued', 'wired', 'errored')"),
         )
         batch_op.drop_index("ix_message_folder")
+        batch_op.drop_index(
+            "ix_message_flow",
+            postgresql_where=sa.text("flow_id IS NOT NULL"),
+            sqlite_where=sa.text("flow_id IS NOT NULL"),
+        )
         batch_op.drop_index("ix_message_contact")
         batch_op.drop_index(
             "ix_message_broadcast",
