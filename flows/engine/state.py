@@ -198,8 +198,8 @@ class Session:
 
     @property
     def is_batch(self) -> bool:
-        """Whether the session is one of many that were started together."""
-        return bool(self.trigger.get("batch"))
+        """Whether the session begins now, as one of many that are started together; later it goes its own way."""
+        return bool(self.trigger.get("batch")) and self.sprints <= 1
 
     @property
     def waiting_run(self) -> Run | None:
