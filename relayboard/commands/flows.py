@@ -1,4 +1,4 @@
-"""`relayboard flow import|list|archive|label`."""
+"""`relayboard flow import|list|archive|label`, and `run|check|draw` from modules of their own."""
 
 import argparse
 from dataclasses import asdict
@@ -13,13 +13,15 @@ from persistence.definition_import import import_definitions
 from persistence.flow_archiving import archive_flow
 from persistence.flow_labels import add_flow_label, remove_flow_label
 from persistence.flow_records import list_all_flows, read_flow
+from persistence.flow_settings import set_ignores_triggers
 from persistence.flows import find_flow
 from persistence.workspaces import Workspace
+from relayboard.commands import flow_check, flow_draw, flow_run
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("flow", help="import, list, label and archive flows")
+    parser = commands.add_parser("flow", help="import, list, label, archive, play, check and draw flows")
     actions = parser.add_subparsers(dest="action", required=True)
     importing = actions.add_parser("import", help="bring in an export file, which updates what is there already")
     importing.add_argument("--workspace", required=True, metavar="UUID")
@@ -32,11 +34,17 @@ def register(commands: Any) -> None:
     archive = actions.add_parser("archive", help="put a flow away and interrupt the contacts in it")
     _add_flow(archive)
     archive.set_defaults(run=run_archive)
+    change = actions.add_parser("change", help="what a flow does beside its definition")
+    _add_flow(change)
+    change.add_argument("--ignore-triggers", required=True, choices=("yes", "no"), help="in it, keywords are answers")
+    change.set_defaults(run=run_change)
     label = actions.add_parser("label", help="label a flow")
     _add_flow(label)
     label.add_argument("--name", required=True)
     label.add_argument("--remove", action="store_true", help="take the label away")
     label.set_defaults(run=run_label)
+    for module in (flow_run, flow_check, flow_draw):
+        module.register(actions)
 
 
 def _add_flow(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +74,16 @@ def run_archive(options: argparse.Namespace) -> None:
         archive_flow(tx, workspace.id, flow_id)
         record = read_flow(tx, workspace.id, flow_id)
     print_json(orjson.loads(record))
+
+
+def run_change(options: argparse.Namespace) -> None:
+    ignores_triggers = options.ignore_triggers == "yes"
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        flow_id = _flow_named(tx, workspace, options.flow)
+        set_ignores_triggers(tx, workspace.id, flow_id, ignores_triggers=ignores_triggers)
+        record = orjson.loads(read_flow(tx, workspace.id, flow_id))
+    print_json(record | {"ignores_triggers": ignores_triggers})
 
 
 def run_label(options: argparse.Namespace) -> None:

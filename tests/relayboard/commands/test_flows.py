@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from persistence.database import Database
+from persistence.flows import flow
 from persistence.workspaces import Workspace
 from relayboard.cli import main
 from tests.api import Api
@@ -105,6 +107,15 @@ class TestFlowCommands:
 
         assert [one["name"] for one in labelled["labels"]] == ["Health"]
         assert bare["labels"] == []
+
+    def test_a_flow_may_ignore_triggers(self, run: Run, database: Database, flow_uuid: str) -> None:
+        shown = []
+        for word in ("yes", "no"):
+            _, printed, _ = run("flow", "change", "--flow", flow_uuid, "--ignore-triggers", word)
+            with database.reading() as tx:
+                shown.append((printed["ignores_triggers"], tx.execute(select(flow.c.ignores_triggers)).scalar_one()))
+
+        assert shown == [(True, True), (False, False)]
 
     @pytest.mark.parametrize("verb", [["archive"], ["label", "--name", "Health"]])
     def test_an_unknown_flow_is_named(self, run: Run, verb: list[str]) -> None:
