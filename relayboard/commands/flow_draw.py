@@ -1,0 +1,30 @@
+"""`relayboard flow draw`: a picture of a flow of a file."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from relayboard.commands.output import CommandFailed
+from relayboard.flow_drawing import draw_flow
+from relayboard.flow_files import as_export, choose_flow, read_document
+
+
+def register(actions: Any) -> None:
+    parser = actions.add_parser("draw", help="draw a flow of a file as SVG")
+    parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
+    parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT.svg", help="where to write it; stdout if not given")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draws one flow."""
+    drawing = draw_flow(choose_flow(as_export(read_document(options.file)), options.flow)) + "\n"
+    if options.output is None:
+        sys.stdout.write(drawing)
+        return
+    try:
+        options.output.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error

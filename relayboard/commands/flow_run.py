@@ -1,0 +1,86 @@
+"""`relayboard flow run`: plays a flow of a file in the terminal."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from flows import EngineError, SystemClock
+from flows.engine import ResumeError
+from flows.engine.events import Event
+from relayboard.commands.output import CommandFailed, print_json
+from relayboard.flow_files import as_export, choose_flow, read_document
+from relayboard.flow_play import Play, describe_events, make_assets, make_contact
+
+QUIT = "/quit"
+PROMPT = "> "
+HELP = (
+    "Type to answer. /timeout lets the wait's time run out, /expire ends the wait for good, /quit leaves. "
+    "Nothing is sent, and no webhook, e-mail or other service is called: what needs one takes its failure path."
+)
+
+
+def register(actions: Any) -> None:
+    parser = actions.add_parser("run", help="play a flow of a file in the terminal", description=HELP)
+    parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
+    parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")
+    parser.add_argument("--contact", default="{}", metavar="JSON", help='like {"name": "Bob", "fields": {"age": "27"}}')
+    parser.add_argument("--params", default="{}", metavar="JSON", help="@trigger.params of the start")
+    parser.add_argument("--json", action="store_true", help="print the events as JSON, one a line")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plays until the session ends or nothing more is typed; 1 when the flow failed."""
+    content = as_export(read_document(options.file))
+    clock = SystemClock()
+    flow = choose_flow(content, options.flow)
+    assets = make_assets(content, clock)
+    try:
+        contact = make_contact(_read_object(options.contact, "--contact"), flow, assets, clock)
+        play, events = Play.begin(assets, flow, contact, _read_object(options.params, "--params"), clock)
+    except EngineError as error:
+        raise CommandFailed(str(error)) from error
+    _show(events, is_json=options.json)
+    for line in _read_lines(PROMPT if sys.stdin.isatty() and not options.json else ""):
+        if not play.session.is_waiting or line.strip().lower() == QUIT:
+            break
+        try:
+            _show(play.answer(line), is_json=options.json)
+        except ResumeError as error:
+            print(f"relayboard: {error}", file=sys.stderr)
+        if not play.session.is_waiting:
+            break
+    if not options.json:
+        print(f"  · {play.session.status}")
+    return 1 if play.session.status == "failed" else 0
+
+
+def _read_lines(prompt: str) -> Iterator[str]:
+    while True:
+        try:
+            yield input(prompt)
+        except (EOFError, KeyboardInterrupt):
+            return
+
+
+def _read_object(text: str, option: str) -> dict[str, Any]:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise CommandFailed(f"{option} is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise CommandFailed(f"{option} must be a JSON object")
+    return value
+
+
+def _show(events: list[Event], *, is_json: bool) -> None:
+    if is_json:
+        for event in events:
+            print_json(event)
+        return
+    for line in describe_events(events):
+        print(line, flush=True)

@@ -1,0 +1,139 @@
+"""`relayboard flow run`, `check` and `draw`, which need no database."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from relayboard.cli import main
+from tests.definition_files import REGISTRATION, make_definition, make_file, say
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def flow(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs a flow command with lines that are typed; its status and what it writes."""
+
+    def run_command(verb: str, *arguments: str, typed: str = "") -> tuple[int, str, str]:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+        status = main(["flow", verb, *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run_command
+
+
+def write(folder: Path, document: Any) -> str:
+    path = folder / "file.json"
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+class TestRun:
+    def test_it_answers_what_is_typed(self, flow: Command) -> None:
+        status, out, err = flow("run", str(REGISTRATION), typed="Bob\nabc\n41\nyes\n")
+        assert (status, err) == (0, "")
+        assert "< Thanks Bob. How old are you?" in out
+        assert "< Please send your age as a number, like 27." in out
+        assert "  · result Age: 41 (Age)" in out
+        assert out.endswith("  · completed\n")
+
+    def test_it_plays_one_definition_too(self, flow: Command, tmp_path: Path) -> None:
+        status, out, _ = flow("run", write(tmp_path, make_definition(say("Hi @contact.first_name"))))
+        assert (status, out) == (0, "< Hi Ann\n  · completed\n")
+
+    def test_the_contact_can_be_described(self, flow: Command, tmp_path: Path) -> None:
+        path = write(tmp_path, make_definition(say("@contact.name is @(fields.age + 1)")))
+        _, out, _ = flow("run", path, "--contact", '{"name": "Bob", "fields": {"age": "27"}}')
+        assert out.startswith("< Bob is 28\n")
+
+    def test_events_can_be_had_as_json(self, flow: Command, tmp_path: Path) -> None:
+        _, out, _ = flow("run", write(tmp_path, make_definition(say("Hi"))), "--json")
+        assert [json.loads(line)["type"] for line in out.splitlines()] == ["run_started", "msg_created", "run_ended"]
+
+    def test_waits_can_time_out(self, flow: Command) -> None:
+        _, out, _ = flow("run", str(REGISTRATION), typed="Bob\n/timeout\n")
+        assert out.endswith("(No Response)\n  · completed\n")
+
+    def test_what_a_wait_does_not_accept_is_said_and_the_session_goes_on(self, flow: Command) -> None:
+        status, out, err = flow("run", str(REGISTRATION), typed="/timeout\nBob\n")
+        assert status == 0
+        assert "cannot be resumed by wait_timeout" in err
+        assert "< Thanks Bob" in out
+
+    def test_a_flow_that_fails_is_told_by_the_status(self, flow: Command, tmp_path: Path) -> None:
+        missing = {"uuid": "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e", "name": "Gone"}
+        status, out, _ = flow("run", write(tmp_path, make_definition({"type": "enter_flow", "flow": missing})))
+        assert status == 1
+        assert out.endswith("  · failed\n")
+
+    def test_control_characters_do_not_reach_the_terminal(self, flow: Command, tmp_path: Path) -> None:
+        _, out, _ = flow("run", write(tmp_path, make_definition(say("Hi\x1b[2J"))))
+        assert "\x1b" not in out
+
+    @pytest.mark.parametrize(
+        ("arguments", "complaint"),
+        [
+            (["--contact", "{"], "--contact is no JSON"),
+            (["--contact", "[]"], "--contact must be a JSON object"),
+            (["--contact", '{"status": "lost"}'], "is not a status of contacts"),
+            (["--flow", "Other"], "there is no flow Other in the file"),
+        ],
+    )
+    def test_what_cannot_be_used_is_named(self, flow: Command, arguments: list[str], complaint: str) -> None:
+        status, out, err = flow("run", str(REGISTRATION), *arguments)
+        assert (status, out) == (1, "")
+        assert complaint in err
+
+
+class TestCheck:
+    def test_a_good_file_passes(self, flow: Command) -> None:
+        assert flow("check", str(REGISTRATION)) == (0, "", "")
+
+    def test_issues_are_told_with_their_place(self, flow: Command, tmp_path: Path) -> None:
+        definition = make_definition(say("Hi @(upper("))
+        definition["nodes"][0]["actions"][0]["text"] = "Hi @(1 +)"
+        node, action = definition["nodes"][0]["uuid"], definition["nodes"][0]["actions"][0]["uuid"]
+        status, out, _ = flow("check", write(tmp_path, definition))
+        assert status == 1
+        assert f"Welcome, node {node}, action {action}, text: @(1 +)" in out
+
+    def test_what_an_export_lacks_is_an_issue(self, flow: Command, tmp_path: Path) -> None:
+        missing = {"uuid": "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e", "name": "Gone"}
+        definition = make_definition({"type": "enter_flow", "flow": missing})
+        status, out, _ = flow("check", write(tmp_path, make_file(definition)), "--json")
+        assert status == 1
+        assert [(each["flow_name"], each["type"]) for each in json.loads(out)] == [("Welcome", "missing_dependency")]
+
+    def test_a_file_that_cannot_be_read_is_refused(self, flow: Command, tmp_path: Path) -> None:
+        status, _, err = flow("check", str(tmp_path / "nothing.json"))
+        assert status == 1
+        assert "cannot be read" in err
+
+    def test_a_definition_that_is_refused_is_an_issue(self, flow: Command, tmp_path: Path) -> None:
+        status, out, _ = flow("check", write(tmp_path, make_definition(type="song")))
+        assert status == 1
+        assert "type" in out
+
+
+class TestDraw:
+    def test_a_drawing_is_written_to_a_file(self, flow: Command, tmp_path: Path) -> None:
+        drawn = tmp_path / "flow.svg"
+        assert flow("draw", str(REGISTRATION), "-o", str(drawn)) == (0, "", "")
+        assert drawn.read_text().startswith("<svg ")
+
+    def test_a_drawing_is_printed(self, flow: Command) -> None:
+        _, out, _ = flow("draw", str(REGISTRATION), "--flow", "consent")
+        assert "<title>Consent</title>" in out
+
+    def test_a_place_that_cannot_be_written_is_told(self, flow: Command, tmp_path: Path) -> None:
+        status, _, err = flow("draw", str(REGISTRATION), "-o", str(tmp_path / "no" / "flow.svg"))
+        assert status == 1
+        assert "cannot be written" in err
