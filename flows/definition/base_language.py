@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flows.definition.errors import DefinitionError
-from flows.definition.flow_texts import PROPERTIES, read_texts
+from flows.definition.flow_texts import LISTS, PROPERTIES, read_texts
 from flows.definition.loading import load
 from flows.definition.migrating import PARTS_DEPTH
 from flows.definition.raw_parts import (
@@ -27,7 +27,7 @@ def change_base_language(definition: Mapping[str, Any], language: str) -> dict[s
 
     What it said before becomes a translation; what is not translated to the new language stays as it is. So do the
     arguments of a case whose translation has another number of them, as such a translation has never counted. Raises
-    DefinitionError.
+    DefinitionError, also for translations that are too long for what they translate.
     """
     flow = load(definition)
     if not is_language(language):
@@ -47,13 +47,15 @@ def change_base_language(definition: Mapping[str, Any], language: str) -> dict[s
         if any(before):
             set_translation(outgoing, part, name, before)
         _replace(part, name, find_translation(incoming, part, name) if isinstance(incoming, dict) else None)
-    return {**changed, "language": language, "localization": {**translations, flow.language: outgoing}}
+    changed |= {"language": language, "localization": {**translations, flow.language: outgoing}}
+    load(changed)
+    return changed
 
 
 def _list_translated(flow: JsonObject) -> Iterator[tuple[JsonObject, str]]:
     for action in list_actions(flow):
         for each in PROPERTIES.get(read_text(action, "type"), ()):
-            if each.is_translated and each.name in action:
+            if each.is_translated:
                 yield action, each.name
     for case in list_cases(flow):
         yield case, "arguments"
@@ -68,7 +70,7 @@ def _replace(part: JsonObject, name: str, texts: list[Any] | None) -> None:
     if name == "arguments":
         if len(texts) == len(part.get(name) or ()):
             part[name] = texts
-    elif isinstance(part.get(name), list):
+    elif name in LISTS:
         part[name] = texts
     else:
         part[name] = texts[0]

@@ -55,6 +55,8 @@ PROPERTIES: Mapping[str, tuple[Property, ...]] = {
     "set_run_result": (Property("value"), Property("category", is_template=False, is_translated=True)),
     "start_session": _RECIPIENTS,
 }
+# Of the properties that are translated, those that are lists; all others are single texts.
+LISTS = frozenset({"arguments", "attachments", "quick_replies", "template_variables"})
 # Lists of references, each of which may look something up by a template.
 _MATCHED = ("groups", "labels")
 

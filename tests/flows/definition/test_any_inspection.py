@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.definition import DefinitionError, change_base_language, inspect, list_findings, load
-from tests.flows.definition.specimens import EARLY_FLOW, SEND, make_flow, make_node
-from tests.flows.definition.test_any_definition import EARLY_PATHS, VALUES, put
+from tests.flows.definition.specimens import EARLY_FLOW, LEGACY_FLOW, SEND, make_flow, make_node
+from tests.flows.definition.test_any_definition import EARLY_PATHS, LEGACY_PATHS, VALUES, put
 
 DEPTH = 5_000
+PLACES = [(flow, path) for flow, paths in ((EARLY_FLOW, EARLY_PATHS), (LEGACY_FLOW, LEGACY_PATHS)) for path in paths]
 
 
 class Nothing:
@@ -32,7 +34,18 @@ def test_what_can_be_loaded_can_be_inspected(path: tuple[Any, ...], value: Any) 
         return
     issues = inspect(load(definition), Nothing()).to_json()["issues"]
     assert len(findings) >= len(issues)
-    load(change_base_language(definition, "spa"))
+    with contextlib.suppress(DefinitionError):
+        load(change_base_language(definition, "spa"))
+
+
+@given(place=st.sampled_from(PLACES), value=VALUES)
+def test_what_was_loaded_and_stored_can_be_loaded_again(place: Any, value: Any) -> None:
+    definition, path = place
+    try:
+        flow = load(put(definition, path, value))
+    except DefinitionError:
+        return
+    assert repr(load(flow.raw).raw) == repr(flow.raw)
 
 
 @pytest.mark.parametrize(

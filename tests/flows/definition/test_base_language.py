@@ -100,6 +100,26 @@ def test_the_blanks_of_a_channels_template_change_along() -> None:
     assert changed["localization"]["eng"][SEND]["template_variables"] == ["Hello"]
 
 
+def test_what_only_the_translation_has_comes_with_it() -> None:
+    flow = copy.deepcopy(FLOW)
+    flow["localization"]["spa"][SEND]["attachments"] = ["image:http://example.com/es.jpg"]
+
+    changed = change_base_language(flow, "spa")
+
+    assert changed["nodes"][0]["actions"][0]["attachments"] == ["image:http://example.com/es.jpg"]
+    assert "attachments" not in changed["localization"]["eng"][SEND]
+
+
+def test_a_translation_that_is_too_long_for_its_place_is_refused() -> None:
+    flow = copy.deepcopy(FLOW)
+    flow["localization"]["spa"][YES]["name"] = ["x" * 65]
+
+    with pytest.raises(DefinitionError) as caught:
+        change_base_language(flow, "spa")
+
+    assert caught.value.field == "name"
+
+
 @pytest.mark.parametrize("language", ["", "en", "vvv", "english"])
 def test_only_languages_can_be_chosen(language: str) -> None:
     with pytest.raises(DefinitionError):
