@@ -34,14 +34,15 @@ def start(
     services: Services = NO_SERVICES,
     options: Options = DEFAULT_OPTIONS,
     call: Mapping[str, Any] | None = None,
+    run_uuid: str = "",
 ) -> tuple[Session, list[Event]]:
     """Starts a session of a contact in the trigger's flow and runs it until it waits or ends.
 
     `contact` is `{uuid, name?, language?, urns?, groups?, fields?, ...}`, `trigger` has `type` (manual, msg, campaign,
     ...) and `flow` `{uuid, name}`, with whatever belongs to its type, such as `params` or `event`. `call` is `{uuid,
-    channel, urn}` of the phone call that a voice session is part of. Neither contact nor trigger is changed; the
-    session has the contact as the flow left it. Events are in the order in which a host carries them out. Raises
-    TriggerError and ContactError.
+    channel, urn}` of the phone call that a voice session is part of, `run_uuid` the uuid of the first run where the
+    host has given it one already. Neither contact nor trigger is changed; the session has the contact as the flow left
+    it. Events are in the order in which a host carries them out. Raises TriggerError and ContactError.
 
     Example: `session, events = start(assets, {"uuid": ..., "name": "Ann"}, {"type": "manual", "flow": {"uuid": ...,
     "name": "Ask"}}, Environment(), clock=SystemClock())`.
@@ -53,7 +54,7 @@ def start(
     log = EventLog(clock, options.generation)
     kept = {name: value for name, value in trigger.items() if name not in ("contact", "environment")}
     session = Session(session_uuid, flow.type, options.generation, kept, person, environment, "", call=call)
-    sprint = Sprint(session, assets, clock, services, options, log)
+    sprint = Sprint(session, assets, clock, services, options, log, first_run_uuid=run_uuid)
     session.created_on = sprint.now()
     session.sprints = 1
     sprint.edit_contact().settle_groups()

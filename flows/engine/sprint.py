@@ -42,6 +42,7 @@ class Sprint:
     pushed: PushedFlow | None = None
     steps: int = 0
     webhooks: dict[str, Value] = field(default_factory=dict)
+    first_run_uuid: str = ""
     _environment: Environment | None = None
 
     @property
@@ -83,7 +84,8 @@ class Sprint:
         reference: dict[str, Any] = {"uuid": flow.uuid, "name": flow.name}
         if flow.revision:
             reference["revision"] = flow.revision
-        run = Run(self.clock.uuid(), reference, now, now, parent_uuid=parent.uuid if parent else "")
+        uuid = (self.first_run_uuid if not self.session.runs else "") or self.clock.uuid()
+        run = Run(uuid, reference, now, now, parent_uuid=parent.uuid if parent else "")
         run.had_input = parent is None and self.session.trigger.get("type") == "msg"
         self.session.runs.append(run)
         if not self.options.is_early:

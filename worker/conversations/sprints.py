@@ -110,12 +110,11 @@ class Stage:
                 clock=self.clock,
                 services=self.services,
                 options=OPTIONS,
+                run_uuid=task.run_uuid or "",
             )
         except TriggerError as error:
             logger.warning("contact %s was not started: %s", contact.uuid, error)
             return Outcome(task, refusal=str(error))
-        if task.run_uuid is not None:
-            _rename_first_run(session, task.run_uuid)
         return Outcome(task, session, events)
 
     def _resume(self, task: Task, contact: Contact) -> Outcome:
@@ -163,14 +162,3 @@ class Stage:
 
 def _actions_of(flow: Flow) -> list[Any]:
     return [action for node in flow.nodes for action in node.actions]
-
-
-def _rename_first_run(session: Session, uuid: str) -> None:
-    """Gives the first run the identity of the one that was shown before it began."""
-    if not session.runs:
-        return
-    known = session.runs[0].uuid
-    session.runs[0].uuid = uuid
-    for run in session.runs:
-        if run.parent_uuid == known:
-            run.parent_uuid = uuid
