@@ -39,6 +39,10 @@ class Api:
     def get(self, path: str, **query: Any) -> httpx.Response:
         return self.client.get(path, params=query, headers=self._headers())
 
+    def follow(self, url: str) -> httpx.Response:
+        """A page by the address that another page gave."""
+        return self.client.get(url, headers=self._headers())
+
     def post(
         self, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: Any
     ) -> httpx.Response:

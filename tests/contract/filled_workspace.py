@@ -105,6 +105,7 @@ class Filled:
 
     workspace: Workspace
     now: datetime
+    spacing: timedelta
     rows: dict[str, Sequence[Row[Any]]] = field(default_factory=dict)
 
     def first(self, table: str) -> Row[Any]:
@@ -120,14 +121,23 @@ def present_tables(database: Database) -> list[Table]:
 
 
 def fill_workspace(
-    database: Database, workspace: Workspace, count: int = 2, larger: Mapping[str, int] | None = None
+    database: Database,
+    workspace: Workspace,
+    count: int = 2,
+    larger: Mapping[str, int] | None = None,
+    first: int = 1,
+    now: datetime | None = None,
 ) -> Filled:
-    """`count` rows in every table, more in those named `larger`; row n refers to row n of others, in turn."""
-    filled = Filled(workspace, database.clock())
+    """`count` rows in every table, more in those named `larger`; row n refers to row n of others, in turn.
+
+    Rows are numbered from `first`, which is one more than there are when a workspace is filled again. Each is a second
+    older than the one before, or all are of the moment `now`.
+    """
+    filled = Filled(workspace, now or database.clock(), timedelta(seconds=0 if now else 1))
     tables = [table for table in present_tables(database) if table.name not in SHARED | TEMPORARY]
     with database.writing() as tx:
         for table in tables:
-            numbers = range(1, (larger or {}).get(table.name, count) + 1)
+            numbers = range(first, first + (larger or {}).get(table.name, count))
             rows = [_make_row(table, filled, number) for number in numbers]
             tx.execute(insert(table), rows)
             if "id" in table.c and ("workspace_id" in table.c or table.name == "app_user"):
@@ -171,7 +181,7 @@ def _value(table: Table, column: Column[Any], filled: Filled, number: int) -> An
         return new_uuid() if column.name == "uuid" or not column.nullable else None
     if (column.default is not None and column.name != "name_key") or (column.nullable and column.name in OFTEN_EMPTY):
         return None
-    return _text_value(table, column, filled.workspace, number) or _plain_value(column, filled.now, number)
+    return _text_value(table, column, filled.workspace, number) or _plain_value(column, filled, number)
 
 
 OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "pending_secret", "device_uuid", "geometry"} | {
@@ -207,13 +217,13 @@ def _text_value(table: Table, column: Column[Any], workspace: Workspace, number:
     return texts.get(column.name, texts.get(f"{table.name}.{column.name}"))
 
 
-def _plain_value(column: Column[Any], now: datetime, number: int) -> Any:
+def _plain_value(column: Column[Any], filled: Filled, number: int) -> Any:
     if column.nullable and column.name != "last_seen":
         return None
     if isinstance(column.type, UtcDateTime):
-        return now - timedelta(seconds=number)
+        return filled.now - number * filled.spacing
     if isinstance(column.type, Date):
-        return now.date() - timedelta(days=number)
+        return filled.now.date() - timedelta(days=number)
     if isinstance(column.type, JSON):
         return []
     if isinstance(column.type, Boolean):

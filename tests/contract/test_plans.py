@@ -68,7 +68,7 @@ class Reader:
         answer = self.api.get(path, **query)
         assert answer.status_code == 200, answer.text
         if following := answer.json().get("next"):
-            self.api.get(following)
+            self.api.follow(following)
         return [(statement, values) for statement, values in self.seen if statement.lstrip().startswith("SELECT")]
 
     def values(self, operation: Operation, name: str) -> list[Any]:

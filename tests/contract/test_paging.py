@@ -1,0 +1,88 @@
+"""Following `next` through a list of generation 2 finds every record once, also while others are being made."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from tests.api import Api
+from tests.contract.documents import Operation, all_operations
+from tests.contract.filled_workspace import fill_workspace
+from tests.contract.services import database_url_for_many_tests, serve
+
+PAGE = 37
+COUNT = 40
+LARGER = {"message": 1000, "channel_event": 1000}
+LISTS = [
+    operation
+    for operation in all_operations()
+    if operation.root == "v2/openapi.yaml"
+    and "cursor" in {parameter["name"] for parameter in operation.parameters()}
+    and operation.path != "/boundaries.json"
+]
+REVERSIBLE = [one for one in LISTS if "reverse" in {parameter["name"] for parameter in one.parameters()}]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A workspace with many records, all of one moment."""
+    folder = tmp_path_factory.mktemp("paging")
+    with database_url_for_many_tests(request.param, request, folder) as url, serve(url, folder, PAGE) as service:
+        workspace = service.new_workspace()
+        fill_workspace(service.database, workspace, COUNT, LARGER, now=service.database.clock())
+        yield service.api(workspace)
+
+
+def walk(api: Api, operation: Operation, **query: Any) -> Iterator[list[str]]:
+    """The identities of the records of page after page."""
+    page = api.get(f"/api/v2{operation.path}", **query).json()
+    while True:
+        yield [identity(record) for record in page["results"]]
+        if page["next"] is None:
+            return
+        page = api.follow(page["next"]).json()
+
+
+def identity(record: dict[str, Any]) -> str:
+    for name in ("uuid", "id", "key", "start_date", "name"):
+        if name in record:
+            return str(record[name])
+    return str(record.get("resthook")) + str(record.get("created_on"))
+
+
+@pytest.mark.parametrize("operation", [one for one in LISTS if one.path != "/resthook_events.json"], ids=str)
+def test_every_record_of_one_moment_is_found_once(crowd: Api, operation: Operation) -> None:
+    pages = list(walk(crowd, operation))
+
+    found = [one for page in pages for one in page]
+    assert len(found) == len(set(found)) >= COUNT
+    assert [len(page) for page in pages[:-1]] == [PAGE] * (len(pages) - 1)
+
+
+@pytest.mark.parametrize("operation", REVERSIBLE, ids=str)
+def test_a_reversed_list_is_the_list_from_its_other_end(crowd: Api, operation: Operation) -> None:
+    forward = [one for page in walk(crowd, operation) for one in page]
+
+    backward = [one for page in walk(crowd, operation, reverse="true") for one in page]
+
+    assert backward == forward[::-1]
+
+
+def test_what_is_made_between_two_pages_neither_hides_nor_repeats_a_record(crowd: Api) -> None:
+    database, made = crowd.database, 0
+    for operation in LISTS:
+        pages = walk(crowd, operation)
+        before = {one for page in walk(crowd, operation) for one in page}
+        found = next(pages)
+        fill_again(database, crowd, made)
+        made += 2
+        found += [one for page in pages for one in page]
+
+        assert before <= set(found), operation
+        assert len(found) == len(set(found)) or operation.path == "/resthook_events.json", operation
+
+
+def fill_again(database: Database, api: Api, made: int) -> None:
+    """Two more records of each kind, newer than all others."""
+    fill_workspace(database, api.workspace, 2, first=COUNT + made + 1, now=database.clock())
