@@ -116,7 +116,9 @@ class _FlowReader:
         if not isinstance(given, Mapping):
             raise self.fail("an exit is an object", "exits")
         destination = given.get("destination_uuid")
-        return Exit(self._new_uuid(given), None if destination is None else self._uuid(given, "destination_uuid"))
+        return Exit(
+            self._new_uuid(given), None if destination is None else self._uuid(given, "destination_uuid", "exits.")
+        )
 
     def _action(self, given: Any, flow_type: str) -> Action:
         if not isinstance(given, Mapping):
@@ -140,7 +142,7 @@ class _FlowReader:
         if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
             raise self.fail("is no type of router", "router.type")
         categories = tuple(
-            self._category(each, exit_uuids) for each in self._list(given, "categories", MOST_CATEGORIES)
+            self._category(each, exit_uuids) for each in self._list(given, "categories", MOST_CATEGORIES, "router.")
         )
         if not categories:
             raise self.fail("a router needs at least one category", "router.categories")
@@ -155,7 +157,7 @@ class _FlowReader:
         return Router(
             type=str(given["type"]),
             wait=None if given.get("wait") is None else self._wait(given["wait"], known, flow_type),
-            result_name=self._text(given, "result_name", self.longest_name, needed=False),
+            result_name=self._text(given, "result_name", self.longest_name, "router.", needed=False),
             categories=categories,
             operand=str(operand) if is_switch else "",
             cases=self._cases(given, known) if is_switch else (),
@@ -168,24 +170,24 @@ class _FlowReader:
         exit_uuid = given.get("exit_uuid")
         if not _is_one_of(exit_uuid, exit_uuids):
             raise self.fail("names no exit of this node", "router.categories.exit_uuid")
-        name = self._text(given, "name", self.longest_name, needed=False)
-        return Category(self._uuid(given, "uuid"), name or "Match", str(exit_uuid))
+        name = self._text(given, "name", self.longest_name, "router.categories.", needed=False)
+        return Category(self._uuid(given, "uuid", "router.categories."), name or "Match", str(exit_uuid))
 
     def _cases(self, given: Mapping[str, Any], known: set[str]) -> tuple[Case, ...]:
-        return tuple(self._case(each, known) for each in self._list(given, "cases", MOST_CASES))
+        return tuple(self._case(each, known) for each in self._list(given, "cases", MOST_CASES, "router."))
 
     def _case(self, given: Any, known: set[str]) -> Case:
         if not isinstance(given, Mapping):
             raise self.fail("a case is an object", "router.cases")
         if not _is_one_of(given.get("category_uuid"), known):
             raise self.fail("names no category of this router", "router.cases.category_uuid")
-        arguments = self._list(given, "arguments", MOST_ARGUMENTS)
+        arguments = self._list(given, "arguments", MOST_ARGUMENTS, "router.cases.")
         if not all(isinstance(argument, str) for argument in arguments):
             raise self.fail("arguments are templates", "router.cases.arguments")
-        kind = self._text(given, "type", NAME_LENGTH)
+        kind = self._text(given, "type", NAME_LENGTH, "router.cases.")
         if not kind.lower().startswith("has_") or find_function(kind) is None:
             raise self.fail("is no test", "router.cases.type")
-        return Case(self._uuid(given, "uuid"), kind, tuple(arguments), str(given["category_uuid"]))
+        return Case(self._uuid(given, "uuid", "router.cases."), kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: Any, known: set[str], flow_type: str) -> Wait:
         if not isinstance(given, Mapping) or given.get("type") not in ("msg", "dial"):
@@ -199,15 +201,15 @@ class _FlowReader:
             type=kind,
             timeout=None if timeout is None else self._timeout(timeout, known),
             hint=hint if isinstance(hint, Mapping) else None,
-            phone=self._text(given, "phone", 1000, needed=kind == "dial"),
-            dial_limit_seconds=self._integer(given, "dial_limit_seconds", DIAL_SECONDS),
-            call_limit_seconds=self._integer(given, "call_limit_seconds", CALL_SECONDS),
+            phone=self._text(given, "phone", 1000, "router.wait.", needed=kind == "dial"),
+            dial_limit_seconds=self._integer(given, "dial_limit_seconds", DIAL_SECONDS, "router.wait."),
+            call_limit_seconds=self._integer(given, "call_limit_seconds", CALL_SECONDS, "router.wait."),
         )
 
     def _timeout(self, given: Any, known: set[str]) -> Timeout:
         if not isinstance(given, Mapping) or not _is_one_of(given.get("category_uuid"), known):
             raise self.fail("names no category of this router", "router.wait.timeout.category_uuid")
-        return Timeout(self._integer(given, "seconds", 0), str(given["category_uuid"]))
+        return Timeout(self._integer(given, "seconds", 0, "router.wait.timeout."), str(given["category_uuid"]))
 
     def _check_destinations(self, flow: Flow) -> None:
         known = {node.uuid for node in flow.nodes}
@@ -224,34 +226,34 @@ class _FlowReader:
         self.seen.add(uuid)
         return uuid
 
-    def _uuid(self, given: Mapping[str, Any], field: str) -> str:
+    def _uuid(self, given: Mapping[str, Any], field: str, within: str = "") -> str:
         value = given.get(field)
         try:
             if isinstance(value, str) and len(value) == 36 and UUID(value):
                 return value
         except ValueError:
             value = None
-        raise self.fail("is no UUID", field)
+        raise self.fail("is no UUID", within + field)
 
-    def _text(self, given: Mapping[str, Any], field: str, length: int, *, needed: bool = True) -> str:
+    def _text(self, given: Mapping[str, Any], field: str, length: int, within: str = "", *, needed: bool = True) -> str:
         value = given.get(field)
         if value is None and not needed:
             return ""
         if not isinstance(value, str) or (needed and not value) or len(value) > length:
-            raise self.fail(f"is no text of up to {length} characters", field)
+            raise self.fail(f"is no text of up to {length} characters", within + field)
         return value
 
-    def _integer(self, given: Mapping[str, Any], field: str, default: int) -> int:
+    def _integer(self, given: Mapping[str, Any], field: str, default: int, within: str = "") -> int:
         value = given.get(field, default)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.fail("is no whole number", field)
+            raise self.fail("is no whole number", within + field)
         return value
 
-    def _list(self, given: Mapping[str, Any], field: str, most: int) -> list[Any]:
+    def _list(self, given: Mapping[str, Any], field: str, most: int, within: str = "") -> list[Any]:
         value = given.get(field)
         value = [] if value is None else value
         if not isinstance(value, list) or len(value) > most:
-            raise self.fail(f"is no list of up to {most}", field)
+            raise self.fail(f"is no list of up to {most}", within + field)
         return value
 
     def _object(self, given: Mapping[str, Any], field: str) -> Mapping[str, Any]:

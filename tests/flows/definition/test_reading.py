@@ -78,6 +78,12 @@ def test_a_definition_is_read_and_kept_as_it_came() -> None:
         (["nodes", 0, "router", "categories", 0, "exit_uuid"], OTHER, "router.categories.exit_uuid"),
         (["nodes", 0, "router", "cases", 0, "category_uuid"], OTHER, "router.cases.category_uuid"),
         (["nodes", 0, "router", "wait", "type"], "dial", "router.wait.type"),
+        (["nodes", 0, "router", "result_name"], 7, "router.result_name"),
+        (["nodes", 0, "router", "categories"], [], "router.categories"),
+        (["nodes", 0, "router", "cases", 0, "uuid"], "x", "router.cases.uuid"),
+        (["nodes", 0, "router", "cases", 0, "arguments"], ["x"] * 11, "router.cases.arguments"),
+        (["nodes", 0, "router", "wait", "timeout", "seconds"], "60", "router.wait.timeout.seconds"),
+        (["nodes", 0, "exits", 0, "destination_uuid"], "x", "exits.destination_uuid"),
     ],
 )
 def test_a_fault_is_refused_and_its_place_named(path: list[Any], value: Any, field: str) -> None:
