@@ -220,6 +220,7 @@ def check_contacts(service: RunningService, people: dict[str, Person]) -> None:
     for number, person in people.items():
         record = found[number]
         groups = {"Registered"} | ({"Adults"} if person.age >= 18 else set())
+        groups |= {"Open Tickets"} if not person.refuses and clinic_is_missing(person) else set()
         assert (record["name"], record["fields"]["age"], record["flow"]) == (person.name, str(person.age), None)
         assert {group["name"] for group in record["groups"]} == groups
         assert (record["fields"]["consent_date"] is None) == person.refuses

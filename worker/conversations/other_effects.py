@@ -29,6 +29,7 @@ from persistence.ticket_actions import NewTicket, open_ticket
 from persistence.topics import topic
 from persistence.users import user
 from persistence.workspaces import Workspace
+from worker.conversations.event_flows import FlowReference
 from worker.reply import interpret_reply
 
 FLOW_EVENT = "flow"
@@ -45,11 +46,11 @@ def find_ids(tx: Transaction, workspace_id: int, table: Any, references: Iterabl
 
 
 def open_tickets(
-    tx: Transaction, workspace: Workspace, contact_id: int, flow: Mapping[str, Any], events: Sequence[Event]
+    tx: Transaction, workspace: Workspace, contact_id: int, events: Sequence[tuple[Event, FlowReference]]
 ) -> None:
     """Opens the tickets that a sprint opened, with their first notes."""
-    notes = {event["ticket_uuid"]: event["note"] for event in events if event["type"] == "ticket_note_added"}
-    for event in events:
+    notes = {event["ticket_uuid"]: event["note"] for event, _ in events if event["type"] == "ticket_note_added"}
+    for event, flow in events:
         if event["type"] != "ticket_opened":
             continue
         opened = event["ticket"]
@@ -233,14 +234,14 @@ def carry_out(
     tx: Transaction,
     workspace: Workspace,
     contact_id: int,
-    flow: Mapping[str, Any],
+    events_in_flows: Sequence[tuple[Event, FlowReference]],
     flow_ids: Mapping[str, int],
-    events: Sequence[Event],
 ) -> None:
-    """Everything of one sprint in its order; `flow` names the flow that did it."""
+    """Everything of one sprint in its order; each event comes with the flow it happened in."""
+    events = [event for event, _ in events_in_flows]
     kinds = {event["type"] for event in events}
     if "ticket_opened" in kinds:
-        open_tickets(tx, workspace, contact_id, flow, events)
+        open_tickets(tx, workspace, contact_id, events_in_flows)
     if "broadcast_created" in kinds:
         create_broadcasts(tx, workspace, events)
     if "session_triggered" in kinds:

@@ -19,6 +19,7 @@ from persistence.smart_groups import follow_contacts
 from persistence.waiting_sessions import fail_sessions, lock_waiting
 from persistence.workspaces import Workspace
 from worker.conversations.contact_effects import collect_contact_effects
+from worker.conversations.event_flows import first_flow, flows_of_events
 from worker.conversations.other_effects import add_labels, carry_out
 from worker.conversations.shelf import StoredAssets
 from worker.conversations.sprints import Outcome
@@ -140,25 +141,22 @@ def _carry_out(
     send_replies(tx, workspace.id, [reply for outcome in sprints for reply in _replies(outcome, assets)])
     add_labels(tx, workspace.id, [event for outcome in sprints for event in outcome.events])
     for outcome in sprints:
-        session = _session(outcome)
-        flow = session.runs[-1].flow if session.runs else {}
-        carry_out(tx, workspace, outcome.task.contact_id, flow, assets.flow_ids, outcome.events)
+        events = list(flows_of_events(_session(outcome), outcome.task.state, outcome.events))
+        carry_out(tx, workspace, outcome.task.contact_id, events, assets.flow_ids)
 
 
 def _replies(outcome: Outcome, assets: StoredAssets) -> list[Reply]:
-    flow_id = _flow_id(outcome, assets)
+    session = _session(outcome)
     return [
-        Reply(outcome.task.contact_id, flow_id, event["msg"])
-        for event in outcome.events
+        Reply(outcome.task.contact_id, assets.flow_ids.get(flow.get("uuid", "")), event["msg"])
+        for event, flow in flows_of_events(session, outcome.task.state, outcome.events)
         if event["type"] in MESSAGE_EVENTS
     ]
 
 
 def _flow_id(outcome: Outcome, assets: StoredAssets) -> int | None:
-    """The flow that messages of a sprint belong to: the one that waits, else the one that ran last."""
-    session = _session(outcome)
-    run = session.waiting_run or (session.runs[-1] if session.runs else None)
-    return None if run is None else assets.flow_ids.get(run.flow["uuid"])
+    """The flow that took the message behind a sprint."""
+    return assets.flow_ids.get(first_flow(_session(outcome), outcome.task.state).get("uuid", ""))
 
 
 def _handled_messages(assets: StoredAssets, outcomes: Sequence[Outcome]) -> dict[int, int | None]:
