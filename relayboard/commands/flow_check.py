@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.definition import Finding, list_findings
+from flows.definition.exports import update_file
 from relayboard.commands.output import CommandFailed, print_json
 from relayboard.flow_files import ExportedAssets, as_export, is_export, read_document
 
@@ -20,6 +21,9 @@ def register(actions: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints each issue with its place; 1 when there are any."""
     document = read_document(options.file)
+    if is_export(document):
+        # Flows of old files refer to one another by numbers.
+        document = update_file(document)
     definitions = document["flows"] if is_export(document) else [document]
     if not all(isinstance(definition, Mapping) for definition in definitions):
         raise CommandFailed(f"{options.file} holds something that is no flow")

@@ -19,6 +19,7 @@ from flows.definition.exports.shapes import (
     ExportFile,
     Named,
 )
+from flows.definition.exports.updating import update_file
 
 __all__ = [
     "CampaignParts",
@@ -37,4 +38,5 @@ __all__ = [
     "list_needs",
     "read_export",
     "select_parts",
+    "update_file",
 ]

@@ -70,10 +70,12 @@ def _read_metadata(flow: JsonObject) -> JsonObject:
 
 def _name_flow(flow: JsonObject, position: int, known: _FlowUuids) -> None:
     metadata = _read_metadata(flow)
-    uuid = next((uuid for uuid in (metadata.get("uuid"), flow.get("uuid")) if is_uuid(uuid)), None) or known.new_uuid()
-    name = read_text(metadata, "name") or read_text(flow, "name") or UNNAMED_FLOW.format(position)
+    uuid = next((uuid for uuid in (flow.get("uuid"), metadata.get("uuid")) if is_uuid(uuid)), None) or known.new_uuid()
+    name = read_text(flow, "name") or read_text(metadata, "name") or UNNAMED_FLOW.format(position)
     inner = flow.get("definition")
-    (inner if isinstance(inner, dict) else flow)["metadata"] = {**metadata, "uuid": uuid, "name": name}
+    for part in (flow, inner):
+        if isinstance(part, dict):
+            part |= {"uuid": uuid, "name": name}
     key = flow.get("id")
     known.add(uuid, key if isinstance(key, int) else None, name)
 

@@ -113,7 +113,7 @@ def check_export(case: Case, fixtures: Case) -> None:
 
 def _find_name(flow: Case) -> str:
     inner = flow.get("definition") or flow
-    return str((inner.get("metadata") or {}).get("name") or flow.get("name") or "")
+    return str(flow.get("name") or (inner.get("metadata") or {}).get("name") or "")
 
 
 CHECKS: dict[str, Callable[[Case, Case], None]] = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flows.definition.exports import list_needs, read_export
+from flows.definition import list_findings
+from flows.definition.exports import list_needs, read_export, update_file
 from tests.flows.definition.exports.files import make_campaign, make_event, make_old_file, make_old_flow, make_trigger
 from tests.flows.definition.specimens import FLOW, Json, make_legacy_flow, make_rule, make_rule_set
 
@@ -26,6 +27,16 @@ def test_a_flow_that_is_not_in_the_file_keeps_its_name_and_is_one_missing_flow()
     (missing,) = list_needs(content).flows
     assert missing.name == "Child"
     assert missing.uuid != content.flows[0]["uuid"]
+
+
+def test_an_updated_flow_can_be_checked_by_itself() -> None:
+    file = make_old_file(make_old_flow(71, "Parent", ENTER), make_old_flow(72, "Child"))
+
+    updated = update_file(file)
+
+    assert [flow["name"] for flow in updated["flows"]] == ["Parent", "Child"]
+    assert [list_findings(flow) for flow in updated["flows"]] == [[], []]
+    assert "uuid" not in file["flows"][0]
 
 
 def test_reading_again_gives_the_same_uuids() -> None:
