@@ -13,6 +13,7 @@ from typing import Any
 from flows.definition.errors import DefinitionError
 from flows.definition.flow_texts import list_templates
 from flows.definition.inspection import inspect
+from flows.definition.issues import Issue
 from flows.definition.loading import load
 from flows.definition.model import Flow
 from flows.definition.places import Place
@@ -59,12 +60,17 @@ def list_findings(definition: Mapping[str, Any], assets: KnownAssets | None = No
         place = Place(error.node, error.action, error.field)
         return [Finding(INVALID_DEFINITION, error.message, error.flow, place, is_fatal=True)]
     findings = [
-        *(Finding(issue.type, issue.description, flow.uuid, issue.place) for issue in inspect(flow, assets).issues),
+        *(Finding(issue.type, _describe(issue), flow.uuid, issue.place) for issue in inspect(flow, assets).issues),
         *_list_invalid_expressions(flow),
         *_list_unreachable_nodes(flow),
     ]
     order = {node.uuid: position for position, node in enumerate(flow.nodes)}
     return sorted(findings, key=lambda finding: order[finding.place.node_uuid])
+
+
+def _describe(issue: Issue) -> str:
+    name = issue.dependency.name if issue.dependency else ""
+    return f"{issue.description} ({name})" if name else issue.description
 
 
 def _list_invalid_expressions(flow: Flow) -> Iterator[Finding]:

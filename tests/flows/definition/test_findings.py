@@ -73,3 +73,15 @@ def test_loops_are_followed_and_issues_are_among_the_findings_in_the_order_of_th
 
 def test_a_flow_without_nodes_has_no_findings() -> None:
     assert list_findings(make_flow()) == []
+
+
+def test_what_is_missing_is_named() -> None:
+    class Nothing:
+        def knows(self, kind: str, identity: str) -> bool:
+            return False
+
+    enter = {"type": "enter_flow", "uuid": SEND, "flow": {"uuid": CALL, "name": "Other"}}
+
+    (finding,) = list_findings(make_flow(make_node(enter)), Nothing())
+
+    assert finding.message == f"missing flow dependency '{CALL}' (Other)"
