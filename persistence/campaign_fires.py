@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from flows.engine.moments import parse_moment
 from persistence.campaign_events import LIVING_EVENT, campaign_event
 from persistence.campaigns import campaign
 from persistence.columns import id_column, metadata, time_column, workspace_column
@@ -95,7 +96,7 @@ class Timing:
             base: datetime | None = getattr(row, self.relative_to, None)
         else:
             stored = (row.fields.get(self.field_uuid) or {}).get("datetime")
-            base = None if stored is None else datetime.fromisoformat(stored)
+            base = None if stored is None else parse_moment(stored)
         if base is None:
             return None
         return find_due_moment(base, self.offset, self.unit, self.delivery_hour, ZoneInfo(self.timezone))
