@@ -1,6 +1,8 @@
 """What the references of imported definitions mean in a workspace, and making what is missing there."""
 
 import uuid as uuid_module
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Table, select, update
@@ -9,7 +11,7 @@ from persistence.channels import channel
 from persistence.classifiers import classifier
 from persistence.columns import is_uuid, new_uuid
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LimitReached
 from persistence.fields import KEY, KEY_LENGTH, RESERVED_KEYS, create_field, field
 from persistence.flows import flow
 from persistence.global_values import global_value
@@ -89,10 +91,11 @@ class ImportedAssets:
             if is_uuid(uuid):
                 self._by_uuid["group"][uuid.lower()] = found
             return
-        if query:
-            made_id = create_query_group(self._tx, self._workspace, name, query)
-        else:
-            made_id = create_group(self._tx, self._workspace.id, name)
+        with naming_limit("group", name):
+            if query:
+                made_id = create_query_group(self._tx, self._workspace, name, query)
+            else:
+                made_id = create_group(self._tx, self._workspace.id, name)
         self._keep("group", group, made_id, uuid, name.strip())
 
     def ensure_field(self, key: str, name: str, kind: str) -> bool:
@@ -103,7 +106,8 @@ class ImportedAssets:
             return False
         for each in (name, _spell(key), f"{_spell(key)[: KEY_LENGTH - 5]} {len(self._field_keys) + 1}"):
             try:
-                create_field(self._tx, self._workspace.id, each, kind, key=key)
+                with naming_limit("field", key):
+                    create_field(self._tx, self._workspace.id, each, kind, key=key)
             except InvalidInput:
                 continue
             self._field_keys.add(key)
@@ -115,7 +119,8 @@ class ImportedAssets:
         """The global with this key; one that is made is blank, for people to fill in. Raises LimitReached."""
         if key in self._global_keys or not KEY.match(key) or len(key) > KEY_LENGTH:
             return
-        check_room(self._tx, self._workspace.id, global_value)
+        with naming_limit("global", key):
+            check_room(self._tx, self._workspace.id, global_value)
         name = key.replace("_", " ")
         values = {"uuid": new_uuid(), "key": key, "name": name, "name_key": name_key(name), "value": ""}
         times = {"created_on": self._tx.now, "modified_on": self._tx.now}
@@ -153,7 +158,8 @@ class ImportedAssets:
 
     def _make(self, kind: str, uuid: str, name: str) -> Known | None:
         try:
-            made_id = MAKERS[kind](self._tx, self._workspace.id, name)
+            with naming_limit(kind, name):
+                made_id = MAKERS[kind](self._tx, self._workspace.id, name)
         except InvalidInput:
             # A name that nothing can have: the flow lacks it, which its inspection says.
             return None
@@ -168,6 +174,15 @@ class ImportedAssets:
     def _note(self, kind: str, known: Known) -> None:
         self._by_uuid[kind][known[0]] = known
         self._by_name[kind][name_key(known[1])] = known
+
+
+@contextmanager
+def naming_limit(kind: str, name: str) -> Iterator[None]:
+    """Lets LimitReached say what there is no room for."""
+    try:
+        yield
+    except LimitReached as error:
+        raise LimitReached(f'There is no room for the {kind} "{name}": {error}') from error
 
 
 def adopt_uuid(tx: Transaction, table: Table, record_id: int, uuid: str) -> str:

@@ -4,9 +4,12 @@ Everything in a file is found here by UUID, else by name, and made when it is no
 twice changes nothing the second time (flow format, export files).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from flows.definition import DefinitionError, Flow, inspect, load
 from flows.definition.exports import ExportError, ExportFile, read_export
@@ -20,6 +23,9 @@ from persistence.errors import InvalidInput, RuleBroken
 from persistence.flow_writes import create_flow, save_definition
 from persistence.resthooks import ensure_resthook
 from persistence.workspaces import Workspace
+
+NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""A NUL character in JSON: its escape, not one of the backslash before it."""
 
 
 class ImportRefused(RuleBroken):
@@ -47,11 +53,22 @@ def import_definitions(tx: Transaction, workspace: Workspace, document: Any, *, 
     Relative addresses of old flows' attachments are taken below `media_url`. Raises ImportRefused for what cannot be
     imported, LimitReached when there is no room.
     """
+    _check_text(document)
     try:
         file = read_export(document, media_url=media_url)
         return _import(tx, workspace, file)
     except ExportError as error:
         raise ImportRefused(str(error)) from error
+
+
+def _check_text(document: Any) -> None:
+    """Raises ImportRefused for what no database keeps: numbers and depths beyond all use, and NUL characters."""
+    try:
+        text = orjson.dumps(document)
+    except orjson.JSONEncodeError as error:
+        raise ImportRefused(f"this cannot be stored: {error}") from error
+    if NUL.search(text):
+        raise ImportRefused("this cannot be stored: a text has a NUL character")
 
 
 def _import(tx: Transaction, workspace: Workspace, file: ExportFile) -> ImportReport:

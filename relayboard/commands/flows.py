@@ -9,7 +9,7 @@ import orjson
 
 from persistence.columns import is_uuid
 from persistence.database import Transaction
-from persistence.definition_import import import_definitions
+from persistence.definition_import import ImportReport, import_definitions
 from persistence.flow_archiving import archive_flow
 from persistence.flow_labels import add_flow_label, remove_flow_label
 from persistence.flow_records import list_all_flows, read_flow
@@ -54,9 +54,13 @@ def _add_flow(parser: argparse.ArgumentParser) -> None:
 
 def run_import(options: argparse.Namespace) -> None:
     document = _read_json(options.file)
-    with opened_database() as database, database.writing() as tx:
+
+    def bring_in(tx: Transaction) -> ImportReport:
         workspace = workspace_named(tx, options.workspace)
-        report = import_definitions(tx, workspace, document, media_url=options.media_url)
+        return import_definitions(tx, workspace, document, media_url=options.media_url)
+
+    with opened_database() as database:
+        report = database.write(bring_in)
     print_json(asdict(report))
 
 

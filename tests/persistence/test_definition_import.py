@@ -9,6 +9,7 @@ from persistence.campaign_events import campaign_event
 from persistence.columns import new_uuid
 from persistence.database import Database
 from persistence.definition_import import ImportRefused
+from persistence.errors import LimitReached
 from persistence.fields import create_field, field
 from persistence.flow_archiving import archive_flow
 from persistence.flow_revisions import flow_revision, read_revision
@@ -223,6 +224,8 @@ class TestRefusal:
             ({"version": "2"}, "version"),
             ({"version": "13", "flows": {}}, "flows"),
             (make_file(make_definition(name="")), "flows[0]"),
+            (make_file(make_definition(say("zero \0 byte"))), "NUL"),
+            (make_file(make_definition(_ui=10**30)), "stored"),
             (make_file(fields=[{"key": "1st", "name": "First", "type": "text"}]), "fields[0].key"),
             (make_file(groups=[{"uuid": None, "name": "Adults", "query": "age >"}]), "groups[0]"),
         ],
@@ -258,6 +261,22 @@ class TestRefusal:
 
         assert str(caught.value).startswith("triggers[1]: flow")
         assert [count(database, table) for table in (flow, field, label, trigger)] == [0, 0, 0, 0]
+
+    def test_a_backslash_before_the_word_of_an_escape_is_text(self, database: Database, workspace: Workspace) -> None:
+        given = make_definition(say("C:\\u0000"))
+
+        bring_in(database, workspace, make_file(given))
+
+        assert actions_of(newest(database, workspace, given["uuid"]))[0]["text"] == "C:\\u0000"
+
+    def test_what_there_is_no_room_for_is_named(self, database: Database, workspace: Workspace) -> None:
+        with database.writing() as tx:
+            for number in range(250):
+                create_label(tx, workspace.id, f"Label {number}")
+        given = make_definition({"type": "add_input_labels", "labels": [{"uuid": new_uuid(), "name": "Last"}]})
+
+        with pytest.raises(LimitReached, match='label "Last"'):
+            bring_in(database, workspace, make_file(given))
 
     def test_two_flows_of_one_uuid_are_refused(self, database: Database, workspace: Workspace) -> None:
         given = make_definition()
