@@ -100,7 +100,7 @@ class _Bundler:
 
 
 def bundle_root(root: Path) -> Document:
-    """The whole document of a root file, served or (`later.yaml`) not yet.
+    """The whole document of a root file.
 
     Raises ContractError when a reference leads nowhere or a name is used twice.
     """

@@ -37,7 +37,7 @@ class Operation:
 
 
 def roots() -> list[str]:
-    """Every root file, as `v2/openapi.yaml`; `later.yaml` holds what is written but not served yet."""
+    """Every root file, as `v2/openapi.yaml`."""
     folder = contract_folder()
     return sorted(f"{path.parent.name}/{path.name}" for path in folder.glob("*/*.yaml") if path.parent.name != "shared")
 
