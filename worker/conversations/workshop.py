@@ -1,8 +1,12 @@
 """One round of flow work in one workspace: take the turns, look, let the engine run, record."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from flows.clock import Clock, SystemClock
 from flows.engine import Contact
@@ -18,6 +22,8 @@ from worker.conversations.shelf import Shelf, StoredAssets
 from worker.conversations.sprints import Outcome, Stage, Task
 from worker.conversations.turn_keeper import TurnKeeper
 from worker.services import Services
+
+logger = logging.getLogger("relayboard.worker")
 
 Also = Callable[[Transaction, Sequence[int]], None]
 
@@ -62,7 +68,28 @@ class Workshop:
                 also(tx, recorded)
             return recorded
 
-        return self.database.write(record)
+        try:
+            return self.database.write(record)
+        except (OperationalError, PoolTimeout):
+            raise  # the database is away: everything is done anew
+        except Exception:
+            logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
+        recorded = [each for outcome in outcomes for each in self._record_alone(scene, keeper.turns, outcome)]
+        if also is not None:
+            self.database.write(lambda tx: also(tx, recorded))
+        return recorded
+
+    def _record_alone(self, scene: Scene, turns: Turns, outcome: Outcome) -> list[int]:
+        """Records one outcome; one that cannot be recorded fails its session, lest it is tried for ever."""
+        alone = Turns(turns.contact_ids & {outcome.task.contact_id}, turns.until)
+        try:
+            return self.database.write(lambda tx: record_outcomes(tx, scene.workspace, scene.assets, alone, [outcome]))
+        except (OperationalError, PoolTimeout):
+            raise
+        except Exception as error:
+            logger.exception("a sprint of contact %d cannot be recorded", outcome.task.contact_id)
+            failed = Outcome(outcome.task, refusal=f"not recorded: {type(error).__name__}", is_broken=True)
+            return self.database.write(lambda tx: record_outcomes(tx, scene.workspace, scene.assets, alone, [failed]))
 
 
 @dataclass(frozen=True, slots=True)

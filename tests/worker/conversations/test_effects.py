@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from flows.urns import Urn
 from persistence.broadcasts import broadcast
@@ -14,6 +14,7 @@ from persistence.flow_sessions import flow_session
 from persistence.flow_starts import flow_start
 from persistence.groups import create_group, group
 from persistence.labels import create_label, label
+from persistence.resthook_events import record_resthook_event
 from persistence.tickets import ticket, ticket_event
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
@@ -191,3 +192,26 @@ def test_a_flow_without_end_fails_and_sends_nothing(stage: Stage) -> None:
     assert [row.status for row in stage.rows(flow_session)] == ["failed"]
     (person,) = stage.rows(contact)
     assert (person.current_flow_id, person.handling_until) == (None, None)
+
+
+def test_what_cannot_be_recorded_fails_its_session_and_holds_nobody_up(stage: Stage) -> None:
+    with stage.database.writing() as tx:
+        record_resthook_event(tx, stage.workspace.id, "hook", {})
+        tx.execute(text("CREATE UNIQUE INDEX no_second_event ON resthook_event (workspace_id)"))
+    broken = action("call_resthook", resthook="hook")
+    nodes = [
+        ask("go", {"break": "broken"}, "fine", actions=[say("Break or not?")]),
+        node("broken", [broken]),
+        node("fine", [say("Fine.")]),
+    ]
+    amina, ben = stage.add_contact(AMINA), stage.add_contact(BEN)
+    stage.start(store_flow(stage.database, stage.workspace, definition("Half", nodes)), amina, ben)
+    stage.work()
+
+    stage.receive(AMINA, "break")
+    stage.receive(BEN, "no")
+    stage.work()
+
+    assert stage.sent_to(ben) == ["Break or not?", "Fine."]
+    assert [row.status for row in stage.rows(flow_run)] == ["failed", "completed"]
+    assert [row.handling_until for row in stage.rows(contact)] == [None, None]
