@@ -101,10 +101,10 @@ def find_label_by_name(tx: Transaction, workspace_id: int, name: str) -> int | N
     return label_id
 
 
-def create_label(tx: Transaction, workspace_id: int, name: str) -> int:
+def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
     """A new label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, label, name)
+    name = check_name(name, field)
+    check_name_is_free(tx, workspace_id, label, name, field=field)
     check_room(tx, workspace_id, label)
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "created_on": tx.now}
     statement = insert(label).values(workspace_id=workspace_id, **values).returning(label.c.id)

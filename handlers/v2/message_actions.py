@@ -42,5 +42,5 @@ def _find_label(call: Call, action: str) -> int | None:
         return label_id
     label_id = labels.find_label_by_name(call.tx, call.workspace.id, name)
     if label_id is None and action == "label":
-        return labels.create_label(call.tx, call.workspace.id, name)
+        return labels.create_label(call.tx, call.workspace.id, name, field="label_name")
     return label_id

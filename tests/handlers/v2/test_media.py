@@ -1,0 +1,91 @@
+"""`/api/v2/media.json` over HTTP."""
+
+import httpx
+import pytest
+
+from persistence.workspaces import Workspace
+from tests.api import Api
+
+PATH = "/api/v2/media.json"
+MESSAGES = "/api/v2/messages.json"
+LARGEST_BYTES = 25 * 1024 * 1024
+PICTURE = b"\x89PNG\r\n\x1a\n"
+
+
+def upload(api: Api, content: bytes = PICTURE, name: str = "leaf.png", kind: str = "image/png") -> httpx.Response:
+    return api.upload(PATH, name, content, kind)
+
+
+class TestUploadMedia:
+    def test_a_file_is_answered_with_its_record_and_served(self, api: Api, workspace: Workspace) -> None:
+        response = upload(api)
+
+        record = response.json()
+        assert response.status_code == 201
+        assert record == {
+            "uuid": record["uuid"],
+            "content_type": "image/png",
+            "url": f"http://testserver/media/{workspace.uuid}/{record['uuid']}.png",
+            "filename": "leaf.png",
+            "size": len(PICTURE),
+        }
+        assert api.client.get(record["url"]).content == PICTURE
+
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            "image/apng",
+            "image/avif",
+            "image/gif",
+            "image/jpeg",
+            "image/webp",
+            "audio/mpeg",
+            "audio/ogg; codecs=opus",
+            "video/mp4",
+            "application/pdf",
+            "IMAGE/PNG",
+        ],
+    )
+    def test_pictures_sounds_films_and_pdf_are_accepted(self, api: Api, kind: str) -> None:
+        response = upload(api, kind=kind)
+
+        assert (response.status_code, response.json()["content_type"]) == (201, kind.split(";")[0].lower())
+
+    @pytest.mark.parametrize(
+        "kind", ["image/svg+xml", "image/tiff", "text/html", "application/zip", "application/octet-stream", "x"]
+    )
+    def test_other_types_are_refused_by_field(self, api: Api, kind: str) -> None:
+        response = upload(api, kind=kind)
+
+        assert (response.status_code, list(response.json())) == (400, ["file"])
+
+    @pytest.mark.parametrize("name", ["map 1.png", "../../etc/passwd", "страница.png", "x" * 300 + ".png"])
+    def test_a_name_is_kept_for_people_and_never_becomes_a_path(self, api: Api, name: str) -> None:
+        record = upload(api, name=name).json()
+
+        assert record["filename"] == name[-255:]
+        assert record["url"].endswith(f"/{record['uuid']}.png")
+
+    def test_a_file_of_the_largest_size_is_accepted_and_one_byte_more_is_not(self, api: Api) -> None:
+        accepted = upload(api, b"x" * LARGEST_BYTES, "film.mp4", "video/mp4")
+        refused = upload(api, b"x" * (LARGEST_BYTES + 1), "film.mp4", "video/mp4")
+
+        assert (accepted.status_code, accepted.json()["size"]) == (201, LARGEST_BYTES)
+        assert refused.status_code in (400, 413)
+        assert refused.status_code == 413 or list(refused.json()) == ["file"]
+
+    def test_a_json_body_is_no_file(self, api: Api) -> None:
+        assert api.post(PATH, {"file": "x"}).status_code == 415
+
+    def test_the_file_of_another_workspace_is_no_attachment(self, api: Api, other_api: Api) -> None:
+        foreign = upload(other_api).json()["uuid"]
+        contact = api.post("/api/v2/contacts.json", {}).json()["uuid"]
+
+        response = api.post(MESSAGES, {"contact": contact, "attachments": [foreign]})
+
+        assert (response.status_code, list(response.json())) == (400, ["attachments"])
+        assert api.results(MESSAGES) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("agent", 201), ("viewer", 403), ("surveyor", 403)])
+    def test_viewers_and_surveyors_do_not_upload(self, api: Api, role: str, status: int) -> None:
+        assert upload(api.as_role(role)).status_code == status

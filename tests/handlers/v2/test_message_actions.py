@@ -1,0 +1,216 @@
+"""`/api/v2/message_actions.json` over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from persistence.labels import create_label, label
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.factories import make_contact, make_messages, make_named
+
+PATH = "/api/v2/message_actions.json"
+MESSAGES = "/api/v2/messages.json"
+LABELS = "/api/v2/labels.json"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> str:
+    return make_contact(database, workspace, "+250788000111")
+
+
+@pytest.fixture
+def ids(database: Database, workspace: Workspace, amina: str) -> list[int]:
+    return make_messages(database, workspace, amina, 3)
+
+
+@pytest.fixture
+def complaint(database: Database, workspace: Workspace) -> str:
+    return make_named(database, workspace, label, ["Complaint"])[0]
+
+
+def act(api: Api, action: str, messages: list[Any], **more: Any) -> int:
+    return int(api.post(PATH, {"messages": messages, "action": action, **more}).status_code)
+
+
+def counts(api: Api) -> dict[str, int]:
+    return {one["name"]: one["count"] for one in api.results(LABELS)}
+
+
+def labelled(api: Api, reference: str) -> list[int]:
+    return [one["id"] for one in api.results(MESSAGES, label=reference)]
+
+
+class TestLabelling:
+    def test_messages_bear_a_label_once(self, api: Api, ids: list[int], complaint: str) -> None:
+        assert act(api, "label", [*ids[:2], ids[0]], label=complaint) == 204
+        assert act(api, "label", ids[:1], label="cOMPLAINT") == 204
+
+        assert labelled(api, complaint) == labelled(api, "complaint") == ids[1::-1]
+        assert counts(api) == {"Complaint": 2}
+        assert api.results(MESSAGES, id=ids[0])[0]["labels"] == [{"uuid": complaint, "name": "Complaint"}]
+
+    def test_a_label_comes_off(self, api: Api, ids: list[int], complaint: str) -> None:
+        act(api, "label", ids, label=complaint)
+
+        assert act(api, "unlabel", ids[:2], label=complaint) == 204
+        assert act(api, "unlabel", ids[:2], label=complaint) == 204
+
+        assert labelled(api, complaint) == ids[2:]
+        assert counts(api) == {"Complaint": 1}
+
+    def test_a_label_by_name_is_made_when_it_is_missing(self, api: Api, ids: list[int]) -> None:
+        assert act(api, "label", ids, label_name="Praise") == 204
+
+        assert counts(api) == {"Praise": 3}
+
+    def test_an_unknown_label_by_name_comes_off_nothing(self, api: Api, ids: list[int]) -> None:
+        assert act(api, "unlabel", ids, label_name="Praise") == 204
+
+        assert counts(api) == {}
+
+    def test_messages_are_named_by_number_as_text_and_by_uuid_too(
+        self, api: Api, ids: list[int], complaint: str
+    ) -> None:
+        uuid = api.results(MESSAGES, id=ids[1])[0]["uuid"]
+
+        assert act(api, "label", [str(ids[0]), uuid.upper()], label=complaint) == 204
+
+        assert labelled(api, complaint) == ids[1::-1]
+
+    def test_only_what_changes_moves_the_time_of_change(self, api: Api, ids: list[int], complaint: str) -> None:
+        before = api.results(MESSAGES, id=ids[0])[0]["modified_on"]
+        act(api, "label", ids[:1], label=complaint)
+        changed = api.results(MESSAGES, id=ids[0])[0]["modified_on"]
+        act(api, "label", ids[:1], label=complaint)
+
+        assert before < changed == api.results(MESSAGES, id=ids[0])[0]["modified_on"]
+
+    def test_a_full_workspace_gets_no_label_by_name(
+        self, api: Api, database: Database, workspace: Workspace, ids: list[int]
+    ) -> None:
+        with database.writing() as tx:
+            for number in range(250):
+                create_label(tx, workspace.id, f"Label {number}")
+
+        assert act(api, "label", ids, label_name="One more") == 409
+        assert act(api, "label", ids, label_name="LABEL 7") == 204
+
+
+class TestMoving:
+    def test_archived_messages_are_counted_by_no_label_until_they_are_restored(
+        self, api: Api, ids: list[int], complaint: str
+    ) -> None:
+        act(api, "label", ids, label=complaint)
+
+        assert act(api, "archive", ids[:2]) == act(api, "archive", ids[:2]) == 204
+        assert counts(api) == {"Complaint": 1}
+        assert [one["id"] for one in api.results(MESSAGES, folder="archived")] == ids[1::-1]
+        assert act(api, "restore", ids) == act(api, "restore", ids) == 204
+        assert counts(api) == {"Complaint": 3}
+        assert api.results(MESSAGES, folder="archived") == []
+
+    def test_an_archived_message_is_labelled_without_being_counted(
+        self, api: Api, ids: list[int], complaint: str
+    ) -> None:
+        act(api, "archive", ids[:1])
+
+        act(api, "label", ids[:2], label=complaint)
+
+        assert counts(api) == {"Complaint": 1}
+        assert act(api, "restore", ids[:1]) == 204
+        assert counts(api) == {"Complaint": 2}
+
+    def test_a_deleted_message_is_empty_and_in_no_list(self, api: Api, ids: list[int], complaint: str) -> None:
+        act(api, "label", ids, label=complaint)
+
+        assert act(api, "delete", ids[:1]) == 204
+
+        gone = api.results(MESSAGES, id=ids[0])[0]
+        assert (gone["visibility"], gone["text"], gone["attachments"], gone["labels"]) == ("deleted", "", [], [])
+        assert [one["id"] for one in api.results(MESSAGES)] == ids[:0:-1]
+        assert counts(api) == {"Complaint": 2}
+
+    @pytest.mark.parametrize("action", ["archive", "restore", "delete"])
+    def test_a_deleted_message_is_missing_from_then_on(self, api: Api, ids: list[int], action: str) -> None:
+        act(api, "delete", ids[:1])
+
+        response = api.post(PATH, {"messages": ids[:2], "action": action})
+
+        assert (response.status_code, response.json()) == (200, {"failures": ids[:1]})
+
+
+class TestActOnMessages:
+    def test_missing_messages_are_reported_and_the_others_done(self, api: Api, ids: list[int], complaint: str) -> None:
+        missing: list[Any] = [999_999, UNKNOWN, "nonsense", "99999999999"]
+
+        response = api.post(PATH, {"messages": [ids[0], *missing], "action": "label", "label": complaint})
+
+        assert (response.status_code, response.json()) == (200, {"failures": missing})
+        assert labelled(api, complaint) == ids[:1]
+
+    @pytest.mark.parametrize("action", ["label", "unlabel", "archive", "restore", "delete"])
+    def test_an_outgoing_message_refuses_the_whole_action(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, ids: list[int], action: str
+    ) -> None:
+        make_named(database, workspace, label, ["Complaint"])
+        outgoing = make_messages(database, workspace, amina, direction="out", status="queued")
+        more = {"label": "Complaint"} if "label" in action else {}
+
+        response = api.post(PATH, {"messages": [*ids, *outgoing], "action": action, **more})
+
+        assert (response.status_code, list(response.json())) == (400, ["messages"])
+        assert {one["visibility"] for one in api.results(MESSAGES)} == {"visible"}
+        assert counts(api) == {"Complaint": 0}
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"messages": None}, "messages"),
+            ({"messages": []}, "messages"),
+            ({"messages": [True]}, "messages"),
+            ({"messages": [{"id": 1}]}, "messages"),
+            ({"messages": [1] * 101}, "messages"),
+            ({"action": None}, "action"),
+            ({"action": "explode"}, "action"),
+            ({"label": UNKNOWN}, "label"),
+            ({"label": "nobody"}, "label"),
+            ({"label": 7}, "label"),
+            ({"label": None}, "non_field_errors"),
+            ({"label_name": "Complaint"}, "non_field_errors"),
+            ({"label": None, "label_name": 'say "hi"'}, "label_name"),
+            ({"label": None, "label_name": "x" * 65}, "label_name"),
+            ({"action": "archive"}, "non_field_errors"),
+            ({"action": "delete", "label": None, "label_name": "x"}, "non_field_errors"),
+        ],
+    )
+    def test_bad_input_is_refused_by_field_and_nothing_is_done(
+        self, api: Api, ids: list[int], complaint: str, body: dict[str, Any], field: str
+    ) -> None:
+        response = api.post(PATH, {"messages": ids, "action": "label", "label": complaint} | body)
+
+        assert response.status_code == 400
+        assert list(response.json()) == [field]
+        assert counts(api) == {"Complaint": 0}
+        assert len(api.results(MESSAGES, folder="inbox")) == 3
+
+    @pytest.mark.parametrize(("count", "status"), [(100, 204), (101, 400)])
+    def test_an_action_takes_at_most_100_messages(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, count: int, status: int
+    ) -> None:
+        many = make_messages(database, workspace, amina, count)
+
+        assert act(api, "archive", many) == status
+        assert len(api.results(MESSAGES, folder="archived")) == (count if status == 204 else 0)
+
+    @pytest.mark.parametrize(("role", "status"), [("editor", 204), ("agent", 403), ("viewer", 403), ("surveyor", 403)])
+    def test_only_administrators_and_editors_act(self, api: Api, ids: list[int], role: str, status: int) -> None:
+        assert act(api.as_role(role), "archive", ids) == status
+
+    def test_messages_of_another_workspace_are_missing(self, other_api: Api, api: Api, ids: list[int]) -> None:
+        response = other_api.post(PATH, {"messages": ids, "action": "delete"})
+
+        assert (response.status_code, response.json()) == (200, {"failures": ids})
+        assert len(api.results(MESSAGES)) == 3
