@@ -17,6 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
 from persistence.database import Transaction
 from persistence.delivery_leases import (
     AttemptOutcome,
@@ -93,6 +96,7 @@ class Dispatcher:
                 # process end before it is, the leases run out and the events are sent again.
                 logger.exception("deliveries could not be recorded or leased")
                 self._services.stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
+                self._record_singly()
                 self.wake()
 
     def _collect(self) -> None:
@@ -139,6 +143,21 @@ class Dispatcher:
         for due in leased:
             self._hands.take(due.receiver)
             self._pool.submit(self._call, due, None if due.channel_id is None else signers.get(due.channel_id))
+
+    def _record_singly(self) -> None:
+        """After a failure: one attempt that cannot be recorded must not keep the others from it.
+
+        It is let go; its lease runs out, and its event is sent again.
+        """
+        for attempt in list(self._unrecorded):
+            try:
+                with self._services.database.writing() as tx:
+                    record_attempts(tx, [(attempt.delivery, self._judge(attempt, tx.now))])
+            except (OperationalError, PoolTimeout):
+                return  # the database is away, and nothing is wrong with the attempts
+            except Exception:
+                logger.exception("an attempt of event %s cannot be recorded", attempt.delivery.uuid)
+            self._unrecorded.remove(attempt)
 
     def _is_anything_due(self) -> bool:
         # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.

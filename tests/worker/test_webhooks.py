@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, text, update
 from standardwebhooks.webhooks import Webhook
 
 from persistence.channel_webhooks import new_webhook_secret
 from persistence.channels import channel
+from persistence.columns import new_uuid
 from persistence.deliveries import delivery, delivery_attempt, record_channel_event
 from persistence.delivery_records import Ledger, count_deliveries, send_again
 from persistence.messages import message
@@ -275,3 +276,21 @@ def test_bodies_keep_their_parameters(add, receiver, finish):
     finish()
 
     assert parse_qs(receiver.received[0].body.decode()) == {"text": ["a&b=c"], "attachments": ["x", "y"]}
+
+
+def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(services, database, add, receiver, ledger):
+    for _ in range(5):
+        add()
+    with database.writing() as tx:
+        row = tx.execute(select(delivery).order_by(delivery.c.id).limit(1)).one()
+        known = {"uuid": new_uuid(), "workspace_id": row.workspace_id, "delivery_id": row.id, "number": 9}
+        moments = {"scheduled_on": tx.now, "finished_on": tx.now, "duration_ms": 1}
+        tx.execute(insert(delivery_attempt).values(**known, **moments))
+        tx.execute(text("CREATE UNIQUE INDEX no_second_attempt ON delivery_attempt (delivery_id)"))
+
+    begin_webhooks(services)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while ledger().delivered < 4 and time.monotonic() < deadline:
+        threading.Event().wait(0.01)
+
+    assert ledger() == Ledger(pending=1, delivered=4, failed=0)
