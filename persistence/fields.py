@@ -23,7 +23,7 @@ from persistence.shapes import as_text, declare_record
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 NAME_LENGTH = KEY_LENGTH = 36
 RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}
-NAME = re.compile(r"[^\W_]+(?:[ \-]*[^\W_]+)*\Z")
+NAME = re.compile(r"(?:[^\W_]|[ \-])+\Z")
 KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 field = Table(

@@ -39,7 +39,7 @@ def add_event(database: Database, workspace: Workspace, channel_id: int, contact
         "created_on": MOMENT,
     }
     with database.writing() as tx:
-        return tx.execute(insert(channel_event).values(row | values).returning(channel_event.c.id)).scalar_one()
+        return int(tx.execute(insert(channel_event).values(row | values).returning(channel_event.c.id)).scalar_one())
 
 
 def uuid_of(database: Database, contact_id: int) -> str:

@@ -257,7 +257,7 @@ class TestChangeContact:
         assert api.post(PATH, {"fields": {"age": empty}}, uuid=amina).json()["fields"] == {"age": None}
 
     @pytest.mark.parametrize("query", [{"uuid": UNKNOWN}, {"uuid": "x"}, {"uuid": UNKNOWN, "urn": AMINA}])
-    def test_what_names_no_single_contact_changes_none(self, api: Api, query: dict[str, str]) -> None:
+    def test_what_names_no_single_contact_changes_none(self, api: Api, query: dict[str, Any]) -> None:
         response = api.post(PATH, {"name": "X"}, **query)
 
         assert response.status_code == (404 if query == {"uuid": UNKNOWN} else 400)
