@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DATE_FORMATS = ("YYYY-MM-DD", "MM-DD-YYYY", "DD-MM-YYYY")
 COLLATIONS = ("default", "confusables", "arabic_variants")
@@ -73,7 +73,9 @@ class Environment:
         if settings.get("allowed_languages"):
             given["allowed_languages"] = tuple(settings["allowed_languages"])
         if settings.get("number_format"):
-            given["number_format"] = NumberFormat(**settings["number_format"])
+            symbols = settings["number_format"]
+            known = {name: symbols[name] for name in NumberFormat.__dataclass_fields__ if symbols.get(name) is not None}
+            given["number_format"] = NumberFormat(**known)
         return cls(**given)
 
     def to_json(self) -> dict[str, Any]:
@@ -85,6 +87,15 @@ class Environment:
             "digit_grouping_symbol": self.number_format.digit_grouping_symbol,
         }
         return {name: value for name, value in written.items() if value}
+
+
+def is_timezone(name: str) -> bool:
+    """Whether a text is the IANA name of a timezone."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 _PLAIN_SETTINGS = ("date_format", "time_format", "timezone", "default_country", "input_collation", "redaction_policy")

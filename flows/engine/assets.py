@@ -24,6 +24,8 @@ from flows.engine.asset_shapes import (
     User,
 )
 from flows.engine.errors import AssetsError
+from flows.engine.input_shapes import ASSETS
+from flows.engine.shapes import Needed, find_misfit
 from flows.places import Place, PlaceError, read_places
 
 __all__ = [
@@ -115,6 +117,9 @@ class Assets:
     @classmethod
     def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Assets:
         """Reads a mapping of asset kinds to lists, as the format's tools exchange them; raises AssetsError."""
+        misfit = find_misfit(source, Needed(ASSETS) if source != {} else ASSETS)
+        if misfit:
+            raise AssetsError(f"assets cannot be read: {misfit} is missing or of another type")
         places = source.get("locations") or []
         try:
             return cls(
@@ -136,8 +141,8 @@ class Assets:
                 users=_read(source, "users", User.from_json),
                 generation=generation,
             )
-        except (KeyError, TypeError, AttributeError, PlaceError) as error:
-            raise AssetsError(f"assets cannot be read: {error!r}") from error
+        except PlaceError as error:
+            raise AssetsError(f"places cannot be read: {error}") from error
 
     def find_flow(self, uuid: str) -> Flow | None:
         """The flow of a UUID, migrated to what the engine runs; None if there is none. Raises DefinitionError."""

@@ -11,7 +11,9 @@ from urllib.parse import urlencode
 from flows.engine.assets import Assets, Channel
 from flows.engine.errors import ContactError
 from flows.engine.field_values import FieldValue
+from flows.engine.input_shapes import CONTACT
 from flows.engine.moments import parse_moment
+from flows.engine.shapes import Needed, find_misfit
 from flows.phones import country_of
 from flows.urns import Urn, UrnError, parse
 
@@ -67,10 +69,10 @@ class Contact:
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Contact:
         """Reads the stored form; addresses that are none are left out. Raises ContactError."""
-        try:
-            return cls._read(source)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ContactError(f"contact cannot be read: {error!r}") from error
+        misfit = find_misfit(source, Needed(CONTACT))
+        if misfit:
+            raise ContactError(f"contact cannot be read: {misfit} is missing or of another type")
+        return cls._read(source)
 
     @classmethod
     def _read(cls, source: Mapping[str, Any]) -> Contact:

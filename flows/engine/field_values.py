@@ -80,6 +80,7 @@ def _read_number(text: str, stored: Any) -> Decimal | None:
 
 def _read_stored(stored: Any) -> Decimal | None:
     try:
-        return Decimal(str(stored))
+        number = Decimal(str(stored))
     except InvalidOperation:
         return None
+    return number if number.is_finite() else None

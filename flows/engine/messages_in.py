@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.engine.sprint import Sprint
+from flows.engine.text_cleaning import replace_unpaired
 
 _KEPT = ("urn", "text", "external_id")
 
@@ -23,7 +24,7 @@ def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) ->
         "type": "msg",
         "uuid": message.get("uuid") or event.get("uuid") or "",
         "created_on": received_on,
-        **{name: message[name] for name in _KEPT if message.get(name)},
+        **{name: replace_unpaired(message[name]) for name in _KEPT if message.get(name)},
     }
     if channel is not None:
         received["channel"] = channel.reference

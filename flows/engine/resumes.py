@@ -7,10 +7,12 @@ from typing import Any
 
 from flows.engine.contact import Contact
 from flows.engine.errors import ContactError, ResumeError
+from flows.engine.input_shapes import RESUME
 from flows.engine.messages_in import receive_message
+from flows.engine.shapes import find_misfit
 from flows.engine.sprint import Sprint
 from flows.engine.state import EXPIRED, Run
-from flows.environment import Environment, EnvironmentSettingError
+from flows.environment import Environment, EnvironmentSettingError, is_timezone
 
 RESUME_TYPES = ("msg", "dial", "wait_timeout", "wait_expiration")
 DIAL_STATUSES = ("answered", "no_answer", "busy", "failed")
@@ -21,13 +23,13 @@ def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
     """Checks the shape of a resume and brings it to today's names; raises ResumeError."""
     if not isinstance(resume, Mapping):
         raise ResumeError("a resume is an object")
+    misfit = find_misfit(resume, RESUME)
+    if misfit:
+        raise ResumeError(f"field '{misfit}' is missing or of another type")
     kind = _EARLY_NAMES.get(str(resume.get("type")), resume.get("type"))
     if kind not in RESUME_TYPES:
         raise ResumeError(f"{kind!r} is not a type of resume")
-    event = resume.get("event")
-    if event is not None and not isinstance(event, Mapping):
-        raise ResumeError("field 'event' must be an object")
-    part = (event or {}).get(kind) or resume.get(kind)
+    part = (resume.get("event") or {}).get(kind) or resume.get(kind)
     if kind in ("msg", "dial") and not isinstance(part, Mapping):
         raise ResumeError(f"field 'event.{kind}' is required")
     if kind == "dial" and isinstance(part, Mapping) and part.get("status") not in DIAL_STATUSES:
@@ -62,8 +64,10 @@ def _refresh(sprint: Sprint, resume: Mapping[str, Any]) -> None:
     try:
         environment = Environment.from_json(resume["environment"]) if resume.get("environment") else None
         contact = Contact.from_json(resume["contact"]) if resume.get("contact") else None
-    except (ContactError, EnvironmentSettingError, TypeError, AttributeError) as error:
+    except (ContactError, EnvironmentSettingError) as error:
         raise ResumeError(f"resume cannot be read: {error}") from error
+    if environment is not None and not is_timezone(environment.timezone):
+        raise ResumeError(f"{environment.timezone!r} is not a timezone")
     if environment is not None and environment != session.environment:
         session.environment = environment
         sprint.log.add("environment_refreshed", {"environment": environment.to_json()})

@@ -14,7 +14,7 @@ from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.options import Options
 from flows.engine.services import Services
 from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
-from flows.environment import Environment
+from flows.environment import Environment, is_timezone
 from flows.expressions.evaluation import Resources
 from flows.expressions.values import Value
 
@@ -130,7 +130,7 @@ class Sprint:
             languages = (contact.language, *(language for language in languages if language != contact.language))
         return replace(
             base,
-            timezone=contact.timezone or base.timezone,
+            timezone=contact.timezone if is_timezone(contact.timezone) else base.timezone,
             allowed_languages=languages,
             default_country=contact.find_country(self.assets) or base.default_country,
         )

@@ -11,7 +11,10 @@ from typing import Any
 
 from flows.engine.contact import Contact
 from flows.engine.errors import ContactError, SessionStateError
-from flows.environment import Environment
+from flows.engine.input_shapes import SESSION
+from flows.engine.options import GENERATIONS
+from flows.engine.shapes import Needed, find_misfit
+from flows.environment import Environment, EnvironmentSettingError
 
 WAITING = "waiting"
 ACTIVE = "active"
@@ -30,6 +33,11 @@ class Step:
     arrived_on: str
     exit_uuid: str = ""
     uuid: str = ""
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Step:
+        """Reads the stored form."""
+        return cls(**{name: source.get(name) or "" for name in cls.__dataclass_fields__})
 
     def to_json(self) -> dict[str, Any]:
         """The stored form, without what there is not."""
@@ -96,7 +104,7 @@ class Run:
             dict(source["flow"]),
             status=source["status"],
             had_input=bool(source.get("had_input")),
-            path=[Step(**step) for step in source.get("path") or ()],
+            path=[Step.from_json(step) for step in source.get("path") or ()],
             results={key: Result.from_json(item) for key, item in (source.get("results") or {}).items()},
             locals=dict(source.get("locals") or {}),
             webhook=source.get("webhook"),
@@ -153,6 +161,11 @@ class Session:
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Session:
         """Reads the stored form; raises SessionStateError."""
+        misfit = find_misfit(source, Needed(SESSION))
+        if misfit:
+            raise SessionStateError(f"session cannot be read: {misfit} is missing or of another type")
+        if source["generation"] not in GENERATIONS:
+            raise SessionStateError(f"{source['generation']!r} is not a generation of the format")
         try:
             return cls(
                 source["uuid"],
@@ -160,7 +173,7 @@ class Session:
                 source["generation"],
                 dict(source["trigger"]),
                 Contact.from_json(source["contact"]),
-                Environment.from_json(source["environment"]),
+                Environment.from_json(source.get("environment") or {}),
                 source["created_on"],
                 source["status"],
                 source.get("call"),
@@ -168,8 +181,8 @@ class Session:
                 [Run.from_json(run) for run in source.get("runs") or ()],
                 int(source.get("sprints") or 0),
             )
-        except (KeyError, TypeError, AttributeError, ValueError, ContactError) as error:
-            raise SessionStateError(f"session cannot be read: {error!r}") from error
+        except (EnvironmentSettingError, ContactError) as error:
+            raise SessionStateError(f"session cannot be read: {error}") from error
 
     def to_json(self) -> dict[str, Any]:
         """The stored form: plain data for JSON, from which `from_json` makes an equal session."""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.engine.errors import TriggerError
+from flows.engine.input_shapes import TRIGGER
 from flows.engine.messages_in import receive_message
+from flows.engine.shapes import ANYTHING, find_misfit
 from flows.engine.sprint import Sprint
 
 TRIGGER_TYPES = ("campaign", "channel", "chat", "call", "flow_action", "manual", "msg", "optin", "ticket", "voice")
@@ -18,19 +20,17 @@ def check_trigger(trigger: Mapping[str, Any]) -> None:
     """Checks the shape of a trigger; raises TriggerError."""
     if not isinstance(trigger, Mapping):
         raise TriggerError("a trigger is an object")
+    misfit = find_misfit(trigger, TRIGGER) or find_misfit(trigger, ANYTHING)
+    if misfit:
+        raise TriggerError(f"field '{misfit}' is missing or of another type")
     kind = trigger.get("type")
     if kind not in TRIGGER_TYPES:
         raise TriggerError(f"{kind!r} is not a type of trigger")
     missing = [name for name in ("flow", *_NEEDED.get(kind, ())) if not isinstance(trigger.get(name), Mapping)]
-    if kind == "ticket" and isinstance((trigger.get("event") or {}), Mapping):
+    if kind == "ticket":
         missing = [name for name in missing if name != "ticket" or not (trigger.get("event") or {}).get("ticket")]
     if missing:
         raise TriggerError(", ".join(f"field '{name}' is required" for name in missing))
-    if not isinstance(trigger["flow"].get("uuid"), str):
-        raise TriggerError("field 'flow.uuid' is required")
-    for name in ("params", "event", "msg", "keyword_match", "history", "user", "run_summary"):
-        if trigger.get(name) is not None and not isinstance(trigger[name], Mapping):
-            raise TriggerError(f"field '{name}' must be an object")
     _check_event(kind, trigger)
 
 

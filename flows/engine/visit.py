@@ -12,6 +12,7 @@ from flows.engine.events import EventLog
 from flows.engine.options import Options
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
+from flows.engine.text_cleaning import replace_unpaired
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.templates import ValueResult, evaluate_text, evaluate_value
 from flows.expressions.values import Value, XObject, to_value
@@ -73,7 +74,7 @@ class Visit:
         The text is cut to the limit of templates unless `is_whole`.
         """
         if "@" not in template:
-            return template if is_whole else template[: self.options.template_characters], True
+            return replace_unpaired(template if is_whole else template[: self.options.template_characters]), True
         result = evaluate_text(
             template,
             self.context(),
@@ -84,7 +85,7 @@ class Visit:
             resources=self.sprint.resources,
         )
         self.log.report(result)
-        return result.text, not result.errors
+        return replace_unpaired(result.text), not result.errors
 
     def text(self, template: str) -> str:
         """A template as text, as far as it could be evaluated."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from flows.definition import Action
 from flows.engine.actions.changes import change_contact
 from flows.engine.modifiers import addresses, attributes
-from flows.engine.modifiers.reading import is_timezone
 from flows.engine.visit import Visit
+from flows.environment import is_timezone
 from flows.languages import is_language
 from flows.urns import Urn, UrnError, normalize
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from flows.engine.assets import Channel, Group
 from flows.engine.contact import STATUSES
 from flows.engine.errors import ModifierError
+from flows.engine.input_shapes import MODIFIER
 from flows.engine.modifiers import addresses, attributes, membership, tickets
 from flows.engine.modifiers.editor import ContactEditor
+from flows.engine.shapes import Needed, find_misfit
+from flows.environment import is_timezone
 from flows.languages import is_language
 
 T = TypeVar("T")
@@ -23,12 +25,15 @@ def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     remove or set), affinity, channel, ticket_open, ticket_note, ticket_close, ticket_reopen, ticket_assignee and
     ticket_topic. Raises ModifierError for anything that cannot be read; the contact is unchanged then.
     """
+    misfit = find_misfit(modifier, Needed(MODIFIER))
+    if misfit:
+        raise ModifierError(f"modifier cannot be read: {misfit} is missing or of another type")
     apply = _APPLIERS.get(str(modifier.get("type")))
     if apply is None:
         raise ModifierError(f"{modifier.get('type')!r} is not a type of modifier")
     try:
         changed = apply(editor, modifier)
-    except (KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
         raise ModifierError(f"{modifier['type']} modifier cannot be read: {error!r}") from error
     if changed:
         editor.settle_groups()
@@ -47,15 +52,6 @@ def _timezone(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     if timezone and not is_timezone(timezone):
         raise ModifierError(f"{timezone!r} is not a timezone")
     return attributes.change_timezone(editor, timezone)
-
-
-def is_timezone(name: str) -> bool:
-    """Whether a text is the IANA name of a timezone."""
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 def _status(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:

@@ -1,0 +1,31 @@
+"""How hard the tests with drawn values try, and how long anything may take."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, settings
+
+EXAMPLES_VARIABLE = "RELAYBOARD_FLOW_EXAMPLES"
+EXAMPLES = int(os.environ.get(EXAMPLES_VARIABLE, "60"))
+SECONDS_MOST = 1.0
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+
+
+def tried(test: Test) -> Test:
+    """Draws as many examples as the environment variable says."""
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+    return settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=checks)(test)
+
+
+@contextmanager
+def within_a_second() -> Iterator[None]:
+    """Fails if what is done takes longer than a second of the processor's time."""
+    began = time.process_time()
+    yield
+    assert time.process_time() - began < SECONDS_MOST
