@@ -1,0 +1,125 @@
+"""What the actions of `/api/v2/contact_actions.json` leave behind: flows, labels, times of change, other contacts."""
+
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from persistence.groups import group
+from persistence.labels import label
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_channel
+from tests.contract.filled_workspace import fill_workspace
+from tests.factories import make_contact, make_messages, make_named
+
+PATH = "/api/v2/contact_actions.json"
+CONTACTS = "/api/v2/contacts.json"
+LABELS = "/api/v2/labels.json"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+ACTIONS = ["add", "remove", "block", "unblock", "interrupt", "archive_messages", "archive", "delete"]
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> str:
+    return make_contact(database, workspace, "+250788000111")
+
+
+@pytest.fixture
+def nurses(database: Database, workspace: Workspace) -> str:
+    return make_named(database, workspace, group, ["Nurses"])[0]
+
+
+def act(api: Api, action: str, *contacts: str, **more: Any) -> int:
+    return int(api.post(PATH, {"contacts": list(contacts), "action": action, **more}).status_code)
+
+
+def record(api: Api, uuid: str) -> dict[str, Any]:
+    return api.results(CONTACTS, uuid=uuid)[0]
+
+
+class TestActOnContacts:
+    @pytest.mark.parametrize("action", ["interrupt", "block"])
+    def test_a_contact_taken_out_of_its_flow_waits_in_none(
+        self, api: Api, database: Database, workspace: Workspace, action: str
+    ) -> None:
+        waiting, other = (str(row.uuid) for row in fill_workspace(database, workspace).rows["contact"])
+        assert record(api, waiting)["flow"] is not None
+
+        assert act(api, action, waiting) == 204
+
+        runs = {one["contact"]["uuid"]: one["exit_type"] for one in api.results("/api/v2/runs.json")}
+        assert (record(api, waiting)["flow"], runs[waiting]) == (None, "interrupted")
+        assert record(api, other)["flow"] is not None
+        assert runs[other] is None
+
+    def test_a_deleted_contact_takes_its_runs_and_its_marks_with_it(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        first, _ = (str(row.uuid) for row in fill_workspace(database, workspace).rows["contact"])
+        before = {one["name"]: one["count"] for one in api.results("/api/v2/groups.json")}
+
+        assert act(api, "delete", first) == 204
+
+        for path in ("runs", "tickets", "channel_events", "messages"):
+            named = [one["contact"]["uuid"] for one in api.results(f"/api/v2/{path}.json")]
+            assert named and first not in named, path
+        after = {one["name"]: one["count"] for one in api.results("/api/v2/groups.json")}
+        assert sum(before.values()) - sum(after.values()) == 1
+
+    @pytest.mark.parametrize("action", ["archive_messages", "delete"])
+    def test_labels_no_longer_count_what_went_away_and_still_count_the_rest(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, action: str
+    ) -> None:
+        bosco = make_contact(database, workspace, "+250788000222", name="Bosco")
+        ids = [*make_messages(database, workspace, amina, 3), *make_messages(database, workspace, bosco, 2)]
+        make_named(database, workspace, label, ["Complaint"])
+        labelling = {"messages": ids, "action": "label", "label": "Complaint"}
+        api.post("/api/v2/message_actions.json", labelling)
+        api.post("/api/v2/message_actions.json", {"messages": ids[:1], "action": "archive"})
+
+        assert act(api, action, amina) == 204
+
+        assert api.results(LABELS)[0]["count"] == 2
+
+    @pytest.mark.parametrize("action", ACTIONS)
+    def test_one_unknown_contact_refuses_the_whole_action(self, api: Api, amina: str, nurses: str, action: str) -> None:
+        before = record(api, amina)
+        more = {"group": nurses} if action in ("add", "remove") else {}
+
+        response = api.post(PATH, {"contacts": [amina, UNKNOWN], "action": action, **more})
+
+        assert (response.status_code, list(response.json())) == (400, ["contacts"])
+        assert record(api, amina) == before
+
+    @pytest.mark.parametrize("action", ACTIONS)
+    def test_a_deleted_contact_is_unknown_to_every_action(self, api: Api, amina: str, nurses: str, action: str) -> None:
+        act(api, "delete", amina)
+        more = {"group": nurses} if action in ("add", "remove") else {}
+
+        assert act(api, action, amina, **more) == 400
+
+    @pytest.mark.parametrize(
+        ("before", "action"),
+        [("add", "add"), ("unblock", "unblock"), ("block", "block"), ("unblock", "interrupt"), ("remove", "remove")],
+    )
+    def test_what_changes_nothing_leaves_the_time_of_change(
+        self, api: Api, amina: str, nurses: str, before: str, action: str
+    ) -> None:
+        groups = {name: {"group": nurses} if name in ("add", "remove") else {} for name in (before, action)}
+        act(api, before, amina, **groups[before])
+        was = record(api, amina)
+
+        assert act(api, action, amina, **groups[action]) == 204
+        assert record(api, amina) == was
+
+    def test_what_is_sent_to_a_blocked_contact_fails_and_after_unblocking_it_is_queued(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        add_channel(database, workspace)
+        statuses = []
+        for action in ("block", "unblock"):
+            act(api, action, amina)
+            statuses.append(api.post("/api/v2/messages.json", {"contact": amina, "text": "hi"}).json()["status"])
+
+        assert statuses == ["failed", "queued"]
