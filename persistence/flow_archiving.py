@@ -18,7 +18,8 @@ def archive_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     using = select(campaign_event.c.id).where(*living_events_of(workspace_id), campaign_event.c.flow_id == flow_id)
     if tx.execute(using.limit(1)).first() is not None:
         raise Refused("Campaign events still start this flow.")
+    # Contacts are locked before flows, as everywhere.
+    interrupt_flow(tx, workspace_id, flow_id)
+    archive_triggers_of_flow(tx, workspace_id, flow_id)
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
     tx.execute(update(flow).where(mine, ~flow.c.is_archived).values(is_archived=True, modified_on=tx.now))
-    archive_triggers_of_flow(tx, workspace_id, flow_id)
-    interrupt_flow(tx, workspace_id, flow_id)
