@@ -1,0 +1,159 @@
+"""Every outside service may be missing or fail; the flow goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flows import Options, ServiceError, Services
+from flows.engine.services import AirtimeError, WebhookReply
+from tests.flows.engine.playing import Played, node, play
+from tests.flows.hypothesis.workspace import CLASSIFIER, LLM, Answers, refer
+
+
+class Broken:
+    """Services that cannot do anything."""
+
+    def call(self, request: Any) -> WebhookReply:
+        return WebhookReply(0, "POST / HTTP/1.1")
+
+    def send(self, *arguments: Any) -> None:
+        raise ServiceError("no server")
+
+    def respond(self, *arguments: Any) -> Any:
+        raise ServiceError("no model")
+
+    def classify(self, *arguments: Any) -> Any:
+        raise ServiceError("no intents")
+
+    def transfer(self, *arguments: Any) -> Any:
+        raise AirtimeError("no credit")
+
+    def claim(self, contact_uuid: str, urn: Any) -> bool:
+        return False
+
+
+BROKEN = Broken()
+NOTHING = Services()
+FAILING = Services(webhook=BROKEN, email=BROKEN, classifier=BROKEN, llm=BROKEN, airtime=BROKEN, urns=BROKEN)
+FINE = Answers(b'{"ok": true}', 200, "fine").as_services()
+WEBHOOK = {"type": "call_webhook", "method": "GET", "url": "http://example.com/", "result_name": "Call"}
+RESTHOOK = {"type": "call_resthook", "resthook": "new-answer", "result_name": "Call"}
+EMAIL = {"type": "send_email", "addresses": ["ann@example.com"], "subject": "Hi", "body": "Hello"}
+ASK_LLM = {"type": "call_llm", "llm": refer(LLM), "instructions": "Do", "input": "this", "output_local": "said"}
+AIRTIME = {"type": "transfer_airtime", "amounts": {"USD": 5}, "result_name": "Call"}
+INTENTS = {"type": "call_classifier", "classifier": refer(CLASSIFIER), "input": "book", "result_name": "Call"}
+THEN = node(1, {"type": "send_msg", "text": "still here"})
+
+
+def act(action: dict[str, Any], services: Services, generation: int = 14) -> Played:
+    version = "13.2.0" if generation < 14 else "14.4.2"
+    played = play(
+        node(0, action, to=1), THEN, services=services, options=Options(generation=generation), spec_version=version
+    )
+    assert played.session.status == "completed"
+    assert played.of("msg_created")[0]["msg"]["text"] == "still here"
+    return played
+
+
+def result_of(played: Played) -> tuple[str, str]:
+    result = played.session.runs[0].results["call"]
+    return result.value, result.category
+
+
+@pytest.mark.parametrize("services", [NOTHING, FAILING])
+@pytest.mark.parametrize("generation", [13, 14])
+@pytest.mark.parametrize("action", [WEBHOOK, RESTHOOK])
+def test_calls_that_cannot_be_made_fail(action: dict[str, Any], generation: int, services: Services) -> None:
+    assert result_of(act(action, services, generation)) == ("0", "Failure")
+
+
+def test_calls_that_are_answered_succeed() -> None:
+    played = act(WEBHOOK, FINE)
+    assert result_of(played) == ("200", "Success")
+    assert played.session.runs[0].results["call"].extra == {"ok": True}
+    assert played.session.runs[0].webhook["status"] == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"), [(404, "response_error"), (410, "subscriber_gone"), (0, "connection_error")]
+)
+def test_calls_of_resthooks_tell_how_they_went(status: int, outcome: str) -> None:
+    played = act(RESTHOOK, Answers(b"", status, "").as_services())
+    (called,) = played.of("webhook_called")
+    assert (called["status"], called["resthook"]) == (outcome, "new-answer")
+    assert result_of(played)[1] == "Failure"
+
+
+def test_a_resthook_nobody_made_does_nothing() -> None:
+    played = act({**RESTHOOK, "resthook": "unheard-of"}, FINE)
+    assert (played.of("resthook_called"), played.session.runs[0].results) == ([], {})
+
+
+@pytest.mark.parametrize(
+    "url", ['""', '"ftp://x.org"', '"http://"', '"http://x.org/" & repeat("x", 9000)', '"http://a b/"']
+)
+def test_what_is_no_web_address_is_not_called(url: str) -> None:
+    played = act({**WEBHOOK, "url": f"@({url})"}, FINE)
+    assert (played.of("webhook_called"), len(played.errors)) == ([], 1)
+
+
+def test_requests_have_a_greatest_size() -> None:
+    body = '@(json(foreach(split(repeat("x ", 5000)), (x) => repeat(x, 500))))'
+    played = act({**WEBHOOK, "method": "POST", "body": body}, FINE)
+    assert (played.of("webhook_called"), "exceeding the limit" in played.errors[0]) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("services", "error"), [(NOTHING, "No email service available"), (FAILING, "Unable to send email: no server")]
+)
+def test_mail_that_cannot_be_sent_is_an_error(services: Services, error: str) -> None:
+    played = act(EMAIL, services)
+    assert (played.errors, played.of("email_sent")) == ([error], [])
+
+
+def test_mail_is_sent() -> None:
+    assert act(EMAIL, FINE).of("email_sent") == [{"to": ["ann@example.com"], "subject": "Hi", "body": "Hello"}]
+
+
+@pytest.mark.parametrize("part", ["subject", "body", "addresses"])
+def test_mail_that_lacks_something_is_not_sent(part: str) -> None:
+    nothing: Any = ['@("")'] if part == "addresses" else '@("")'
+    played = act({**EMAIL, part: nothing}, FINE)
+    assert (played.of("email_sent"), len(played.errors)) == ([], 1)
+
+
+@pytest.mark.parametrize(("services", "said"), [(NOTHING, "<ERROR>"), (FAILING, "<ERROR>"), (FINE, "fine")])
+def test_models_leave_what_they_said_or_an_error(services: Services, said: str) -> None:
+    assert act(ASK_LLM, services).session.runs[0].locals == {"said": said}
+
+
+@pytest.mark.parametrize(
+    ("services", "value"), [(NOTHING, ("0", "Failure")), (FAILING, ("0", "Failure")), (FINE, ("5", "Success"))]
+)
+def test_transfers_save_their_amount_in_generation_13(services: Services, value: tuple[str, str]) -> None:
+    assert result_of(act(AIRTIME, services, 13)) == value
+
+
+@pytest.mark.parametrize(("services", "is_made"), [(NOTHING, False), (FAILING, False), (FINE, True)])
+def test_transfers_leave_their_uuid_in_generation_14(services: Services, is_made: bool) -> None:
+    played = act(AIRTIME, services)
+    assert bool(played.session.runs[0].locals["_new_transfer"]) == is_made == bool(played.of("airtime_created"))
+
+
+@pytest.mark.parametrize(
+    ("services", "value"), [(NOTHING, ("0", "Failure")), (FAILING, ("0", "Failure")), (FINE, ("fine", "Success"))]
+)
+def test_classifiers_save_the_best_intent(services: Services, value: tuple[str, str]) -> None:
+    assert result_of(act(INTENTS, services, 13)) == value
+
+
+def test_classifiers_skip_what_is_empty_and_are_gone_in_14() -> None:
+    assert result_of(act({**INTENTS, "input": '@("")'}, FINE, 13)) == ("0", "Skipped")
+    assert result_of(act(INTENTS, FINE, 14)) == ("0", "Failure")
+
+
+def test_addresses_of_others_are_not_given_away() -> None:
+    played = act({"type": "add_contact_urn", "scheme": "tel", "path": "+12065559999"}, FAILING)
+    assert (played.of("contact_urns_changed"), len(played.errors)) == ([], 1)
