@@ -1,0 +1,19 @@
+"""A process that does nothing but archive, to be killed: `python -m tests.faults.archiver`."""
+
+from persistence.database import Database
+from relayboard.settings import load_settings
+from worker.archiving import begin_archiving
+from worker.services import Services, open_http
+
+
+def main() -> None:
+    """Archives all that is due, then ends."""
+    settings = load_settings()
+    services = Services(settings, Database(settings.database_url), open_http(settings))
+    step = begin_archiving(services)
+    while step():
+        pass
+
+
+if __name__ == "__main__":
+    main()
