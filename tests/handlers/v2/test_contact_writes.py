@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from persistence.contact_urns import prefer_channel
+from persistence.contacts import contact_urn
 from persistence.database import Database
 from persistence.groups import group
 from persistence.workspaces import Workspace
@@ -182,9 +184,6 @@ class TestChangeContact:
     def test_an_address_that_stays_is_still_answered_through_its_channel(
         self, api: Api, database: Database, workspace: Workspace
     ) -> None:
-        from persistence.contact_urns import prefer_channel
-        from persistence.contacts import contact_urn
-
         uuid = api.post(PATH, {"urns": [AMINA]}).json()["uuid"]
         first = add_channel(database, workspace, name="First", address="+250733555011")
         add_channel(database, workspace, name="Second", address="+250733555012")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -31,8 +32,6 @@ def hide_addresses(database: Database, workspace: Workspace) -> None:
 
 
 def modify_at(database: Database, uuid: str, moment: str) -> None:
-    from datetime import UTC, datetime
-
     with database.writing() as tx:
         when = datetime.fromisoformat(moment).replace(tzinfo=UTC)
         tx.execute(update(contact).where(contact.c.uuid == uuid).values(modified_on=when))
