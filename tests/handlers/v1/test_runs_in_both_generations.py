@@ -68,16 +68,23 @@ def test_runs_started_in_generation_1_are_a_start_of_generation_2(
 
 
 @pytest.mark.parametrize(
-    ("path", "action"),
+    ("path", "action", "ending"),
     [
-        ("/api/v2/contact_actions.json", "interrupt"),
-        ("/api/v1/contact_actions.json", "expire"),
-        ("/api/v2/contact_actions.json", "block"),
-        ("/api/v1/contact_actions.json", "block"),
+        ("/api/v2/contact_actions.json", "interrupt", "interrupted"),
+        ("/api/v1/contact_actions.json", "expire", "expired"),
+        ("/api/v2/contact_actions.json", "block", "interrupted"),
+        ("/api/v1/contact_actions.json", "block", "interrupted"),
     ],
 )
 def test_an_action_of_either_generation_ends_the_contacts_run_in_both(
-    api: Api, database: Database, workspace: Workspace, registration: int, amina: int, path: str, action: str
+    api: Api,
+    database: Database,
+    workspace: Workspace,
+    registration: int,
+    amina: int,
+    path: str,
+    action: str,
+    ending: str,
 ) -> None:
     session_id, _ = add_waiting(database, workspace, registration, amina)
     uuid = uuid_of(database, contact, amina)
@@ -89,12 +96,13 @@ def test_an_action_of_either_generation_ends_the_contacts_run_in_both(
     assert before == {"uuid": uuid_of(database, flow, registration), "name": "Registration"}
     assert api.results("/api/v2/contacts.json", uuid=uuid)[0]["flow"] is None
     (run,) = api.results("/api/v2/runs.json")
-    assert (run["exit_type"], run["exited_on"]) == ("interrupted", run["modified_on"])
-    assert api.results("/api/v1/runs.json")[0]["completed"] is False
-    assert status_counts(database, registration) == {"interrupted": 1}
+    assert (run["exit_type"], run["exited_on"]) == (ending, run["modified_on"])
+    older = api.results("/api/v1/runs.json")[0]
+    assert (older["completed"], older["expired_on"] is not None) == (False, ending == "expired")
+    assert status_counts(database, registration) == {ending: 1}
     with database.reading() as tx:
         status = tx.execute(select(flow_session.c.status).where(flow_session.c.id == session_id)).scalar_one()
-    assert status == "interrupted"
+    assert status == ending
 
 
 @pytest.mark.parametrize("path", ["/api/v2/contacts.json", "/api/v1/contacts.json"])

@@ -288,6 +288,7 @@ def test_a_page_takes_the_same_number_of_statements_for_1_and_100_runs(
     for_one = len(statements)
     for _ in range(99):
         add_run(database, workspace, registration, amina)
+    api.get(PATH)
     statements.clear()
 
     assert len(api.results(PATH)) == 100
