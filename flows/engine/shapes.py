@@ -33,23 +33,30 @@ class EachValue:
     shape: Any
 
 
-def find_misfit(value: Any, shape: Any, path: str = "") -> str:
+def find_misfit(value: Any, shape: Any) -> str:
     """The path to the first part of a value that does not fit, or `value` for all of it; empty text if all fits."""
-    place = path or "value"
+    misfit = _find(value, shape)
+    return "" if misfit is None else misfit.removeprefix(".") or "value"
+
+
+def _find(value: Any, shape: Any) -> str | None:
+    """The path from a value to its first part that does not fit; None if all fits."""
     if isinstance(shape, Needed):
-        return place if not value else find_misfit(value, shape.shape, path)
+        return _find(value, shape.shape) if value else ""
     if value is None:
-        return ""
+        return None
     if shape is ANYTHING:
-        return "" if is_plain(value) else place
+        return None if is_plain(value) else ""
     if isinstance(shape, tuple):
-        misfits = [find_misfit(value, each, path) for each in shape]
-        return "" if "" in misfits else misfits[-1]
+        misfits = [_find(value, each) for each in shape]
+        return None if None in misfits else misfits[-1]
     if isinstance(shape, type):
-        return "" if _is_of(value, shape) else place
+        return None if _is_of(value, shape) else ""
     if isinstance(shape, list):
-        return _find_in_list(value, shape[0], path) if isinstance(value, (list, tuple)) else place
-    return _find_in_mapping(value, shape, path) if isinstance(value, Mapping) else place
+        return _find_in_list(value, shape[0]) if isinstance(value, (list, tuple)) else ""
+    if not isinstance(value, Mapping):
+        return ""
+    return _find_in_any(value, shape.shape) if isinstance(shape, EachValue) else _find_in_named(value, shape)
 
 
 def is_plain(value: Any) -> bool:
@@ -78,18 +85,29 @@ def _is_of(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and not (isinstance(value, float) and not math.isfinite(value))
 
 
-def _find_in_list(items: Sequence[Any], shape: Any, path: str) -> str:
-    misfits = (find_misfit(item, shape, f"{path}[{number}]") for number, item in enumerate(items))
-    return next((misfit for misfit in misfits if misfit), "")
+def _find_in_list(items: Sequence[Any], shape: Any) -> str | None:
+    for number, item in enumerate(items):
+        misfit = _find(item, shape)
+        if misfit is not None:
+            return f"[{number}]{misfit}"
+    return None
 
 
-def _find_in_mapping(value: Mapping[str, Any], shape: Any, path: str) -> str:
-    before = f"{path}." if path else ""
-    if isinstance(shape, EachValue):
-        misfits = (
-            find_misfit(item, shape.shape, f"{before}{name}") if isinstance(name, str) else path or "value"
-            for name, item in value.items()
-        )
-    else:
-        misfits = (find_misfit(value.get(name), each, f"{before}{name}") for name, each in shape.items())
-    return next((misfit for misfit in misfits if misfit), "")
+def _find_in_any(value: Mapping[Any, Any], shape: Any) -> str | None:
+    for name, item in value.items():
+        misfit = _find(item, shape) if isinstance(name, str) else ""
+        if misfit is not None:
+            return f".{name}{misfit}"
+    return None
+
+
+def _find_in_named(value: Mapping[str, Any], shape: Mapping[str, Any]) -> str | None:
+    for name, each in shape.items():
+        item = value.get(name)
+        # Most parts are texts or missing; sessions are read so often that it pays to see that at once.
+        if type(item) is each or (item is None and not isinstance(each, Needed)):
+            continue
+        misfit = _find(item, each)
+        if misfit is not None:
+            return f".{name}{misfit}"
+    return None

@@ -1,0 +1,51 @@
+"""Shapes of plain data."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from flows.engine.shapes import ANYTHING, NUMBER, EachValue, Needed, find_misfit
+
+SHAPE = {"name": Needed(str), "ages": [NUMBER], "tags": EachValue(str), "inner": {"extra": ANYTHING}, "is_new": bool}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "a"},
+        {"name": "a", "ages": None, "inner": {}, "is_new": True, "unheard_of": object()},
+        {"name": "a", "ages": [1, 2.5, None], "tags": {"x": "y"}, "inner": {"extra": [{"a": [None, 1]}]}},
+    ],
+)
+def test_what_fits_has_no_misfit(value: Any) -> None:
+    assert find_misfit(value, SHAPE) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "misfit"),
+    [
+        ([], "value"),
+        ({}, "name"),
+        ({"name": ""}, "name"),
+        ({"name": "a", "ages": [1, "2"]}, "ages[1]"),
+        ({"name": "a", "ages": [True]}, "ages[0]"),
+        ({"name": "a", "ages": [math.inf]}, "ages[0]"),
+        ({"name": "a", "tags": {"x": 1}}, "tags.x"),
+        ({"name": "a", "tags": {1: "x"}}, "tags.1"),
+        ({"name": "a", "inner": {"extra": [math.nan]}}, "inner.extra"),
+        ({"name": "a", "inner": {"extra": object()}}, "inner.extra"),
+        ({"name": "a", "is_new": 1}, "is_new"),
+    ],
+)
+def test_the_first_part_that_does_not_fit_is_named(value: Any, misfit: str) -> None:
+    assert find_misfit(value, SHAPE) == misfit
+
+
+def test_data_that_is_nested_without_end_does_not_fit() -> None:
+    nested: Any = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert find_misfit({"name": "a", "inner": {"extra": nested}}, SHAPE) == "inner.extra"
