@@ -61,7 +61,16 @@ class Inspection:
 
 
 def inspect(flow: Flow, assets: KnownAssets | None = None) -> Inspection:
-    """Inspects a flow in all its languages; with the workspace's assets also whether what it needs is there."""
+    """Inspects a flow in all its languages; with the workspace's assets also whether what it needs is there.
+
+    Nothing is raised for a flow that could be loaded. `to_json()` of the outcome is what services exchange.
+
+    >>> from flows.definition import load
+    >>> flow = load({"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask", "spec_version": "14.4.2",
+    ...              "language": "eng", "type": "messaging", "nodes": []})
+    >>> inspect(flow).to_json()["counts"]
+    {'languages': 0, 'nodes': 0}
+    """
     references = find_references(flow)
     return Inspection(
         node_count=len(flow.nodes),
