@@ -1,0 +1,87 @@
+"""Every way in which a session can begin, and what templates see of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.flows.engine.playing import Played, ask, node, play
+from tests.flows.hypothesis.workspace import CHANNEL, TOPIC, USER, make_uuid, refer
+
+TICKET = {"uuid": make_uuid(50), "status": "closed", "topic": refer(TOPIC, "General")}
+MOMENT = "2025-05-04T12:30:00Z"
+
+
+def begin(text: str, **trigger: Any) -> Played:
+    return play(node(0, {"type": "send_msg", "text": text}, to=1), ask(1), trigger=trigger)
+
+
+def event(kind: str, **parts: Any) -> dict[str, Any]:
+    return {"uuid": make_uuid(7), "type": kind, "created_on": MOMENT, **parts}
+
+
+@pytest.mark.parametrize(
+    ("trigger", "template", "text"),
+    [
+        ({"type": "manual", "user": refer(USER), "origin": "api"}, "@trigger.user @trigger.origin", "Thing api"),
+        ({"type": "manual", "params": {"a": [1, 2]}}, "@trigger.params.a", "[1, 2]"),
+        ({"type": "manual"}, "@trigger.params", "{}"),
+        (
+            {
+                "type": "msg",
+                "event": event("msg_received", msg={"text": "JOIN us", "urn": "tel:+12065551212"}),
+                "keyword_match": {"type": "first_word", "keyword": "join"},
+            },
+            "@trigger.keyword @input.text",
+            "join JOIN us",
+        ),
+        (
+            {"type": "campaign", "event": event("campaign_fired", campaign=refer(make_uuid(51), "Reminders"))},
+            "@trigger.campaign.name",
+            "Reminders",
+        ),
+        ({"type": "ticket", "event": event("ticket_closed", ticket=TICKET)}, "@trigger.ticket.topic.name", "General"),
+        ({"type": "ticket", "ticket": TICKET}, "@trigger.ticket.topic.name", "General"),
+        (
+            {"type": "chat", "event": event("chat_started", channel=refer(CHANNEL)), "params": {"referrer": "x"}},
+            "@trigger.type @trigger.params.referrer",
+            "chat x",
+        ),
+        ({"type": "optin", "event": event("optin_started", optin=refer(make_uuid(52)))}, "@trigger.type", "optin"),
+        ({"type": "call", "event": event("call_missed", channel=refer(CHANNEL))}, "@trigger.type", "call"),
+    ],
+)
+def test_templates_see_what_began_the_session(trigger: dict[str, Any], template: str, text: str) -> None:
+    played = begin(template, **trigger)
+    assert played.of("msg_created")[0]["msg"]["text"] == text
+    assert played.session.is_waiting
+
+
+def test_only_a_message_is_an_input() -> None:
+    assert begin("@input", type="manual").of("msg_created")[0]["msg"]["text"] == ""
+    received = event("msg_received", msg={"text": "hi", "attachments": ["image/jpeg:http://x.org/y"]})
+    assert begin("@input", type="msg", event=received).of("msg_created")[0]["msg"]["text"] == "hi\nhttp://x.org/y"
+
+
+def test_a_message_tells_when_the_contact_was_seen() -> None:
+    played = begin("hi", type="msg", event=event("msg_received", msg={"text": "hi"}))
+    assert played.session.contact.last_seen_on == MOMENT
+
+
+def test_a_session_begins_with_the_groups_that_queries_find() -> None:
+    played = play(node(0), contact={"fields": {"age": {"text": "19", "number": 19}}, "groups": []})
+    assert played.kinds[0] == "contact_groups_changed"
+    assert played.of("contact_groups_changed")[0]["groups_added"][0]["name"] == "Adults"
+
+
+def test_neither_contact_nor_trigger_is_changed() -> None:
+    trigger = {"type": "manual", "params": {"a": 1}}
+    contact = {"name": "Bob", "groups": []}
+    play(node(0, {"type": "set_contact_name", "name": "Ann"}), trigger=trigger, contact=contact)
+    assert (trigger, contact) == ({"type": "manual", "params": {"a": 1}}, {"name": "Bob", "groups": []})
+
+
+def test_messages_with_halves_of_characters_can_be_stored() -> None:
+    played = begin("@input.text", type="msg", event=event("msg_received", msg={"text": "a\ud800b"}))
+    assert played.of("msg_created")[0]["msg"]["text"] == "a\ufffdb"
