@@ -49,6 +49,8 @@ def main() -> int:
     parser.add_argument("--contacts", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
+    # Whoever ends the benchmark early ends its workers and its database too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="bench") as folder, postgres() as url:
         run(url, Path(folder), options.contacts, options.workers)
     return 0
