@@ -16,6 +16,8 @@ from dotenv import dotenv_values
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from relayboard.mail_server import MailServer, read_mail_server
+
 PREFIX = "RELAYBOARD_"
 SECRET_KEY_LENGTH = 16
 DATABASES = ("sqlite", "postgresql", "postgres")
@@ -60,6 +62,7 @@ class Settings:
     webhook_allowed_networks: tuple[Network, ...]
     webhook_retry_delays_seconds: tuple[float, ...]
     webhook_timeout_seconds: float
+    smtp_url: MailServer | None = field(repr=False)
     log_format: str
     metrics: bool
 
@@ -88,6 +91,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
         webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", _timeout),
+        smtp_url=read("SMTP_URL", "", read_mail_server),
         log_format=read("LOG_FORMAT", "text", _log_format),
         metrics=read("METRICS", "on", _switch),
     )

@@ -7,6 +7,7 @@ from flows.urns import Urn
 from persistence.contact_urns import find_owners
 from persistence.database import Database
 from persistence.workspaces import Workspace
+from worker.conversations.email import FlowEmail
 from worker.conversations.webhooks import FlowWebhooks
 from worker.services import Services
 
@@ -27,7 +28,9 @@ class UrnClaims:
 
 def open_outside(services: Services, workspace: Workspace, before_call: Callable[[], None]) -> EngineServices:
     """The engine's services for sprints of one workspace; `before_call` is told before anything that may take long."""
+    mail_server = services.settings.smtp_url
     return EngineServices(
         webhook=FlowWebhooks(services, before_call),
+        email=None if mail_server is None else FlowEmail(services, mail_server, before_call),
         urns=UrnClaims(services.database, workspace.id),
     )
