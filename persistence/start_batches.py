@@ -27,7 +27,6 @@ from persistence.flow_starts import (
 
 LEASE = timedelta(minutes=2)
 BUSY_DELAY = timedelta(seconds=1)
-ATTEMPTS_MAX = 5
 IS_PENDING = is_one_of(flow_start_batch.c.status, (PENDING,))
 
 
