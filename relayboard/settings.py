@@ -63,6 +63,9 @@ class Settings:
     webhook_retry_delays_seconds: tuple[float, ...]
     webhook_timeout_seconds: float
     smtp_url: MailServer | None = field(repr=False)
+    llm_url: str = field(repr=False)
+    llm_key: str = field(repr=False)
+    llm_model: str
     log_format: str
     metrics: bool
 
@@ -92,6 +95,9 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
         webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", _timeout),
         smtp_url=read("SMTP_URL", "", read_mail_server),
+        llm_url=read("LLM_URL", "", _base_url),
+        llm_key=read("LLM_KEY", "", _header_value),
+        llm_model=read("LLM_MODEL", "default", str),
         log_format=read("LOG_FORMAT", "text", _log_format),
         metrics=read("METRICS", "on", _switch),
     )
@@ -140,6 +146,12 @@ def _base_url(text: str) -> str:
 def _secret_key(text: str) -> str:
     if text and len(text) < SECRET_KEY_LENGTH:
         raise ValueError(f"it needs at least {SECRET_KEY_LENGTH} characters")
+    return text
+
+
+def _header_value(text: str) -> str:
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("it must be printable ASCII")
     return text
 
 

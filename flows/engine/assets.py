@@ -173,6 +173,10 @@ class Assets:
             return True
         return identity in self._by_kind.get(kind, {})
 
+    def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
+        """The language model that a flow refers to; a host with one for all may answer with that."""
+        return self.llms.get(reference.get("uuid", ""))
+
     def find_group_by_name(self, name: str) -> Group | None:
         """The group of that name, ignoring case."""
         return _find_by_name(self.groups.values(), name, lambda group: group.name)

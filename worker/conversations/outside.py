@@ -8,6 +8,8 @@ from persistence.contact_urns import find_owners
 from persistence.database import Database
 from persistence.workspaces import Workspace
 from worker.conversations.email import FlowEmail
+from worker.conversations.json_services import JsonService
+from worker.conversations.language_models import FlowLanguageModel
 from worker.conversations.webhooks import FlowWebhooks
 from worker.services import Services
 
@@ -28,9 +30,12 @@ class UrnClaims:
 
 def open_outside(services: Services, workspace: Workspace, before_call: Callable[[], None]) -> EngineServices:
     """The engine's services for sprints of one workspace; `before_call` is told before anything that may take long."""
-    mail_server = services.settings.smtp_url
+    settings = services.settings
+    mail_server = settings.smtp_url
+    model = JsonService("the language model", settings.llm_url, settings.llm_key, services, before_call)
     return EngineServices(
         webhook=FlowWebhooks(services, before_call),
         email=None if mail_server is None else FlowEmail(services, mail_server, before_call),
+        llm=FlowLanguageModel(model, settings.llm_model) if settings.llm_url else None,
         urns=UrnClaims(services.database, workspace.id),
     )

@@ -2,10 +2,12 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 from flows.definition import Flow, load
 from flows.engine import Assets
+from flows.engine.asset_shapes import Llm
 from flows.places import Place, read_places
 from persistence.boundaries import read_place_tree
 from persistence.database import Database, Transaction
@@ -51,6 +53,10 @@ class StoredAssets(Assets):
         """The newest revision of a flow; None if there is none. Raises DefinitionError."""
         stored = self.stored_flows.get(uuid)
         return None if stored is None else self._shelf.find_flow(self._workspace_id, stored)
+
+    def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
+        """The one model of the settings stands for every model, because flows bring names of other places."""
+        return Llm(str(reference.get("uuid", "")), str(reference.get("name", "")))
 
     def find_routing_nodes(self, uuid: str) -> frozenset[str]:
         """The nodes of a flow that have a router; none of a flow that cannot be read."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flows.definition import Action
-from flows.engine.actions.references import find_asset
 from flows.engine.services import LlmReply, ServiceError
 from flows.engine.visit import Visit
 
@@ -19,9 +18,10 @@ def call_llm(visit: Visit, action: Action) -> None:
 
 
 def _ask(visit: Visit, action: Action, instructions: str, text: str) -> LlmReply | None:
-    llm = find_asset(visit, "llm", visit.sprint.assets.llms, action.fields["llm"])
+    llm = visit.sprint.assets.find_llm(action.fields["llm"])
     service = visit.sprint.services.llm
     if llm is None:
+        visit.log.missing_dependency("llm", action.fields["llm"])
         return None
     try:
         if service is None:
