@@ -10,6 +10,7 @@ from flows.languages import is_language
 from flows.urns import Urn, UrnError, read_urn
 from persistence.channel_events import channel_event
 from persistence.columns import new_uuid
+from persistence.contact_places import read_place_values
 from persistence.contact_urns import find_owners
 from persistence.contact_values import read_value
 from persistence.contacts import ACTIVE, contact, contact_urn
@@ -56,7 +57,7 @@ def read_urns(workspace: Workspace, texts: Sequence[str], field: str = "urns") -
 def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:
     """A new active contact; returns its id. Raises InvalidInput."""
     _check_language(change)
-    fields = _read_fields(tx, workspace, change, by_agent=by_agent)
+    fields = _read_fields(tx, workspace, change, {}, by_agent=by_agent)
     urns = change.urns or ()
     _check_free(tx, workspace.id, urns, contact_id=None)
     values: dict[str, Any] = {
@@ -88,7 +89,8 @@ def change_contact(
         raise InvalidInput.across("This contact is deleted.")
     if change.group_ids and row.status != ACTIVE:
         raise InvalidInput.on("groups", "Only active contacts can be in groups.")
-    fields = _merge_fields(dict(row.fields), _read_fields(tx, workspace, change, by_agent=by_agent))
+    read = _read_fields(tx, workspace, change, row.fields, by_agent=by_agent)
+    fields = _merge_fields(dict(row.fields), read)
     wanted: dict[str, Any] = {"fields": fields}
     for name in ("name", "language"):
         given = getattr(change, name)
@@ -111,21 +113,26 @@ def _check_language(change: ContactChange) -> None:
 
 
 def _read_fields(
-    tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool
+    tx: Transaction, workspace: Workspace, change: ContactChange, stored: Mapping[str, Any], *, by_agent: bool
 ) -> dict[str, dict[str, Any] | None]:
-    """Stored values by the uuid of their field. Raises InvalidInput for unknown keys and fields agents may not edit."""
+    """New values by the uuid of their field; `stored` are those of the contact so far.
+
+    Raises InvalidInput for unknown keys and fields agents may not edit.
+    """
     if not change.fields:
         return {}
     known = find_fields(tx, workspace.id, list(change.fields))
-    values = {}
+    values: dict[str, dict[str, Any] | None] = {}
+    kinds: dict[str, str] = {}
     for key, text in change.fields.items():
         if key not in known:
             raise InvalidInput.on("fields", f'No contact field "{key[:36]}".')
-        uuid, _kind, access = known[key]
+        uuid, kind, access = known[key]
         if by_agent and access != "edit":
             raise InvalidInput.on("fields", f'Agents cannot edit the field "{key}".')
         values[uuid] = read_value(workspace, text, tx.now)
-    return values
+        kinds[uuid] = kind
+    return read_place_values(tx, workspace, stored, values, kinds)
 
 
 def _merge_fields(stored: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
