@@ -20,6 +20,7 @@ logger = logging.getLogger("relayboard.worker")
 
 IDLE_POLL_SECONDS = 0.2
 STOP_TIMEOUT_SECONDS = 20.0
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SPARE_CONNECTIONS = 4
 
 
@@ -29,6 +30,7 @@ def run_worker_process(settings: Settings, threads: int = 4, works: Iterable[Wor
     `threads` is the number of kinds of work done side by side.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
+    early = _note_early_signals()
     works = tuple(works)
     queue = create_queue(settings.queue_url)
     database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS)
@@ -46,9 +48,18 @@ def run_worker_process(settings: Settings, threads: int = 4, works: Iterable[Wor
             shutdown_timeout=STOP_TIMEOUT_SECONDS,
         )
         consumer.on_stop = services.stopping.set
+        consumer.early_signals = early
         consumer.run()
         services.stopping.set()
     return 0
+
+
+def _note_early_signals() -> list[int]:
+    """Work begins before the consumer listens to signals; those that come in between are kept for it."""
+    early: list[int] = []
+    for number in END_SIGNALS:
+        signal.signal(number, lambda received, _frame: early.append(received))
+    return early
 
 
 class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
@@ -85,7 +96,13 @@ class GracefulConsumer(Consumer):  # type: ignore[misc]  # huey has no types
         super().__init__(*args, **options)
         self.on_stop = _do_nothing
         graceful_end = (False, True)
-        self._signal_actions = dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), graceful_end)
+        self.early_signals: list[int] = []
+        self._signal_actions = dict.fromkeys(END_SIGNALS, graceful_end)
+
+    def _set_signal_handlers(self) -> None:
+        super()._set_signal_handlers()
+        for number in self.early_signals[:1]:
+            signal.raise_signal(number)
 
     def stop(self, graceful: bool = False) -> None:
         self.on_stop()
