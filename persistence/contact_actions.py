@@ -105,8 +105,9 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
         (message.c.workspace_id == workspace_id)
         & message.c.contact_id.in_(contact_ids)
         & (message.c.direction == INCOMING)
-        & (message.c.visibility == VISIBLE)
     )
+    # All of them, not only the visible ones: others become visible while this waits.
     hold_messages(tx, theirs)
-    recount_after(tx, workspace_id, theirs, -1)
-    tx.execute(update(message).where(theirs).values(visibility=ARCHIVED, modified_on=tx.now))
+    visible = theirs & (message.c.visibility == VISIBLE)
+    recount_after(tx, workspace_id, visible, -1)
+    tx.execute(update(message).where(visible).values(visibility=ARCHIVED, modified_on=tx.now))

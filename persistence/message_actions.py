@@ -76,6 +76,7 @@ def add_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], la
 def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int) -> None:
     """Take a label off messages."""
     links = message_label.c
+    hold_messages(tx, _mine(workspace_id, message_ids))
     statement = delete(message_label).where(links.label_id == label_id, links.message_id.in_(message_ids))
     removed = list(tx.execute(statement.returning(links.message_id)).scalars())
     rows = tx.execute(_chosen(workspace_id, removed)).all()
@@ -105,7 +106,8 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
 
 def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
     theirs = _mine(workspace_id, message_ids) & (message.c.visibility == old)
-    hold_messages(tx, theirs)
+    # All of them, not only those to move: others become such while this waits.
+    hold_messages(tx, _mine(workspace_id, message_ids))
     recount_after(tx, workspace_id, theirs, counts)
     tx.execute(update(message).where(theirs).values(visibility=new, modified_on=tx.now))
 
