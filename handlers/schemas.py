@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import jsonschema_rs
@@ -41,14 +42,24 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class Schema:
-    """A compiled schema of one contract document; its references lead to the document's components."""
+    """A schema of one contract document; its references lead to the document's components (draft 4).
+
+    It is compiled when first used, with the components it reaches and no others: hundreds of schemas, each with a copy
+    of all components, would fill hundreds of megabytes of every process.
+    """
 
     def __init__(self, schema: Mapping[str, Any], components: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._components = components
+
+    @cached_property
+    def _validator(self) -> Any:
         formats: dict[str, Callable[[str], bool]] = {"uuid": is_uuid}
-        document = {**draft4(dict(schema)), "components": components}
-        if "$ref" in document:
-            document = {"allOf": [{"$ref": document["$ref"]}], "components": components}
-        self._validator = jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
+        part = draft4(dict(self._schema))
+        if "$ref" in part:
+            part = {"allOf": [{"$ref": part["$ref"]}]}
+        document = {**part, "components": {"schemas": _reach(part, self._components["schemas"])}}
+        return jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
 
     def accepts(self, value: Any) -> bool:
         return bool(self._validator.is_valid(value))
@@ -60,6 +71,24 @@ class Schema:
             for path, text in _explain(error):
                 _place(found, path or ["non_field_errors"], text)
         return found
+
+
+def _reach(part: Any, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """The named schemas that a schema refers to, directly or through others."""
+    reached: dict[str, Any] = {}
+    ahead = [part]
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, list):
+            ahead += item
+        elif isinstance(item, dict):
+            reference = item.get("$ref")
+            name = reference.rpartition("/")[2] if isinstance(reference, str) else None
+            if name is not None and name not in reached:
+                reached[name] = schemas[name]
+                ahead.append(schemas[name])
+            ahead += item.values()
+    return reached
 
 
 def _explain(error: Any) -> list[tuple[list[Any], str]]:

@@ -12,6 +12,7 @@ from flows.definition.exports import ExportFile, list_needs
 from flows.engine import ContactEditor, EventLog, apply_modifier
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event, write_moment
+from relayboard.flow_workspace import overlay
 
 PHONE = "tel:+12065550123"
 COUNTRY = "US"
@@ -29,8 +30,8 @@ _KINDS = {"classifier": "classifiers", "llm": "llms", "optin": "optins", "ticket
 COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
 
 
-def make_assets(content: ExportFile, clock: Clock) -> Assets:
-    """Everything the flows of a file refer to, made up where the file does not have it; flows are never made up."""
+def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[str, Any]]] | None = None) -> Assets:
+    """Everything the flows of a file refer to, made up where neither the file nor a workspace has it; never flows."""
     needs = list_needs(content)
     fields = {each.key: each for each in (*needs.fields, *content.fields)}
     groups = {each.name.lower(): {"uuid": each.uuid, "name": each.name} for each in needs.groups}
@@ -46,16 +47,19 @@ def make_assets(content: ExportFile, clock: Clock) -> Assets:
         {**CHANNEL, "uuid": each.identity, "name": each.name} for each in needs.others if each.kind == "channel"
     ]
     return Assets.from_json(
-        {
-            **made,
-            "topics": [{"uuid": clock.uuid(), "name": DEFAULT_TOPIC}, *made["topics"]],
-            "flows": list(content.flows),
-            "channels": [CHANNEL, *channels],
-            "fields": [{**each.to_json(), "uuid": clock.uuid()} for each in fields.values()],
-            "groups": [{**each, "uuid": each["uuid"] or clock.uuid()} for each in groups.values()],
-            "globals": [{"key": key, "name": key, "value": f"[{key}]"} for key in needs.global_keys],
-            "labels": [{"uuid": each.uuid or clock.uuid(), "name": each.name} for each in needs.labels],
-        }
+        overlay(
+            {
+                **made,
+                "topics": [{"uuid": clock.uuid(), "name": DEFAULT_TOPIC}, *made["topics"]],
+                "flows": list(content.flows),
+                "channels": [CHANNEL, *channels],
+                "fields": [{**each.to_json(), "uuid": clock.uuid()} for each in fields.values()],
+                "groups": [{**each, "uuid": each["uuid"] or clock.uuid()} for each in groups.values()],
+                "globals": [{"key": key, "name": key, "value": f"[{key}]"} for key in needs.global_keys],
+                "labels": [{"uuid": each.uuid or clock.uuid(), "name": each.name} for each in needs.labels],
+            },
+            lent or {},
+        )
     )
 
 
@@ -98,9 +102,16 @@ class Play:
 
     @classmethod
     def begin(
-        cls, assets: Assets, flow: Flow, contact: Contact, params: Mapping[str, Any], clock: Clock
+        cls,
+        assets: Assets,
+        flow: Flow,
+        contact: Contact,
+        params: Mapping[str, Any],
+        clock: Clock,
+        environment: Environment | None = None,
     ) -> tuple[Play, list[Event]]:
         """Starts the flow as if somebody had chosen the contact for it; raises EngineError."""
+        environment = environment or make_environment(flow)
         trigger = {
             "type": "manual",
             "flow": {"uuid": flow.uuid, "name": flow.name},
@@ -109,7 +120,7 @@ class Play:
         }
         channel = {"uuid": CHANNEL["uuid"], "name": CHANNEL["name"]}
         call = {"uuid": clock.uuid(), "channel": channel, "urn": PHONE} if flow.type == "voice" else None
-        session, events = start(assets, contact, trigger, make_environment(flow), clock=clock, call=call)
+        session, events = start(assets, contact, trigger, environment, clock=clock, call=call)
         return cls(assets, flow, clock, session), events
 
     def answer(self, line: str) -> list[Event]:

@@ -24,7 +24,7 @@ END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SPARE_CONNECTIONS = 4
 
 
-def run_worker_process(settings: Settings, threads: int = 4, works: Iterable[Work] = WORKS) -> int:
+def run_worker_process(settings: Settings, threads: int = 10, works: Iterable[Work] = WORKS) -> int:
     """Works until SIGINT or SIGTERM: then starts nothing new, finishes what is under way, and returns 0.
 
     `threads` is the number of kinds of work done side by side.

@@ -11,9 +11,10 @@ import orjson
 from flows import EngineError, SystemClock
 from flows.engine import ResumeError
 from flows.engine.events import Event
-from relayboard.commands.output import CommandFailed, print_json
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.flow_files import as_export, choose_flow, read_document
 from relayboard.flow_play import Play, describe_events, make_assets, make_contact
+from relayboard.flow_workspace import Lent, lend
 
 QUIT = "/quit"
 PROMPT = "> "
@@ -27,6 +28,9 @@ def register(actions: Any) -> None:
     parser = actions.add_parser("run", help="play a flow of a file in the terminal", description=HELP)
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
     parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")
+    parser.add_argument(
+        "--workspace", metavar="UUID", help="take its fields, groups, globals and formats; changes none"
+    )
     parser.add_argument("--contact", default="{}", metavar="JSON", help='like {"name": "Bob", "fields": {"age": "27"}}')
     parser.add_argument("--params", default="{}", metavar="JSON", help="@trigger.params of the start")
     parser.add_argument("--json", action="store_true", help="print the events as JSON, one a line")
@@ -38,10 +42,12 @@ def run(options: argparse.Namespace) -> int:
     content = as_export(read_document(options.file))
     clock = SystemClock()
     flow = choose_flow(content, options.flow)
-    assets = make_assets(content, clock)
+    lent = None if options.workspace is None else _borrow(options.workspace)
+    assets = make_assets(content, clock, None if lent is None else lent.assets)
     try:
         contact = make_contact(_read_object(options.contact, "--contact"), flow, assets, clock)
-        play, events = Play.begin(assets, flow, contact, _read_object(options.params, "--params"), clock)
+        params = _read_object(options.params, "--params")
+        play, events = Play.begin(assets, flow, contact, params, clock, None if lent is None else lent.environment)
     except EngineError as error:
         raise CommandFailed(str(error)) from error
     _show(events, is_json=options.json)
@@ -57,6 +63,11 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"  · {play.session.status}")
     return 1 if play.session.status == "failed" else 0
+
+
+def _borrow(workspace_uuid: str) -> Lent:
+    with opened_database() as database, database.reading() as tx:
+        return lend(tx, workspace_named(tx, workspace_uuid))
 
 
 def _read_lines(prompt: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ def register(commands: Any) -> None:
     serve.add_argument("--no-worker", action="store_true", help="the API alone")
     serve.set_defaults(run=run_serve)
     worker = commands.add_parser("worker", help="a worker alone")
-    worker.add_argument("--workers", type=int, default=4, help="number of threads that work")
+    worker.add_argument("--workers", type=int, default=10, help="number of threads that work")
     worker.set_defaults(run=run_worker)
     migrate = commands.add_parser("migrate", help="bring the schema to the newest revision, or to another one")
     migrate.add_argument("--to", default="head", metavar="REV")

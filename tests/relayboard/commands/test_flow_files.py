@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from persistence.database import Database
+from persistence.global_values import create_global
+from persistence.workspaces import Workspace
 from relayboard.cli import main
 from tests.definition_files import REGISTRATION, make_definition, make_file, say
 
@@ -137,3 +140,17 @@ class TestDraw:
         status, _, err = flow("draw", str(REGISTRATION), "-o", str(tmp_path / "no" / "flow.svg"))
         assert status == 1
         assert "cannot be written" in err
+
+
+def test_a_workspace_lends_its_fields_groups_globals_and_languages(
+    flow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: Database, workspace: Workspace
+) -> None:
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database.url)
+    with database.writing() as tx:
+        create_global(tx, workspace.id, "Clinic Phone", "+250788123123")
+    document = write(tmp_path, make_definition(say("Call @globals.clinic_phone in @contact.language")))
+
+    status, out, err = flow("run", document, "--workspace", workspace.uuid, "--contact", '{"language": "kin"}')
+
+    assert (status, err) == (0, "")
+    assert out == "< Call +250788123123 in kin\n  · completed\n"
