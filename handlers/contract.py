@@ -50,11 +50,11 @@ def load_contract(generation: str) -> dict[str, OperationRules]:
     document = bundle(generation)
     base = document["servers"][0]["url"]
     components = document["components"]
-    translated = {"schemas": {name: draft4(part) for name, part in components.get("schemas", {}).items()}}
+    named = {name: draft4(part) for name, part in components.get("schemas", {}).items()}
     rules = {}
     for path, method, operation in operations(document):
         name = handler_name(generation, operation)
-        rules[name] = _compile(generation, base + path, method, operation, components, translated)
+        rules[name] = _compile(generation, base + path, method, operation, components, named)
     return rules
 
 
@@ -64,7 +64,7 @@ def _compile(
     method: str,
     operation: Mapping[str, Any],
     components: Mapping[str, Any],
-    translated: Mapping[str, Any],
+    named: Mapping[str, Any],
 ) -> OperationRules:
     name = handler_name(generation, operation)
     module, _, function_name = name.rpartition(".")
@@ -84,10 +84,10 @@ def _compile(
         is_public=operation.get("security") == [] or generation == "relay",
         lookup_is_needed=method == "delete" and generation == "v2",
         parameters={part["name"]: Parameter.compile(part, components) for part in definitions if part["in"] == "query"},
-        body=Schema(content[JSON_TYPE]["schema"], translated) if JSON_TYPE in content else None,
+        body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
         is_upload="multipart/form-data" in content,
         responses={
-            status: _response_schema(_follow(response, components), translated)
+            status: _response_schema(_follow(response, components), named)
             for status, response in operation["responses"].items()
         },
     )
@@ -97,6 +97,6 @@ def _follow(part: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str,
     return resolve(part, components)
 
 
-def _response_schema(response: Mapping[str, Any], translated: Mapping[str, Any]) -> Schema | None:
+def _response_schema(response: Mapping[str, Any], named: Mapping[str, Any]) -> Schema | None:
     content = response.get("content", {})
-    return Schema(content[JSON_TYPE]["schema"], translated) if JSON_TYPE in content else None
+    return Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None

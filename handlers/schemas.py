@@ -42,15 +42,15 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class Schema:
-    """A schema of one contract document; its references lead to the document's components (draft 4).
+    """A schema of one contract document; its references lead to the document's named schemas (draft 4 already).
 
-    It is compiled when first used, with the components it reaches and no others: hundreds of schemas, each with a copy
-    of all components, would fill hundreds of megabytes of every process.
+    It is compiled when first used, with the named schemas it reaches and no others: hundreds of schemas, each with a
+    copy of all, would fill hundreds of megabytes of every process.
     """
 
-    def __init__(self, schema: Mapping[str, Any], components: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], named: Mapping[str, Any]) -> None:
         self._schema = schema
-        self._components = components
+        self._named = named
 
     @cached_property
     def _validator(self) -> Any:
@@ -58,7 +58,7 @@ class Schema:
         part = draft4(dict(self._schema))
         if "$ref" in part:
             part = {"allOf": [{"$ref": part["$ref"]}]}
-        document = {**part, "components": {"schemas": _reach(part, self._components["schemas"])}}
+        document = {**part, "components": {"schemas": _reach(part, self._named)}}
         return jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
 
     def accepts(self, value: Any) -> bool:

@@ -52,14 +52,14 @@ def all_operations() -> list[Operation]:
 
 
 @cache
-def _translated(root: str) -> dict[str, Any]:
+def _named(root: str) -> dict[str, Any]:
     parts = document(root)["components"].get("schemas", {})
-    return {"schemas": {name: draft4(part) for name, part in parts.items()}}
+    return {name: draft4(part) for name, part in parts.items()}
 
 
 def complaints(root: str, schema: Part, example: Any) -> dict[str, Any]:
     """What the draft-4 translation of a schema says against an example."""
-    return Schema(schema, _translated(root)).errors(example)
+    return Schema(schema, _named(root)).errors(example)
 
 
 def schemas_below(node: Any, where: str = "") -> Iterator[tuple[str, Part]]:
