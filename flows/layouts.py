@@ -67,7 +67,8 @@ _READ_PATTERNS = {
     "h": "(?P<half_day_hour>[0-9]{1,2})",
     "hh": "(?P<half_day_hour>[0-9]{2})",
     "t": "(?P<hour>[0-9]{1,2})",
-    "tt": "(?P<hour>[0-9]{2})",
+    # Unlike other padded parts, hours of the day may be read with a single digit: people write 9:30.
+    "tt": "(?P<hour>[0-9]{1,2})",
     "m": "(?P<minute>[0-9]{1,2})",
     "mm": "(?P<minute>[0-9]{2})",
     "s": "(?P<second>[0-9]{1,2})",

@@ -28,6 +28,8 @@ MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
 # Names were longer once; coming to this version cuts them.
 FIRST_WITH_SHORT_NAMES = (13, 6, 1)
+# Coming to this version names the categories that had no name.
+FIRST_WITH_NAMED_CATEGORIES = (14, 0, 0)
 
 
 def read_flow(definition: Mapping[str, Any]) -> Flow:
@@ -52,6 +54,7 @@ class _FlowReader:
         self.node_uuid = ""
         self.action_uuid = ""
         self.longest_name = NAME_LENGTH
+        self.needs_categories_named = True
         self.seen: set[str] = set()
 
     def fail(self, message: str, field: str = "") -> DefinitionError:
@@ -65,6 +68,7 @@ class _FlowReader:
         if version[:2] > NEWEST[:2]:
             raise self.fail("this version is newer than the engine", "spec_version")
         self.longest_name = NAME_LENGTH if version >= FIRST_WITH_SHORT_NAMES else 2 * NAME_LENGTH
+        self.needs_categories_named = version >= FIRST_WITH_NAMED_CATEGORIES
         flow_type = definition.get("type")
         if not isinstance(flow_type, str) or flow_type not in FLOW_TYPES:
             raise self.fail("is no type of flow", "type")
@@ -170,7 +174,7 @@ class _FlowReader:
         exit_uuid = given.get("exit_uuid")
         if not _is_one_of(exit_uuid, exit_uuids):
             raise self.fail("names no exit of this node", "router.categories.exit_uuid")
-        name = self._text(given, "name", self.longest_name, "router.categories.", needed=False)
+        name = self._text(given, "name", self.longest_name, "router.categories.", needed=self.needs_categories_named)
         return Category(self._uuid(given, "uuid", "router.categories."), name or "Match", str(exit_uuid))
 
     def _cases(self, given: Mapping[str, Any], known: set[str]) -> tuple[Case, ...]:
@@ -209,7 +213,10 @@ class _FlowReader:
     def _timeout(self, given: Any, known: set[str]) -> Timeout:
         if not isinstance(given, Mapping) or not _is_one_of(given.get("category_uuid"), known):
             raise self.fail("names no category of this router", "router.wait.timeout.category_uuid")
-        return Timeout(self._integer(given, "seconds", 0, "router.wait.timeout."), str(given["category_uuid"]))
+        seconds = self._integer(given, "seconds", 0, "router.wait.timeout.")
+        if not seconds:
+            raise self.fail("is needed", "router.wait.timeout.seconds")
+        return Timeout(seconds, str(given["category_uuid"]))
 
     def _check_destinations(self, flow: Flow) -> None:
         known = {node.uuid for node in flow.nodes}

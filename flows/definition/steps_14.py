@@ -39,7 +39,8 @@ def clamp_expirations(flow: JsonObject, new_uuid: NewUuid) -> None:
     """To 14.0: waits expire within what the flow's type allows, and every category has a name."""
     minutes = flow.get("expire_after_minutes")
     if isinstance(minutes, int) and not isinstance(minutes, bool):
-        flow["expire_after_minutes"] = min(minutes, LONGEST_EXPIRATIONS_MINUTES.get(read_text(flow, "type"), 0))
+        longest = LONGEST_EXPIRATIONS_MINUTES.get(read_text(flow, "type"), 0)
+        flow["expire_after_minutes"] = max(0, min(minutes, longest))
     for router in list_routers(flow):
         for category in list_objects(router.get("categories")):
             category["name"] = read_text(category, "name") or UNNAMED_CATEGORY

@@ -11,9 +11,9 @@ FAILED_OUTPUT = "<ERROR>"
 
 def call_llm(visit: Visit, action: Action) -> None:
     """Leaves the answer of a model, or `<ERROR>`, in a local variable."""
-    instructions, has_instructions = visit.try_text(action.fields["instructions"])
-    text, has_text = visit.try_text(action.fields["input"])
-    reply = _ask(visit, action, instructions, text) if has_instructions and has_text else None
+    instructions = visit.text(action.fields["instructions"])
+    text = visit.text(action.fields["input"])
+    reply = _ask(visit, action, instructions, text)
     visit.run.locals[action.fields["output_local"]] = reply.output if reply else FAILED_OUTPUT
 
 

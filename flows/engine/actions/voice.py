@@ -15,7 +15,8 @@ def say_msg(visit: Visit, action: Action) -> None:
     texts, text_language = visit.localize(action.uuid, "text", [action.fields.get("text") or ""])
     recordings, audio_language = visit.localize(action.uuid, "audio_url", [action.fields.get("audio_url") or ""])
     text = visit.text(texts[0] if texts else "").strip()
-    audio_url = visit.text(recordings[0] if recordings else "").strip()
+    # Unlike that of play_audio, this address is no template.
+    audio_url = recordings[0].strip() if recordings else ""
     if not text and not audio_url:
         visit.log.error("Can't say message without audio URL or backdown text")
         return

@@ -31,13 +31,13 @@ def has_district(evaluation: Evaluation, text: str, state: str = "") -> XObject:
 
 @function("has_ward", takes=[TEXT], optional=[TEXT, TEXT])
 def has_ward(evaluation: Evaluation, text: str, state: str = "", district: str | None = None) -> XObject:
-    """The text names a ward of a state's district, or the only ward of that name when neither is given."""
+    """The text names a ward of a state's district, or the only ward of that name when no district is given."""
     if state and district is None:
         raise ExpressionError("need 1 or 3 argument(s), got 2")
-    if not state and not district:
+    if not district:
         return _match_only(_find(evaluation, text, WARD, None))
     states = _find(evaluation, state, STATE, None)
-    districts = _find_below(evaluation, district or "", DISTRICT, states)
+    districts = _find_below(evaluation, district, DISTRICT, states)
     return _match_first(_find_below(evaluation, text, WARD, districts))
 
 

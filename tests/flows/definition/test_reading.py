@@ -83,6 +83,7 @@ def test_a_definition_is_read_and_kept_as_it_came() -> None:
         (["nodes", 0, "router", "cases", 0, "uuid"], "x", "router.cases.uuid"),
         (["nodes", 0, "router", "cases", 0, "arguments"], ["x"] * 11, "router.cases.arguments"),
         (["nodes", 0, "router", "wait", "timeout", "seconds"], "60", "router.wait.timeout.seconds"),
+        (["nodes", 0, "router", "wait", "timeout", "seconds"], 0, "router.wait.timeout.seconds"),
         (["nodes", 0, "exits", 0, "destination_uuid"], "x", "exits.destination_uuid"),
     ],
 )
@@ -92,6 +93,14 @@ def test_a_fault_is_refused_and_its_place_named(path: list[Any], value: Any, fie
 
     assert caught.value.field == field
     assert path[0] != "nodes" or len(path) < 3 or caught.value.node == NODE
+
+
+def test_categories_need_names_once_migrations_no_longer_give_them() -> None:
+    nameless = changed(["nodes", 0, "router", "categories", 0, "name"], "")
+
+    assert load({**nameless, "spec_version": "13.6.1"}).nodes[0].router is not None
+    with pytest.raises(DefinitionError, match="name"):
+        load({**nameless, "spec_version": "14.0.0"})
 
 
 def test_the_first_language_with_a_translation_wins() -> None:

@@ -55,6 +55,7 @@ def router_of(flow: Json) -> Any:
         ("messaging", 20160, 20160),
         ("messaging", 20161, 20160),
         ("messaging", 0, 0),
+        ("messaging", -60, 0),
         ("voice", 60, 15),
         ("messaging_background", 60, 0),
         ("messaging_offline", 60, 0),

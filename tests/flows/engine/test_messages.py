@@ -172,6 +172,11 @@ def test_calls_speak(kind: str, fields: dict[str, Any]) -> None:
     assert (spoken["msg"]["text"], spoken["msg"].get("attachments")) in (("Hi", None), ("", ["audio:http://x.org/a"]))
 
 
+def test_the_address_of_what_is_said_is_no_template() -> None:
+    (spoken,) = act("say_msg", {"type": "voice"}, text="Hi", audio_url="http://x.org/@contact.name").of("ivr_created")
+    assert spoken["msg"]["attachments"] == ["audio:http://x.org/@contact.name"]
+
+
 def test_a_call_with_nothing_to_say_is_an_error() -> None:
     played = act("say_msg", {"type": "voice"}, text='@("")')
     assert (played.of("ivr_created"), len(played.errors)) == ([], 1)

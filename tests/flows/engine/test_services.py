@@ -157,3 +157,9 @@ def test_classifiers_skip_what_is_empty_and_are_gone_in_14() -> None:
 def test_addresses_of_others_are_not_given_away() -> None:
     played = act({"type": "add_contact_urn", "scheme": "tel", "path": "+12065559999"}, FAILING)
     assert (played.of("contact_urns_changed"), len(played.errors)) == ([], 1)
+
+
+def test_a_model_gets_what_could_be_evaluated() -> None:
+    played = act({**ASK_LLM, "input": "this@(1 / 0)"}, FINE)
+    assert [event["input"] for event in played.of("llm_called")] == ["this"]
+    assert (len(played.errors), played.session.runs[0].locals) == (1, {"said": "fine"})

@@ -41,6 +41,8 @@ KENYA = Resources(
         ('has_ward("park", "nairobi", "west")', "Kenya > Nairobi > West > Park"),
         ('has_ward("park", "nairobi", "lake")', None),
         ('has_ward("park", "nairobi", "")', None),
+        ('has_ward("pier", "nairobi", "")', "Kenya > Kisumu > Lake > Pier"),
+        ('has_ward("pier", "", "lake")', None),
     ],
 )
 def test_places_are_found_below_the_places_given(expression, path):
