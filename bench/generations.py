@@ -8,6 +8,7 @@ from sqlalchemy import select
 from bench.load import Request
 from persistence.columns import time_text
 from persistence.database import Database
+from persistence.message_records import messages_order
 from persistence.messages import message
 from persistence.pages import Position, encode_cursor
 
@@ -19,7 +20,7 @@ def find_place(database: Database, depth: int) -> tuple[str, str]:
     with database.reading() as tx:
         statement = select(message.c.created_on, message.c.id).order_by(message.c.created_on.desc()).offset(depth)
         row = tx.execute(statement.limit(1)).one()
-    cursor = encode_cursor(Position(row.created_on, row.id))
+    cursor = encode_cursor(Position(row.created_on, row.id), messages_order(None, None))
     return cursor, quote(f"{time_text(row.created_on)}|{row.id}")
 
 

@@ -54,16 +54,16 @@ def answer_page(call: "Call", order: Order, fetch: Callable[[Position | None, in
     except InvalidCursor as error:
         raise RecordMissing("This cursor is not valid.") from error
     page = fetch(position, call.settings.page_size)
-    following = orjson.dumps(_page_url(call, page.next)).decode()
-    preceding = orjson.dumps(_page_url(call, page.previous)).decode()
+    following = orjson.dumps(_page_url(call, page.next, order)).decode()
+    preceding = orjson.dumps(_page_url(call, page.previous, order)).decode()
     return ok(f'{{"next":{following},"previous":{preceding},"results":[{",".join(page.records)}]}}')
 
 
-def _page_url(call: "Call", position: Position | None) -> str | None:
+def _page_url(call: "Call", position: Position | None, order: Order) -> str | None:
     if position is None:
         return None
     others = [(name, value) for name, value in parse_qsl(call.query_text, keep_blank_values=True) if name != "cursor"]
-    return f"{call.url}?{urlencode([*others, ('cursor', encode_cursor(position))])}"
+    return f"{call.url}?{urlencode([*others, ('cursor', encode_cursor(position, order))])}"
 
 
 def answer_numbered_page(call: "Call", page: str | None, fetch: Callable[[int, int], NumberedPage]) -> Answer:

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from handlers.archive_files import ArchiveFiles
 from handlers.contract import load_contract
 from handlers.errors import (
+    TEXTS,
     TooManyRequests,
     answer_database,
     answer_http,
@@ -26,6 +27,7 @@ from handlers.gateway import Gateway
 from handlers.guard import Guard
 from handlers.health import Health
 from handlers.media_files import MediaFiles
+from handlers.pages import detail_page
 from handlers.rate_limiter import RateLimiter
 from handlers.resolver import HandlerResolver
 from handlers.response_check import ResponseCheck
@@ -49,19 +51,34 @@ def create_app(
 
     `check_responses` compares every answer with the contract and turns a deviation into an exception (tests).
     """
-    database = database or Database(settings.database_url, pool_size=POSTGRES_THREADS + 1)
+    database = database or Database(settings.database_url, pool_size=POSTGRES_THREADS + 1, keys=settings.make_keys())
     if wake is not None:
         database.wake = wake
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
     limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
     service = Service(settings, database, threads, limiter)
-    app: AsgiApp = _with_service(Gateway(_connexion_app()), service)
+    app: AsgiApp = _with_service(_without_redirects(Gateway(_connexion_app())), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)
     app = Health(app, settings, database)
     app = Guard(app, settings)
     return ResponseCheck(app) if check_responses else app
+
+
+def _without_redirects(app: AsgiApp) -> AsgiApp:
+    """Answers 404 below `/api/` to paths that end in a slash.
+
+    The router would answer a 307, which no contract lists, to an address that need not be the one clients know us by.
+    """
+
+    async def without_redirects(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("/api/") and scope["path"].endswith("/"):
+            await detail_page(404, TEXTS[404]).send(send)
+        else:
+            await app(scope, receive, send)
+
+    return without_redirects
 
 
 def _with_service(app: AsgiApp, service: Service) -> AsgiApp:

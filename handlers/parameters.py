@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from handlers.schemas import Schema
-from persistence.errors import Refused
+from persistence.errors import RecordMissing, Refused
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
 TRUE_WORDS = {"true", "y", "yes", "1"}
@@ -49,7 +49,10 @@ class Parameter:
         )
 
     def read(self, texts: list[str]) -> Any:
-        """The value of all occurrences; Unset when they are empty. Raises Refused naming the parameter."""
+        """The value of all occurrences; Unset when they are empty. Raises Refused naming the parameter.
+
+        A cursor that cannot be one raises RecordMissing, as any other that no list gave.
+        """
         if self.is_list:
             return self._read_list(texts)
         text = texts[-1]
@@ -57,7 +60,7 @@ class Parameter:
             return Unset
         value = self._convert(text)
         if not self.schema.accepts(value):
-            raise Refused(self._complaint())
+            raise RecordMissing("This cursor is not valid.") if self.name == "cursor" else Refused(self._complaint())
         return self._finish(value)
 
     def _read_list(self, texts: list[str]) -> Any:

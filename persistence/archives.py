@@ -1,10 +1,23 @@
 """Archives: files that hold the messages and runs which are too old for the live lists."""
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time
 
 import orjson
-from sqlalchemy import BigInteger, Boolean, Column, Date, ForeignKey, Index, Integer, String, Table, Text, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Date,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    text,
+)
 
 from persistence.columns import id_column, metadata, time_column, workspace_column
 from persistence.database import Transaction
@@ -86,7 +99,7 @@ def list_archives(
     if before is not None:
         conditions.append(archive.c.start_date <= before.date())
     if after is not None:
-        conditions.append(archive.c.start_date >= _first_day_from(after))
+        conditions.append(_begins_from(after))
     page = fetch_page(
         tx,
         record=ARCHIVE_RECORD,
@@ -100,9 +113,10 @@ def list_archives(
     return Page([_with_link(record, link) for record in page.records], page.next, page.previous)
 
 
-def _first_day_from(moment: datetime) -> date:
-    """The first day that begins at or after a moment."""
-    return moment.date() + timedelta(days=0 if moment.time() == time() else 1)
+def _begins_from(moment: datetime) -> ColumnElement[bool]:
+    """Whether midnight of the first day is at or after a moment."""
+    day = moment.date()
+    return archive.c.start_date >= day if moment.time() == time() else archive.c.start_date > day
 
 
 def _with_link(record: str, link: Callable[[str], str]) -> str:

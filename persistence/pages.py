@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -52,29 +53,34 @@ class Page:
     previous: Position | None
 
 
-def encode_cursor(position: Position) -> str:
-    """The opaque text of a position; it holds no secret and gives access to nothing."""
+def encode_cursor(position: Position, order: Order) -> str:
+    """The opaque text of a position in lists of this order; it holds no secret and gives access to nothing."""
     value = position.value
     if isinstance(value, datetime):
         value = time_text(value)
     elif isinstance(value, date):
         value = value.isoformat()
-    packed = orjson.dumps([value, position.id, int(position.backward)])
+    packed = orjson.dumps([value, position.id, int(position.backward), _mark_of(order)])
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def decode_cursor(text: str, order: Order) -> Position:
-    """The position a cursor stands for; raises InvalidCursor for anything `encode_cursor` did not make."""
+    """The position a cursor stands for; raises InvalidCursor for what `encode_cursor` did not make for this order."""
     if len(text) > CURSOR_LENGTH:
         raise InvalidCursor
     try:
-        value, record_id, backward = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        value, record_id, backward, mark = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         position = Position(_sort_value(value, order.column.type), record_id, bool(backward))
     except (ValueError, TypeError, binascii.Error) as error:
         raise InvalidCursor from error
-    if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1):
+    if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1) or mark != _mark_of(order):
         raise InvalidCursor
     return position
+
+
+def _mark_of(order: Order) -> int:
+    """Tells cursors of lists with different orders apart, whose values may look the same."""
+    return zlib.crc32(str(order.column).encode())
 
 
 def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | str:

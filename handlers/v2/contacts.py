@@ -1,7 +1,10 @@
 """`/api/v2/contacts.json`."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 
+from flows.numbers import render_decimal
 from flows.urns import Urn, UrnError, read_urn
 from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
@@ -104,6 +107,19 @@ def _read_change(call: Call, first_urn: Urn | None) -> ContactChange:
         language=body.get("language"),
         urns=[first_urn] if first_urn is not None else urns,
         group_ids=None if groups is None else find_manual_groups(call.tx, call.workspace.id, groups, field="groups"),
-        fields=body.get("fields"),
+        fields=_as_texts(body["fields"]) if "fields" in body else None,
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
     )
+
+
+def _as_texts(values: Mapping[str, str | float | bool | None]) -> dict[str, str | None]:
+    """Field values as the texts that people would have typed."""
+    return {key: _as_text(value) for key, value in values.items()}
+
+
+def _as_text(value: str | float | bool | None) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return render_decimal(Decimal(repr(value)))

@@ -74,6 +74,14 @@ class TestListArchives:
         assert starts(api.results(PATH, after="2025-11-02T00:00:01")) == ["2025-11-03"]
         assert starts(api.results(PATH, after="2025-11-02", before="2025-11-02T12:00")) == ["2025-11-02"]
 
+    def test_bounds_at_the_ends_of_the_calendar_are_kept(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        add(database, workspace, date(2025, 11, 2))
+
+        assert starts(api.results(PATH, after="0001-01-01", before="9999-12-31T23:59:59.999999")) == ["2025-11-02"]
+        assert starts(api.results(PATH, after="9999-12-31T23:59:59.999999")) == []
+
     def test_pages_hold_every_archive_once(
         self, api: Api, make_client: Any, database: Database, workspace: Workspace
     ) -> None:
