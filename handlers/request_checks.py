@@ -45,12 +45,11 @@ def _check_escapes(part: bytes) -> None:
 def check_json_type(scope: MutableMapping[str, Any], *, has_body: bool) -> None:
     """Raises Refusal(415) for a body that is declared as something else than JSON in UTF-8.
 
-    From here on a request without media type, or without body, counts as JSON.
+    From here on the type stands there once and plainly, as later layers know it in this form only; a request without
+    media type, or without body, counts as JSON.
     """
     content_type = header(scope, b"content-type")
-    if content_type is not None and JSON_TYPE.match(content_type.strip()):
-        return
-    if has_body and content_type is not None:
+    if has_body and content_type is not None and not JSON_TYPE.match(content_type.strip()):
         raise Refusal(415, "Send JSON.")
     others = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
     scope["headers"] = [*others, (b"content-type", b"application/json")]
