@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 from sqlalchemy import Column, ForeignKey, Integer, String, Table, Text, UniqueConstraint, select
 
+from flows.definition import DefinitionError
 from persistence.columns import id_column, metadata, time_column, workspace_column
 from persistence.database import Transaction
-from persistence.errors import RecordMissing
 
 flow_revision = Table(
     "flow_revision",
@@ -26,11 +26,14 @@ flow_revision = Table(
 
 
 def read_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> dict[str, Any]:
-    """A definition. Raises RecordMissing."""
+    """A definition. Raises DefinitionError for one that is gone or no JSON any more."""
     rows = flow_revision.c
     mine = (rows.workspace_id == workspace_id) & (rows.flow_id == flow_id) & (rows.number == number)
     text = tx.execute(select(rows.definition).where(mine)).scalar_one_or_none()
     if text is None:
-        raise RecordMissing
-    definition: dict[str, Any] = orjson.loads(text)
+        raise DefinitionError(f"revision {number} of flow {flow_id} is gone")
+    try:
+        definition: dict[str, Any] = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise DefinitionError(f"revision {number} of flow {flow_id} is no JSON") from error
     return definition

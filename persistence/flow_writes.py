@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from sqlalchemy import insert, select, update
 
-from flows.definition import Flow, Inspection
+from flows.definition import DefinitionError, Flow, Inspection
 from persistence.columns import new_uuid
 from persistence.database import Transaction
 from persistence.flow_revisions import flow_revision, read_revision
@@ -44,9 +44,7 @@ def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
     row = tx.execute(select(flow).where(mine).with_for_update()).one()
     newest = row.definition_revision
-    is_new = newest == NO_REVISION or not _says_the_same(
-        read_revision(tx, workspace_id, flow_id, newest), definition.raw
-    )
+    is_new = not _says_the_same(_read_newest(tx, workspace_id, flow_id, newest), definition.raw)
     found = _describe_findings(definition, inspection, flow_id)
     values = _describe(definition) | found | {"is_archived": False}
     if is_new:
@@ -70,8 +68,18 @@ def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int,
     tx.execute(insert(flow_revision).values(workspace_id=workspace_id, flow_id=flow_id, **values))
 
 
-def _says_the_same(stored: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> Mapping[str, Any] | None:
+    """The newest definition; None if there is none that can be read, which an import then replaces."""
+    try:
+        return None if number == NO_REVISION else read_revision(tx, workspace_id, flow_id, number)
+    except DefinitionError:
+        return None
+
+
+def _says_the_same(stored: Any, given: Mapping[str, Any]) -> bool:
     """Whether definitions differ by the number of their revision at most."""
+    if not isinstance(stored, dict):
+        return False
     return bool(orjson.loads(orjson.dumps({**given, "revision": 0})) == {**stored, "revision": 0})
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from persistence.contact_turns import is_free
 from persistence.contacts import contact
 from persistence.database import Transaction
-from persistence.flow_runs import FAILED
+from persistence.flow_runs import EXPIRED, FAILED
 from persistence.flow_sessions import IS_WAITING, flow_session, interrupt_contacts
 from persistence.flows import flow
 
@@ -75,6 +75,19 @@ def find_due_waits(tx: Transaction, limit: int) -> list[DueContact]:
         )
         due += [DueContact(*row) for row in tx.execute(statement)]
     return list(dict.fromkeys(due))[:limit]
+
+
+def forget_timeouts(tx: Transaction, workspace_id: int, session_ids: Collection[int]) -> None:
+    """Lets sessions wait on without a timeout: what they wait for no longer has one."""
+    if session_ids:
+        mine = (flow_session.c.workspace_id == workspace_id) & flow_session.c.id.in_(sorted(session_ids)) & IS_WAITING
+        tx.execute(update(flow_session).where(mine).values(timeout_on=None, modified_on=tx.now))
+
+
+def expire_sessions(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Ends the waiting sessions of contacts, and all their runs, as `expired`, without the engine."""
+    if contact_ids:
+        interrupt_contacts(tx, workspace_id, contact_ids, status=EXPIRED)
 
 
 def fail_sessions(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from flows.engine import Event, Session
 from flows.engine.moments import parse_moment
 from flows.engine.state import FAILED, WAITING, Run
+from persistence.columns import new_uuid
 from persistence.contact_turns import Turns, end_turns, lock_turns
 from persistence.database import Transaction
 from persistence.flow_contact_changes import CHANGED_COLUMNS, change_many, change_memberships
@@ -16,7 +17,7 @@ from persistence.flow_sessions import SessionState, interrupt_contacts, save_ses
 from persistence.message_handling import finish_messages
 from persistence.run_states import describe_run
 from persistence.smart_groups import follow_contacts
-from persistence.waiting_sessions import fail_sessions, lock_waiting
+from persistence.waiting_sessions import expire_sessions, fail_sessions, forget_timeouts, lock_waiting
 from persistence.workspaces import Workspace
 from worker.conversations.contact_effects import collect_contact_effects
 from worker.conversations.event_flows import first_flow, flows_of_events
@@ -44,6 +45,8 @@ def record_outcomes(
     sprints = [outcome for outcome in valid if outcome.session is not None]
     broken = [each.task.contact_id for each in valid if each.is_broken and each.task.session_id is not None]
     fail_sessions(tx, workspace.id, broken)
+    _end_refused_waits(tx, workspace.id, valid)
+    _store_failed_starts(tx, workspace.id, assets, valid)
     _store_sessions(tx, workspace, assets, sprints)
     _carry_out(tx, workspace, assets, rows, [each for each in sprints if _session(each).status != FAILED])
     finish_messages(tx, workspace.id, _handled_messages(assets, valid))
@@ -61,6 +64,38 @@ def _keep_waiting(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome
     resumed = [outcome.task.session_id for outcome in outcomes if outcome.task.session_id is not None]
     waiting = lock_waiting(tx, workspace_id, resumed)
     return [outcome for outcome in outcomes if outcome.task.session_id is None or outcome.task.session_id in waiting]
+
+
+def _end_refused_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome]) -> None:
+    """A wait that is due and that the engine does not end so must not stay due, or it would be tried for ever."""
+    refused = [each for each in outcomes if each.refusal and not each.is_broken and each.task.resume is not None]
+    of_kind = {
+        kind: [each.task for each in refused if (each.task.resume or {}).get("type") == kind]
+        for kind in ("wait_timeout", "wait_expiration")
+    }
+    forget_timeouts(tx, workspace_id, [task.session_id for task in of_kind["wait_timeout"] if task.session_id])
+    expire_sessions(tx, workspace_id, [task.contact_id for task in of_kind["wait_expiration"]])
+
+
+def _store_failed_starts(tx: Transaction, workspace_id: int, assets: StoredAssets, outcomes: Sequence[Outcome]) -> None:
+    """The runs of flows that could not even be begun: people see that somebody should have been in them."""
+    runs = [
+        RunState(
+            each.task.run_uuid or new_uuid(),
+            flow_id,
+            each.task.contact_id,
+            FAILED,
+            tx.now,
+            tx.now,
+            start_id=each.task.start_id,
+            exited_on=tx.now,
+        )
+        for each in outcomes
+        if each.is_broken and each.task.trigger is not None
+        if (flow_id := assets.flow_ids.get(each.task.trigger["flow"]["uuid"])) is not None
+    ]
+    if runs:
+        save_runs(tx, workspace_id, runs)
 
 
 def _store_sessions(tx: Transaction, workspace: Workspace, assets: StoredAssets, sprints: Sequence[Outcome]) -> None:

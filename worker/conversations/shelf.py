@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from flows.definition import Flow, load
+from flows.definition import DefinitionError, Flow, load
 from flows.engine import Assets
 from flows.engine.asset_shapes import Llm
 from flows.places import Place, read_places
@@ -50,9 +50,9 @@ class StoredAssets(Assets):
         self.flow_ids = {each.uuid: each.id for each in rows.flows}
 
     def find_flow(self, uuid: str) -> Flow | None:
-        """The newest revision of a flow; None if there is none. Raises DefinitionError."""
+        """The newest revision of a flow; None if there is none or it is archived. Raises DefinitionError."""
         stored = self.stored_flows.get(uuid)
-        return None if stored is None else self._shelf.find_flow(self._workspace_id, stored)
+        return None if stored is None or stored.is_archived else self._shelf.find_flow(self._workspace_id, stored)
 
     def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
         """The one model of the settings stands for every model, because flows bring names of other places."""
@@ -61,10 +61,16 @@ class StoredAssets(Assets):
     def find_routing_nodes(self, uuid: str) -> frozenset[str]:
         """The nodes of a flow that have a router; none of a flow that cannot be read."""
         if uuid not in self._routing_nodes:
-            flow = self.find_readable_flow(uuid)
-            nodes = () if flow is None else flow.nodes
-            self._routing_nodes[uuid] = frozenset(node.uuid for node in nodes if node.router is not None)
+            self._routing_nodes[uuid] = self._read_routing_nodes(uuid)
         return self._routing_nodes[uuid]
+
+    def _read_routing_nodes(self, uuid: str) -> frozenset[str]:
+        stored = self.stored_flows.get(uuid)
+        try:
+            flow = None if stored is None else self._shelf.find_flow(self._workspace_id, stored)
+        except DefinitionError:
+            return frozenset()
+        return frozenset(node.uuid for node in (() if flow is None else flow.nodes) if node.router is not None)
 
     def find_flow_uuid_by_name(self, name: str) -> str | None:
         """The UUID of the flow of that name, ignoring case; its definition is not read."""

@@ -50,7 +50,7 @@ class Task:
 class Outcome:
     """What came of a task: the session with its events. Without one there was nothing to do, or `refusal` says why not.
 
-    `is_broken` means that the waiting session cannot go on at all and has failed.
+    `is_broken` means that the waiting session cannot go on at all, or that the flow could not be begun: its run failed.
     """
 
     task: Task
@@ -93,7 +93,9 @@ class Stage:
     def _run(self, task: Task, contact: Contact) -> Outcome:
         self.before_task()
         try:
-            return self._start(task, contact) if task.trigger is not None else self._resume(task, contact)
+            outcome = self._start(task, contact) if task.trigger is not None else self._resume(task, contact)
+            _log_failures(contact, outcome.events)
+            return outcome
         except Exception as error:
             # One contact's trouble must not keep the others waiting; its session fails, and the log says why.
             logger.exception("a sprint of contact %s failed", contact.uuid)
@@ -114,7 +116,7 @@ class Stage:
             )
         except TriggerError as error:
             logger.warning("contact %s was not started: %s", contact.uuid, error)
-            return Outcome(task, refusal=str(error))
+            return Outcome(task, refusal=str(error), is_broken=True)
         return Outcome(task, session, events)
 
     def _resume(self, task: Task, contact: Contact) -> Outcome:
@@ -158,6 +160,12 @@ class Stage:
             or (action.type == ENTER_FLOW and self._calls(str(action.fields["flow"]["uuid"]), seen))
             for action in _actions_of(flow)
         )
+
+
+def _log_failures(contact: Contact, events: Sequence[Event]) -> None:
+    for event in events:
+        if event["type"] == "failure":
+            logger.warning("the flow of contact %s failed: %s", contact.uuid, event["text"])
 
 
 def _actions_of(flow: Flow) -> list[Any]:

@@ -6,9 +6,10 @@ from typing import Any
 from flows.engine.events import write_moment
 from persistence.contact_turns import take_turns
 from persistence.database import Transaction
-from persistence.flow_starts import CAMPAIGN, FLOW_ACTION, TICKET
+from persistence.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.start_batches import (
     StartBatch,
+    end_start,
     find_made_runs,
     find_started,
     finish_batch,
@@ -63,7 +64,9 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
     ]
 
     def finish(tx: Transaction, recorded: Sequence[int]) -> None:
-        if begun.union(recorded).issuperset(batch.contact_ids):
+        if trigger is None:
+            end_start(tx, batch.workspace_id, batch.start_id, FAILED)
+        elif begun.union(recorded).issuperset(batch.contact_ids):
             finish_batch(tx, batch)
         else:
             postpone_batch(tx, batch)
@@ -77,9 +80,9 @@ def _may_start(scene: Scene, contact_id: int) -> bool:
 
 
 def _describe_trigger(tx: Transaction, scene: Scene, batch: StartBatch) -> dict[str, Any] | None:
-    """The engine's trigger for the contacts of a batch; None when the flow is gone."""
+    """The engine's trigger for the contacts of a batch; None when the flow is gone or archived by now."""
     flow = next((each for each in scene.assets.stored_flows.values() if each.id == batch.flow_id), None)
-    if flow is None:
+    if flow is None or flow.is_archived:
         return None
     trigger: dict[str, Any] = {
         "type": "manual",
