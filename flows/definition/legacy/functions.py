@@ -39,7 +39,6 @@ REARRANGED: dict[str, tuple[str, tuple[str, ...]]] = {
     "edate": ("datetime_add", ("{0}", "{1}", '"M"')),
     "first_word": ("word", ("{0}", "0")),
     "hour": ("format_datetime", ("{0}", '"tt"')),
-    "left": ("text_slice", ("{0}", "0", "{1}")),
     "minute": ("format_datetime", ("{0}", '"m"')),
     "month": ("format_date", ("{0}", '"M"')),
     "second": ("format_datetime", ("{0}", '"s"')),
@@ -102,6 +101,13 @@ def _count_from_zero(argument: Operand) -> str:
         return write_binary("-", Level.SUM, argument, Operand("1")).text
     index = int(argument.text)
     return str(index if index < 0 else index - 1)
+
+
+def _write_word(arguments: Arguments) -> Operand:
+    """WORD(text, number, by spaces): words were counted from one, and there was none before the first."""
+    if len(arguments) > 1 and arguments[1].text == "0":
+        raise LegacyExpressionError("word 0 has no counterpart")
+    return _convert("word", arguments)
 
 
 def _choose_delimiters(argument: Operand) -> str:
@@ -187,9 +193,33 @@ def _write_exponential(arguments: Arguments) -> Operand:
     return write_binary("^", Level.POWER, Operand(E_NUMBER), arguments[0])
 
 
+def _write_left(arguments: Arguments) -> Operand:
+    _check_ends("left", arguments)
+    return write_call("text_slice", [arguments[0].text, "0", arguments[1].text])
+
+
 def _write_right(arguments: Arguments) -> Operand:
-    _check_count("right", arguments, 2)
+    """RIGHT(text, count): counting none from the end would begin at the beginning."""
+    _check_ends("right", arguments)
+    if arguments[1].text == "0":
+        return write_call("text_slice", [arguments[0].text, "0", "0"])
     return write_call("text_slice", [arguments[0].text, write_negation(arguments[1]).text])
+
+
+def _check_ends(name: str, arguments: Arguments) -> None:
+    _check_count(name, arguments, 2)
+    if _NEGATIVE.fullmatch(arguments[1].text):
+        raise LegacyExpressionError(f"{name} with {arguments[1].text} characters has no counterpart")
+
+
+def _write_remainder(arguments: Arguments) -> Operand:
+    """MOD(number, divisor): the remainder had the sign of the divisor; now it has that of the number."""
+    texts = [argument.text for argument in arguments]
+    if len(texts) != 2 or not any(_NEGATIVE.fullmatch(text) for text in texts):
+        return write_call("mod", texts)
+    number, divisor = arguments
+    quotient = write_call("round_down", [write_binary("/", Level.PRODUCT, number, divisor).text])
+    return write_binary("-", Level.SUM, number, write_binary("*", Level.PRODUCT, divisor, quotient))
 
 
 def _write_weekday(arguments: Arguments) -> Operand:
@@ -219,6 +249,8 @@ _BUILT: dict[str, Callable[[Arguments], Operand]] = {
     "false": _write_truth("false"),
     "fixed": _write_fixed,
     "if": _write_if,
+    "left": _write_left,
+    "mod": _write_remainder,
     "power": _write_power,
     "right": _write_right,
     "rounddown": _round_as("round_down", "round_up"),
@@ -227,5 +259,6 @@ _BUILT: dict[str, Callable[[Arguments], Operand]] = {
     "trunc": _round_as("round_down", "round_up"),
     "true": _write_truth("true"),
     "weekday": _write_weekday,
+    "word": _write_word,
     "word_slice": _write_word_slice,
 }

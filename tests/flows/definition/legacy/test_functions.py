@@ -96,7 +96,13 @@ def test_what_was_left_out_or_meant_the_opposite_is_written_out(old: str, new: s
     assert migrate_expression(old) == new
 
 
-@pytest.mark.parametrize("old", ["DAY()", "DAYS(1)", "SUM()", "POWER(1)", "WORD(1, 2, 3, 4)", "TRUE(1)", "FIXED()"])
+@pytest.mark.parametrize(
+    "old",
+    [
+        *("DAY()", "DAYS(1)", "SUM()", "POWER(1)", "WORD(1, 2, 3, 4)", "TRUE(1)", "FIXED()", "RIGHT(step)"),
+        *('WORD("a b", 0)', 'LEFT("ab", -1)', 'RIGHT("ab", -1)'),
+    ],
+)
 def test_calls_without_a_counterpart_are_refused(old: str) -> None:
     with pytest.raises(LegacyExpressionError):
         migrate_expression(old)
@@ -115,6 +121,10 @@ def test_every_new_name_is_that_of_a_function() -> None:
         ('WORD_SLICE("one two three four", 2, -1)', "two three"),
         ('WORD("a-b c", 1, TRUE)', "a-b"),
         ('RIGHT("abcdef", 2)', "ef"),
+        ('RIGHT("abcdef", 0)', ""),
+        ("MOD(-3, 2)", "1"),
+        ("MOD(3, -2)", "-1"),
+        ("2 * MOD(-3, -2)", "-2"),
         ("FIXED(1234.567, 1, TRUE)", "1234.6"),
         ("SUM(1, 2) * 3", "9"),
         ("POWER(2, POWER(2, 3))", "256"),
