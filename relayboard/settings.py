@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from sqlalchemy.engine import make_url
@@ -66,6 +67,10 @@ class Settings:
     llm_url: str = field(repr=False)
     llm_key: str = field(repr=False)
     llm_model: str
+    classifier_url: str = field(repr=False)
+    classifier_key: str = field(repr=False)
+    airtime_url: str = field(repr=False)
+    airtime_key: str = field(repr=False)
     log_format: str
     metrics: bool
 
@@ -95,9 +100,13 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
         webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", _timeout),
         smtp_url=read("SMTP_URL", "", read_mail_server),
-        llm_url=read("LLM_URL", "", _base_url),
+        llm_url=read("LLM_URL", "", _service_url),
         llm_key=read("LLM_KEY", "", _header_value),
         llm_model=read("LLM_MODEL", "default", str),
+        classifier_url=read("CLASSIFIER_URL", "", _service_url),
+        classifier_key=read("CLASSIFIER_KEY", "", _header_value),
+        airtime_url=read("AIRTIME_URL", "", _service_url),
+        airtime_key=read("AIRTIME_KEY", "", _header_value),
         log_format=read("LOG_FORMAT", "text", _log_format),
         metrics=read("METRICS", "on", _switch),
     )
@@ -141,6 +150,18 @@ def _media_url(text: str) -> str:
 
 def _base_url(text: str) -> str:
     return _scheme(text, ("http", "https"), "https://sms.example.org").rstrip("/") if text else ""
+
+
+def _service_url(text: str) -> str:
+    """An address that is called as it stands, without user information, which every call would refuse."""
+    try:
+        parts = urlsplit(text)
+        is_callable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_callable = False
+    if text and (not is_callable or "@" in parts.netloc):
+        raise ValueError("expected a URL like https://host/path, without user and password")
+    return text
 
 
 def _secret_key(text: str) -> str:

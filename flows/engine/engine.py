@@ -35,14 +35,16 @@ def start(
     options: Options = DEFAULT_OPTIONS,
     call: Mapping[str, Any] | None = None,
     run_uuid: str = "",
+    session_uuid: str = "",
 ) -> tuple[Session, list[Event]]:
     """Starts a session of a contact in the trigger's flow and runs it until it waits or ends.
 
     `contact` is `{uuid, name?, language?, urns?, groups?, fields?, ...}`, `trigger` has `type` (manual, msg, campaign,
     ...) and `flow` `{uuid, name}`, with whatever belongs to its type, such as `params` or `event`. `call` is `{uuid,
-    channel, urn}` of the phone call that a voice session is part of, `run_uuid` the uuid of the first run where the
-    host has given it one already. Neither contact nor trigger is changed; the session has the contact as the flow left
-    it. Events are in the order in which a host carries them out. Raises TriggerError and ContactError.
+    channel, urn}` of the phone call that a voice session is part of; `session_uuid` and `run_uuid` are the uuids of the
+    session and of its first run where the host has given them some already. Neither contact nor trigger is changed; the
+    session has the contact as the flow left it. Events are in the order in which a host carries them out. Raises
+    TriggerError and ContactError.
 
     Example: `session, events = start(assets, {"uuid": ..., "name": "Ann"}, {"type": "manual", "flow": {"uuid": ...,
     "name": "Ask"}}, Environment(), clock=SystemClock())`.
@@ -50,7 +52,7 @@ def start(
     check_trigger(trigger)
     flow = _find_trigger_flow(assets, trigger)
     person = contact.copy() if isinstance(contact, Contact) else Contact.from_json(contact)
-    session_uuid = clock.uuid()
+    session_uuid = session_uuid or clock.uuid()
     log = EventLog(clock, options.generation)
     kept = {name: value for name, value in trigger.items() if name not in ("contact", "environment")}
     session = Session(session_uuid, flow.type, options.generation, kept, person, environment, "", call=call)

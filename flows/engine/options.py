@@ -15,6 +15,9 @@ class Options:
     they found out: in results (13) or in local variables (14). Definitions are migrated to fit it on loading.
     With `interface_events` resthooks, and POSTs of flows that have no body of their own, carry the event bodies of this
     service's interface, and each POST is followed by a `flow_event_made` event for the host.
+    With `classifiers` a classifier service is asked in generation 14 too, where the format itself has given them up.
+    With `stable_transfers` the UUID of an airtime transfer follows from the session, its sprint and the action: a host
+    that runs a sprint anew, because it could not record it, asks for the same transfer.
     """
 
     generation: int = 14
@@ -35,6 +38,8 @@ class Options:
     webhook_trace_characters: int = 10_000
     webhook_kept_bytes: int = 10_000
     interface_events: bool = False
+    classifiers: bool = False
+    stable_transfers: bool = False
 
     def __post_init__(self) -> None:
         if self.generation not in GENERATIONS:

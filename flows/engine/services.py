@@ -75,7 +75,7 @@ class Classification:
 
 
 class ClassifierService(Protocol):
-    """Finds the intents in a text (13 only)."""
+    """Finds the intents in a text; from generation 14 on asked only if the options say so."""
 
     def classify(self, classifier: Classifier, text: str) -> Classification:
         """The intents and entities of a text; raises ServiceError."""
@@ -124,7 +124,7 @@ class AirtimeService(Protocol):
     def transfer(
         self, sender: Urn | None, recipient: Urn, amounts: Mapping[str, Decimal], transfer_uuid: str
     ) -> AirtimeTransfer:
-        """Transfers the amount in whichever currency fits the recipient; raises AirtimeError."""
+        """Transfers the amount in whichever currency fits the recipient; raises ServiceError, such as AirtimeError."""
 
 
 class UrnService(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,6 +43,7 @@ class Sprint:
     pushed: PushedFlow | None = None
     steps: int = 0
     webhooks: dict[str, Value] = field(default_factory=dict)
+    transfers: Counter[str] = field(default_factory=Counter)
     first_run_uuid: str = ""
     _environment: Environment | None = None
 

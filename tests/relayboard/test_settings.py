@@ -74,6 +74,14 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
         ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,nan"),
         ("WEBHOOK_TIMEOUT_SECONDS", "0"),
         ("WEBHOOK_TIMEOUT_SECONDS", "soon"),
+        ("LLM_URL", "models.example.org"),
+        ("LLM_KEY", "hidden\u00e9"),
+        ("CLASSIFIER_URL", "https://"),
+        ("CLASSIFIER_URL", "https://user:hidden@classifier.example.org/"),
+        ("CLASSIFIER_KEY", "hidden\nline"),
+        ("AIRTIME_URL", "ftp://airtime.example.org/"),
+        ("AIRTIME_URL", "https://airtime.example.org:port/"),
+        ("AIRTIME_KEY", "hidden\nline"),
         ("LOG_FORMAT", "xml"),
         ("METRICS", "maybe"),
     ],
@@ -83,6 +91,14 @@ def test_a_value_that_cannot_be_used_is_refused_by_the_name_of_its_variable(name
         load_settings({**KEY, f"RELAYBOARD_{name}": value})
 
     assert "hidden" not in str(refused.value)
+
+
+def test_addresses_of_services_are_called_as_they_stand():
+    names = ("LLM_URL", "CLASSIFIER_URL", "AIRTIME_URL")
+
+    settings = load_settings({**KEY, **{f"RELAYBOARD_{name}": "https://host/path/?a=b" for name in names}})
+
+    assert {settings.llm_url, settings.classifier_url, settings.airtime_url} == {"https://host/path/?a=b"}
 
 
 def test_the_environment_wins_over_the_file(tmp_path, monkeypatch):
@@ -96,7 +112,9 @@ def test_the_environment_wins_over_the_file(tmp_path, monkeypatch):
 
 
 def test_no_secret_shows_when_settings_are_printed():
-    settings = load_settings({**KEY, "RELAYBOARD_DATABASE_URL": "postgresql://user:hidden@host/name"})
+    names = ("DATABASE_URL", "LLM_URL", "LLM_KEY", "CLASSIFIER_URL", "CLASSIFIER_KEY", "AIRTIME_URL", "AIRTIME_KEY")
+    values = {f"RELAYBOARD_{name}": "https://host/hidden" for name in names}
+    settings = load_settings({**KEY, **values, "RELAYBOARD_DATABASE_URL": "postgresql://user:hidden@host/name"})
 
     assert "hidden" not in repr(settings) and KEY["RELAYBOARD_SECRET_KEY"] not in repr(settings)
 

@@ -69,4 +69,5 @@ def _plan(scene: Scene, contact_id: int, call: PendingCall | None, triggers: Seq
         "call": {"uuid": call.uuid, "urn": call.urn},
     }
     flow = {"uuid": chosen.flow_uuid, "name": chosen.flow_name}
-    return Task(contact_id, trigger={"type": "call", "flow": flow, "triggered_on": moment, "event": event})
+    trigger = {"type": "call", "flow": flow, "triggered_on": moment, "event": event}
+    return Task(contact_id, trigger=trigger, cause=call.uuid)

@@ -76,10 +76,12 @@ def _plan(
 ) -> Task:
     """What a message sets in motion; without trigger and session it goes to the inbox."""
     contact = scene.contacts.get(contact_id)
-    trigger = None if contact is None else _find_trigger(scene, contact, received, session, triggers, is_new=is_new)
+    if contact is None or not contact.is_active:
+        return Task(contact_id, message_id=received.id)
+    trigger = _find_trigger(scene, contact, received, session, triggers, is_new=is_new)
     event = _describe(received)
     if trigger is not None:
-        return Task(contact_id, trigger=trigger | {"event": event}, message_id=received.id)
+        return Task(contact_id, trigger=trigger | {"event": event}, message_id=received.id, cause=received.uuid)
     if session is not None:
         resume = {"type": "msg", "event": event, "resumed_on": write_moment(received.created_on)}
         return Task(contact_id, resume=resume, session_id=session.id, state=session.state, message_id=received.id)

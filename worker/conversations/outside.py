@@ -1,16 +1,18 @@
-"""What the engine asks of the world outside: web addresses, e-mail, other contacts' addresses."""
+"""What the engine asks of the world outside: web addresses, e-mail, airtime, models, other contacts' addresses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flows.engine.services import Services as EngineServices
 from flows.urns import Urn
 from persistence.contact_urns import find_owners
 from persistence.database import Database
 from persistence.workspaces import Workspace
+from worker.conversations.airtime import FlowAirtime
+from worker.conversations.classifiers import FlowClassifier
 from worker.conversations.email import FlowEmail
 from worker.conversations.json_services import JsonService
 from worker.conversations.language_models import FlowLanguageModel
-from worker.conversations.webhooks import FlowWebhooks
+from worker.conversations.webhooks import FlowWebhooks, list_delays_seconds
 from worker.services import Services
 
 
@@ -31,11 +33,22 @@ class UrnClaims:
 def open_outside(services: Services, workspace: Workspace, before_call: Callable[[], None]) -> EngineServices:
     """The engine's services for sprints of one workspace; `before_call` is told before anything that may take long."""
     settings = services.settings
+
+    def find_service(name: str, url: str, key: str, delays_seconds: Sequence[float] = ()) -> JsonService | None:
+        return JsonService(name, url, key, services, before_call, delays_seconds) if url else None
+
+    model = find_service("the language model", settings.llm_url, settings.llm_key)
+    classifier = find_service("the classifier", settings.classifier_url, settings.classifier_key)
+    # A transfer has a key, so a repeated question does no harm.
+    airtime = find_service(
+        "the airtime service", settings.airtime_url, settings.airtime_key, list_delays_seconds(services)
+    )
     mail_server = settings.smtp_url
-    model = JsonService("the language model", settings.llm_url, settings.llm_key, services, before_call)
     return EngineServices(
         webhook=FlowWebhooks(services, before_call),
         email=None if mail_server is None else FlowEmail(services, mail_server, before_call),
-        llm=FlowLanguageModel(model, settings.llm_model) if settings.llm_url else None,
+        classifier=None if classifier is None else FlowClassifier(classifier),
+        llm=None if model is None else FlowLanguageModel(model, settings.llm_model),
+        airtime=None if airtime is None else FlowAirtime(airtime),
         urns=UrnClaims(services.database, workspace.id),
     )

@@ -5,17 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID, uuid5
 
 from flows.clock import Clock
 from flows.definition import DefinitionError, Flow
 from flows.engine import Contact, Event, Options, ResumeError, Session, SessionStateError, TriggerError, resume, start
 from flows.engine.services import Services as EngineServices
 from flows.environment import Environment
+from worker.conversations.repeatable_chance import RepeatableChance
 from worker.conversations.shelf import StoredAssets
 
 logger = logging.getLogger("relayboard.worker")
 
-OPTIONS = Options(interface_events=True)
+OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True)
+SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
+"""The namespace of their UUIDs."""
 CALL_THREADS = 16
 CALLING_ACTIONS = frozenset(
     {"call_webhook", "call_resthook", "call_classifier", "call_llm", "send_email", "transfer_airtime"}
@@ -28,7 +32,8 @@ class Task:
     """What is to happen to one contact: a trigger starts a session, or a resume wakes the one that waits.
 
     `state` is the waiting session's stored form and `session_id` its row. `message_id` is the incoming message behind
-    it, `start_id` the flow start, `run_uuid` the run that was made ahead for it.
+    it, `start_id` the flow start, `run_uuid` the run that was made ahead for it. `cause` names what triggered it for
+    good: the UUID of the message, the call or the start.
     """
 
     contact_id: int
@@ -39,6 +44,7 @@ class Task:
     message_id: int | None = None
     start_id: int | None = None
     run_uuid: str | None = None
+    cause: str = ""
 
     @property
     def is_sprint(self) -> bool:
@@ -61,7 +67,10 @@ class Outcome:
 
 
 class Stage:
-    """What sprints of one workspace need: its assets and environment, the clock, and the engine's services."""
+    """What sprints of one workspace need: its assets and environment, the clock, and the engine's services.
+
+    `secret_key` keeps chance from being foreseen.
+    """
 
     def __init__(
         self,
@@ -70,12 +79,14 @@ class Stage:
         clock: Clock,
         services: EngineServices,
         before_task: Callable[[], None],
+        secret_key: str,
     ) -> None:
         self.assets = assets
         self.environment = environment
         self.clock = clock
         self.services = services
         self.before_task = before_task
+        self._key = secret_key.encode()
 
     def run(self, tasks: Sequence[Task], contacts: Mapping[int, Contact]) -> list[Outcome]:
         """The outcomes of tasks, each of another contact. Those that may call the outside run side by side."""
@@ -103,16 +114,19 @@ class Stage:
 
     def _start(self, task: Task, contact: Contact) -> Outcome:
         assert task.trigger is not None
+        # Run anew it is the same session, so that whoever is asked for something again can tell.
+        session_uuid = str(uuid5(SESSIONS, f"{task.cause} {contact.uuid}")) if task.cause else self.clock.uuid()
         try:
             session, events = start(
                 self.assets,
                 contact,
                 task.trigger,
                 self.environment,
-                clock=self.clock,
+                clock=RepeatableChance(self.clock, self._key, f"{session_uuid} 1"),
                 services=self.services,
                 options=OPTIONS,
                 run_uuid=task.run_uuid or "",
+                session_uuid=session_uuid,
             )
         except TriggerError as error:
             logger.warning("contact %s was not started: %s", contact.uuid, error)
@@ -123,12 +137,13 @@ class Stage:
         assert task.state is not None
         assert task.resume is not None
         try:
+            waiting = Session.from_json(task.state)
             session, events = resume(
-                Session.from_json(task.state),
+                waiting,
                 task.resume,
                 assets=self.assets,
                 environment=self.environment,
-                clock=self.clock,
+                clock=RepeatableChance(self.clock, self._key, f"{waiting.uuid} {waiting.sprints + 1}"),
                 services=self.services,
                 options=OPTIONS,
                 contact=contact,

@@ -57,7 +57,9 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
         scene = workshop.open_scene(tx, workspace, sorted(turns.contact_ids))
         trigger = _describe_trigger(tx, scene, batch)
     tasks = [
-        Task(contact_id, start_id=batch.start_id, trigger=trigger, run_uuid=made.get(contact_id))
+        Task(
+            contact_id, trigger=trigger, start_id=batch.start_id, run_uuid=made.get(contact_id), cause=batch.start_uuid
+        )
         if contact_id not in begun and _may_start(scene, contact_id) and trigger is not None
         else Task(contact_id)
         for contact_id in sorted(turns.contact_ids)

@@ -24,8 +24,7 @@ class FlowWebhooks:
     def __init__(self, services: Services, before_call: Callable[[], None]) -> None:
         self._services = services
         self._before_call = before_call
-        wanted = services.settings.webhook_retry_delays_seconds
-        self._delays = [min(pair) for pair in zip(wanted, LONGEST_DELAYS_SECONDS, strict=False)]
+        self._delays = list_delays_seconds(services)
 
     def call(self, request: WebhookRequest) -> WebhookReply:
         """One call with its retries; the reply of the last try."""
@@ -68,6 +67,12 @@ class FlowWebhooks:
             return self._services.http.send(request.method, request.url, headers=headers, body=body), None
         except SendFailed as failure:
             return None, failure
+
+
+def list_delays_seconds(services: Services) -> list[float]:
+    """The pauses before each further try of a call that a contact waits for."""
+    wanted = services.settings.webhook_retry_delays_seconds
+    return [min(pair) for pair in zip(wanted, LONGEST_DELAYS_SECONDS, strict=False)]
 
 
 def _is_worth_retrying(answer: Answer | None, failure: SendFailed | None) -> bool:

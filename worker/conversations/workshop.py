@@ -59,7 +59,9 @@ class Workshop:
         """
         keeper = TurnKeeper(self.database, turns)
         outside = open_outside(self.services, scene.workspace, keeper.refresh)
-        stage = Stage(scene.assets, scene.environment, self.clock, outside, keeper.refresh)
+        stage = Stage(
+            scene.assets, scene.environment, self.clock, outside, keeper.refresh, self.services.settings.secret_key
+        )
         outcomes: list[Outcome] = stage.run(tasks, scene.contacts)
 
         def record(tx: Transaction) -> list[int]:

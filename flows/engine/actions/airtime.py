@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from uuid import UUID, uuid5
 
 from flows.definition import Action
 from flows.engine.actions.results import FAILURE, SUCCESS
 from flows.engine.contact import find_channel
 from flows.engine.field_values import plain_number
-from flows.engine.services import AirtimeError, AirtimeTransfer
+from flows.engine.services import AirtimeTransfer, ServiceError
 from flows.engine.visit import Visit
 from flows.numbers import render_decimal
 from flows.urns import Urn
 
 NEW_TRANSFER_LOCAL = "_new_transfer"
+TRANSFERS = UUID("6f1c2a8e-93d5-4b0e-9a77-5d2be1f40c36")
+"""The namespace of their UUIDs."""
 
 
 def transfer_airtime(visit: Visit, action: Action) -> None:
-    """Transfers an amount; its UUID is left in a local variable (14), the amount in a result (13)."""
-    uuid = visit.sprint.clock.uuid()
+    """Transfers an amount; the transfer's UUID is left in a local variable (14), the amount in a result (13)."""
+    uuid = _name_transfer(visit, action)
     transfer = _transfer(visit, action, uuid)
     if not visit.options.is_early:
         visit.run.locals[NEW_TRANSFER_LOCAL] = uuid if transfer else ""
@@ -28,6 +31,17 @@ def transfer_airtime(visit: Visit, action: Action) -> None:
         visit.save_result(name, render_decimal(transfer.actual), SUCCESS)
     elif name:
         visit.save_result(name, "0", FAILURE)
+
+
+def _name_transfer(visit: Visit, action: Action) -> str:
+    """The UUID of a transfer that is about to be made."""
+    sprint = visit.sprint
+    if not visit.options.stable_transfers:
+        return sprint.clock.uuid()
+    # Neither the path nor events count: what else happens may differ when the sprint is run anew.
+    sprint.transfers[action.uuid] += 1
+    place = f"{sprint.session.uuid} {sprint.session.sprints} {action.uuid} {sprint.transfers[action.uuid]}"
+    return str(uuid5(TRANSFERS, place))
 
 
 def _transfer(visit: Visit, action: Action, uuid: str) -> AirtimeTransfer | None:
@@ -41,9 +55,9 @@ def _transfer(visit: Visit, action: Action, uuid: str) -> AirtimeTransfer | None
     service = visit.sprint.services.airtime
     try:
         if service is None:
-            raise AirtimeError("No airtime service available")
+            raise ServiceError("No airtime service available")
         transfer = service.transfer(sender, recipient, amounts, uuid)
-    except AirtimeError as error:
+    except ServiceError as error:
         visit.log.error(str(error))
         return None
     _log_transfer(visit, transfer, sender, recipient, uuid)

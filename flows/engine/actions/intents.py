@@ -15,24 +15,32 @@ SKIPPED = "Skipped"
 
 
 def call_classifier(visit: Visit, action: Action) -> None:
-    """Saves the best intent as a result; classifiers are gone from generation 14, where this always fails."""
+    """Saves the best intent as a result; from generation 14 on this fails, unless the host has classifiers still."""
     name = action.fields.get("result_name") or ""
-    if not visit.options.is_early:
+    if not (visit.options.is_early or _has_classifiers(visit)):
         visit.log.warning("NLU classifiers are no longer supported")
-        if name:
-            visit.save_result(name, "0", FAILURE)
+        _save(visit, name, "0", FAILURE)
         return
     text = visit.text(action.fields["input"]).strip()
     if not text:
         visit.log.error("Can't classify empty input, skipping")
-        visit.save_result(name, "0", SKIPPED)
+        _save(visit, name, "0", SKIPPED)
         return
     found = _classify(visit, action, text)
     if found is None:
-        visit.save_result(name, "0", FAILURE, text_input=text)
+        _save(visit, name, "0", FAILURE, text_input=text)
         return
     value = found.intents[0][0] if found.intents else ""
-    visit.save_result(name, value, SUCCESS, text_input=text, extra=_describe(found))
+    _save(visit, name, value, SUCCESS, text_input=text, extra=_describe(found))
+
+
+def _has_classifiers(visit: Visit) -> bool:
+    return visit.options.classifiers and visit.sprint.services.classifier is not None
+
+
+def _save(visit: Visit, name: str, value: str, category: str, *, text_input: str = "", extra: Any = None) -> None:
+    if name:
+        visit.save_result(name, value, category, text_input=text_input, extra=extra)
 
 
 def _classify(visit: Visit, action: Action, text: str) -> Classification | None:
