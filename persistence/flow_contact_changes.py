@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select, update
 
 from flows.urns import Urn
 from persistence.channels import channel
-from persistence.contact_actions import block_contacts, unblock_contacts
+from persistence.contact_actions import block_contacts, interrupt_contacts, unblock_contacts
 from persistence.contact_urns import find_owners
 from persistence.contact_writes import set_urns
 from persistence.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn
@@ -117,4 +117,5 @@ def _change_status(tx: Transaction, workspace_id: int, contact_id: int, status: 
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
     tx.execute(update(contact).where(mine).values(status=status, modified_on=tx.now))
     if status in (STOPPED, ARCHIVED):
+        interrupt_contacts(tx, workspace_id, [contact_id])
         leave_all_groups(tx, workspace_id, [contact_id])
