@@ -30,7 +30,7 @@ def set_contact_language(visit: Visit, action: Action) -> None:
     if language and len(language) != LANGUAGE_LETTERS:
         visit.log.error(f"iso-639-3 codes must be {LANGUAGE_LETTERS} characters, got: {language}")
     elif language and not is_language(language.lower()):
-        visit.log.error(f"Unrecognized language code: {language}")
+        visit.log.error(f"unrecognized language code: {language}")
     else:
         change_contact(visit, lambda editor: attributes.change_language(editor, language.lower()))
 
