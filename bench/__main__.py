@@ -22,6 +22,7 @@ from bench.phones import make_sync
 from bench.servers import Servers, running_servers
 from persistence.database import Database
 from persistence.migrations import upgrade
+from persistence.sealing import KeyRing
 from tests.servers import postgres_database, postgres_server
 
 SECRET_KEY = "used-by-benchmarks-only"
@@ -53,7 +54,7 @@ def _database(kind: str, folder: Path) -> Iterator[str]:
 
 def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> None:
     """Build, measure and print one database's table."""
-    database = Database(url)
+    database = Database(url, keys=KeyRing(SECRET_KEY))
     upgrade(database.engine)
     began = time.monotonic()
     facts = build(database, SECRET_KEY, options.messages, options.contacts)

@@ -71,7 +71,7 @@ def run(url: str, folder: Path, contacts: int, workers: int) -> None:
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
     }
     settings: Settings = load_settings(environment)
-    database = Database(url, wake=make_wake(settings))
+    database = Database(url, wake=make_wake(settings), keys=settings.make_keys())
     upgrade(database.engine)
     workspace_id, groups = build(database, contacts)
     half = GROUPS // 2

@@ -59,7 +59,8 @@ def run(url: str, folder: Path, contacts: int, workers: int) -> None:
         "RELAYBOARD_SECRET_KEY": "used-by-benchmarks-only",
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
     }
-    database = Database(url, wake=make_wake(load_settings(environment)))
+    settings = load_settings(environment)
+    database = Database(url, wake=make_wake(settings), keys=settings.make_keys())
     upgrade(database.engine)
     workspace_id, groups = build(database, contacts)
     alone = engine_alone()

@@ -3,9 +3,10 @@
 import base64
 import secrets
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import case, update
+from sqlalchemy import ColumnElement, select, update
 
 from persistence.channel_event_form import CHANNEL_EVENTS
 from persistence.channels import channel
@@ -15,6 +16,7 @@ from persistence.errors import InvalidInput, RecordMissing
 
 SECRET_BYTES = 32
 URL_LENGTH = 2048
+NO_CHANNEL = "No such channel."
 
 
 def new_webhook_secret() -> str:
@@ -52,35 +54,47 @@ def set_channel_webhook(
     if url is None:
         _change(tx, workspace_id, channel_uuid, {"webhook_url": None, "webhook_events": None})
         return None
-    values = {
+    values: dict[str, Any] = {
         "webhook_url": check_webhook_url(url),
         "webhook_events": None if events is None else list(dict.fromkeys(events)),
-        "webhook_secret": case(
-            (channel.c.webhook_secret.is_(None), new_webhook_secret()), else_=channel.c.webhook_secret
-        ),
     }
-    return _change(tx, workspace_id, channel_uuid, values)
+    secret = _read_secret(tx, workspace_id, channel_uuid)
+    if secret is None:
+        secret = values["webhook_secret"] = new_webhook_secret()
+    _change(tx, workspace_id, channel_uuid, values)
+    return secret
 
 
 def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
     """Gives a channel a new secret, which is returned; for a day events are signed with the old one too."""
+    secret = new_webhook_secret()
     values = {
-        "webhook_secret": new_webhook_secret(),
-        "webhook_previous_secret": channel.c.webhook_secret,
+        "webhook_secret": secret,
+        "webhook_previous_secret": _read_secret(tx, workspace_id, channel_uuid),
         "webhook_rotated_on": tx.now,
     }
-    return _change(tx, workspace_id, channel_uuid, values)
+    _change(tx, workspace_id, channel_uuid, values)
+    return secret
 
 
-def _change(tx: Transaction, workspace_id: int, channel_uuid: str, values: Mapping[str, object]) -> str:
-    if is_uuid(channel_uuid):
-        statement = (
-            update(channel)
-            .where(channel.c.workspace_id == workspace_id, channel.c.uuid == channel_uuid, channel.c.is_active)
-            .values(values)
-            .returning(channel.c.webhook_secret)
-        )
-        row = tx.execute(statement).first()
-        if row is not None:
-            return str(row.webhook_secret)
-    raise RecordMissing("No such channel.")
+def _read_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str | None:
+    """The signing secret of a channel, whose row stays locked: two changes at once must not make two secrets."""
+    if not is_uuid(channel_uuid):
+        raise RecordMissing(NO_CHANNEL)
+    statement = select(channel.c.webhook_secret).where(_named(workspace_id, channel_uuid)).with_for_update()
+    row = tx.execute(statement).first()
+    if row is None:
+        raise RecordMissing(NO_CHANNEL)
+    secret: str | None = row.webhook_secret
+    return secret
+
+
+def _change(tx: Transaction, workspace_id: int, channel_uuid: str, values: Mapping[str, object]) -> None:
+    if not is_uuid(channel_uuid):
+        raise RecordMissing(NO_CHANNEL)
+    if not tx.execute(update(channel).where(_named(workspace_id, channel_uuid)).values(values)).rowcount:
+        raise RecordMissing(NO_CHANNEL)
+
+
+def _named(workspace_id: int, channel_uuid: str) -> ColumnElement[bool]:
+    return (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active

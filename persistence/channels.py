@@ -7,6 +7,7 @@ from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and
 from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, fetch_page
+from persistence.sealed_columns import sealed_column, sealed_json_column
 from persistence.shapes import declare_record, json_record_or_null
 
 ANDROID = "android"
@@ -29,12 +30,12 @@ channel = Table(
     # phones
     Column("device_uuid", String(64)),
     Column("claim_code", String(9), unique=True),
-    Column("secret", String(64), unique=True),
-    Column("previous_secret", String(64)),
+    sealed_column("channel", "secret"),
+    sealed_column("channel", "previous_secret"),
     Column("is_secret_used", Boolean, nullable=False, default=False),
-    Column("pending_secret", String(64)),
-    Column("pending_token", String(255)),
-    Column("push_token", String(255)),
+    sealed_column("channel", "pending_secret"),
+    sealed_column("channel", "pending_token"),
+    sealed_column("channel", "push_token"),
     Column("device", String(255)),
     Column("os", String(255)),
     Column("app_version", String(64)),
@@ -45,12 +46,12 @@ channel = Table(
     Column("pending_count", Integer, nullable=False, default=0),
     Column("retry_count", Integer, nullable=False, default=0),
     # gateways
-    Column("config", Json),
+    sealed_json_column("channel", "config"),
     # delivery of channel events
     Column("webhook_url", Text),
     Column("webhook_events", Json),
-    Column("webhook_secret", String(128)),
-    Column("webhook_previous_secret", String(128)),
+    sealed_column("channel", "webhook_secret"),
+    sealed_column("channel", "webhook_previous_secret"),
     time_column("webhook_rotated_on", nullable=True),
     Index("ix_channel_page", "workspace_id", "created_on", "id"),
     Index("ix_channel_seen", "workspace_id", "last_seen", "id"),
@@ -66,7 +67,8 @@ channel = Table(
 )
 
 """A phone that registers anew keeps its secret until the new one is used (`previous_secret`). A registration of a
-claimed phone under another push token waits as `pending_*` for a new claim and disturbs nobody until then."""
+claimed phone under another push token waits as `pending_*` for a new claim and disturbs nobody until then. Push tokens
+are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials included."""
 
 CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
 

@@ -15,6 +15,8 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
 from persistence.query_functions import register_query_functions
+from persistence.sealed_columns import give_keys
+from persistence.sealing import KeyRing
 
 WRITING = "relayboard_writing"
 ATTEMPTS = 4
@@ -81,11 +83,15 @@ class Database:
         clock: Callable[[], datetime] = utc_now,
         wake: Wake = _no_wake,
         statement_timeout_seconds: int = 30,
+        keys: KeyRing | None = None,
     ) -> None:
+        """`keys` open and seal the secrets in it; without them these can neither be read nor written."""
         self.url = url
         self.clock = clock
         self.wake = wake
         self.engine = _create_engine(url, pool_size, statement_timeout_seconds)
+        if keys is not None:
+            give_keys(self.engine, keys)
         self.sqlite = self.engine.dialect.name == "sqlite"
         alone = {} if self.sqlite else {"isolation_level": "AUTOCOMMIT"}
         self._reading_engine = self.engine.execution_options(**alone)

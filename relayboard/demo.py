@@ -65,7 +65,7 @@ def run_demo(port: int) -> int:
 
 def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
     """The demo workspace, made with sample data on the first run, and a new token of its administrator."""
-    database = Database(settings.database_url)
+    database = Database(settings.database_url, keys=settings.make_keys())
     try:
         with database.writing() as tx:
             known = [workspace for workspace in list_workspaces(tx) if workspace.name == NAME]
@@ -137,7 +137,7 @@ class Story:
         phone.sync()
         receiver = self._receiver()
         channels = self.session.get(f"{self.url}/api/v2/channels.json").json()["results"]
-        database = Database(self.settings.database_url)
+        database = Database(self.settings.database_url, keys=self.settings.make_keys())
         with contextlib.closing(database), database.writing() as tx:
             set_channel_webhook(tx, workspace.id, channels[0]["uuid"], receiver.url)
         phone.sync()

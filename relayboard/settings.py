@@ -17,6 +17,7 @@ from dotenv import dotenv_values
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from persistence.sealing import KeyRing
 from relayboard.mail_server import MailServer, read_mail_server
 
 PREFIX = "RELAYBOARD_"
@@ -55,6 +56,7 @@ class Settings:
     queue_url: str = field(repr=False)
     base_url: str
     secret_key: str = field(repr=False)
+    secret_key_fallbacks: tuple[str, ...] = field(repr=False)
     media_url: str = field(repr=False)
     rate_limit: RateLimit
     registration_limit: RateLimit
@@ -74,6 +76,10 @@ class Settings:
     log_format: str
     metrics: bool
 
+    def make_keys(self) -> KeyRing:
+        """What opens and seals the secrets in the database."""
+        return KeyRing(self.secret_key, self.secret_key_fallbacks)
+
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process. Raises SettingError naming the variable that cannot be used.
@@ -91,6 +97,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         queue_url=read("QUEUE_URL", "sqlite:///var/queue.db", _queue_url),
         base_url=read("BASE_URL", "", _base_url),
         secret_key=read("SECRET_KEY", "", _secret_key) or _kept_secret_key(database_url),
+        secret_key_fallbacks=read("SECRET_KEY_FALLBACKS", "", _secret_keys),
         media_url=read("MEDIA_URL", "file://var/media", _media_url),
         rate_limit=read("RATE_LIMIT", "2500/hour", _rate_limit),
         registration_limit=read("REGISTRATION_LIMIT", "1000/hour", _rate_limit),
@@ -167,7 +174,13 @@ def _service_url(text: str) -> str:
 def _secret_key(text: str) -> str:
     if text and len(text) < SECRET_KEY_LENGTH:
         raise ValueError(f"it needs at least {SECRET_KEY_LENGTH} characters")
+    if "," in text:
+        raise ValueError("it must not contain a comma, which separates keys in SECRET_KEY_FALLBACKS")
     return text
+
+
+def _secret_keys(text: str) -> tuple[str, ...]:
+    return tuple(_secret_key(part.strip()) for part in text.split(",") if part.strip())
 
 
 def _header_value(text: str) -> str:

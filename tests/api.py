@@ -7,11 +7,13 @@ import httpx
 from starlette.testclient import TestClient
 
 from persistence.database import Database
+from persistence.sealing import KeyRing
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace
 
 SECRET_KEY = "test-secret-key-for-tests-only"
+KEYS = KeyRing(SECRET_KEY)
 
 
 def make_token(database: Database, workspace: Workspace, role: str, scope: str = "write") -> str:

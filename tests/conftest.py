@@ -19,7 +19,7 @@ from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.workspaces import Workspace, create_workspace
 from relayboard.settings import Settings, load_settings
-from tests.api import SECRET_KEY, Api, make_token
+from tests.api import KEYS, SECRET_KEY, Api, make_token
 from tests.servers import postgres_database, postgres_server
 
 # A loaded machine is no reason to fail: bounds of time are tested where they are promised.
@@ -95,7 +95,7 @@ def woken() -> list[str]:
 
 @pytest.fixture
 def database(database_url: str, clock: Clock, woken: list[str]) -> Iterator[Database]:
-    made = Database(database_url, clock=clock, wake=lambda kinds: woken.extend(sorted(kinds)))
+    made = Database(database_url, clock=clock, wake=lambda kinds: woken.extend(sorted(kinds)), keys=KEYS)
     yield made
     made.close()
 

@@ -20,7 +20,7 @@ from persistence.migrations import upgrade
 from persistence.workspaces import Workspace, create_workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
-from tests.api import SECRET_KEY, make_token
+from tests.api import KEYS, SECRET_KEY, make_token
 
 PATIENCE_SECONDS = 60.0
 
@@ -127,7 +127,7 @@ def running_service(database_url: str, folder: Path, **settings: str) -> Iterato
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.2,0.4",
         **{f"RELAYBOARD_{name}": value for name, value in settings.items()},
     }
-    database = Database(database_url)
+    database = Database(database_url, keys=KEYS)
     upgrade(database.engine)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")

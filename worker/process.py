@@ -33,7 +33,7 @@ def run_worker_process(settings: Settings, threads: int = 10, works: Iterable[Wo
     early = _note_early_signals()
     works = tuple(works)
     queue = create_queue(settings.queue_url)
-    database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS)
+    database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=settings.make_keys())
     services = Services(settings, database, open_http(settings))
     with services.closing:
         services.closing.callback(database.close)

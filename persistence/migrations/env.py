@@ -6,6 +6,7 @@ from alembic import context
 from sqlalchemy import text
 
 from persistence.columns import UtcDateTime, UuidText
+from persistence.sealed_columns import Sealed
 from persistence.tables import metadata
 
 MIGRATION_LOCK = 7266141702
@@ -17,6 +18,8 @@ def render_type(kind: str, item: Any, _autogenerate: Any) -> str | Literal[False
         return 'sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")'
     if kind == "type" and isinstance(item, UuidText):
         return 'sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")'
+    if kind == "type" and isinstance(item, Sealed):
+        return "sa.Text()"
     return False
 
 

@@ -35,7 +35,7 @@ def _plain(value: Any) -> Any:
 def opened_database(settings: Settings | None = None) -> Iterator[Database]:
     """The configured database, brought up to the newest schema."""
     settings = settings or load_settings()
-    database = Database(settings.database_url)
+    database = Database(settings.database_url, keys=settings.make_keys())
     try:
         upgrade(database.engine)
         yield database

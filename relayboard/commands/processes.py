@@ -35,7 +35,7 @@ def register(commands: Any) -> None:
 
 def migrate_database(settings: Settings, revision: str = "head") -> str | None:
     """Bring the configured database to a revision; the revision it then has."""
-    database = Database(settings.database_url)
+    database = Database(settings.database_url, keys=settings.make_keys())
     try:
         before = current_revision(database.engine)
         go = downgrade if revision == "base" or (before is not None and revision < before) else upgrade

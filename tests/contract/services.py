@@ -13,7 +13,7 @@ from handlers.app import create_app
 from persistence.database import Database
 from persistence.workspaces import Workspace, create_workspace
 from relayboard.settings import load_settings
-from tests.api import SECRET_KEY, Api, make_token
+from tests.api import KEYS, SECRET_KEY, Api, make_token
 from tests.servers import postgres_database
 
 
@@ -56,7 +56,7 @@ def serve(url: str, folder: Path, page_size: int = 250) -> Iterator[Service]:
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
         "RELAYBOARD_RATE_LIMIT": "1000000/hour",
     }
-    database = Database(url)
+    database = Database(url, keys=KEYS)
     settings = replace(load_settings(environment), page_size=page_size)
     app: Any = create_app(settings, database=database, check_responses=True)
     with TestClient(app, base_url="http://testserver") as client:

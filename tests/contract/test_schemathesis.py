@@ -19,7 +19,7 @@ from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.workspaces import create_workspace
 from relayboard.settings import load_settings
-from tests.api import SECRET_KEY, make_token
+from tests.api import KEYS, SECRET_KEY, make_token
 from tests.contract.fuzz import EXAMPLES
 from tests.factories import fill_workspace
 
@@ -37,7 +37,7 @@ CHECKS: dict[str, Any] = {
 def application() -> tuple[Any, str]:
     """The whole service over a small workspace, and an administrator's token."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz"))
-    database = Database(f"sqlite:///{folder / 'relayboard.db'}")
+    database = Database(f"sqlite:///{folder / 'relayboard.db'}", keys=KEYS)
     upgrade(database.engine)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")

@@ -9,7 +9,7 @@ from worker.services import Services, open_http
 def main() -> None:
     """Archives all that is due, then ends."""
     settings = load_settings()
-    services = Services(settings, Database(settings.database_url), open_http(settings))
+    services = Services(settings, Database(settings.database_url, keys=settings.make_keys()), open_http(settings))
     step = begin_archiving(services)
     while step():
         pass
