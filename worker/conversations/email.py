@@ -24,22 +24,13 @@ _WATCHDOG = Watchdog()
 class FlowEmail:
     """Hands e-mail to the mail server, each within the time of a webhook call and tried once.
 
-    `before_call` is told before each, because mail servers may take long. `certificates` is a file of certificate
-    authorities to trust instead of the usual ones.
+    `before_call` is told before each, because mail servers may take long.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        server: MailServer,
-        before_call: Callable[[], None],
-        *,
-        certificates: str | None = None,
-    ) -> None:
+    def __init__(self, services: Services, server: MailServer, before_call: Callable[[], None]) -> None:
         self._services = services
         self._server = server
         self._before_call = before_call
-        self._certificates = certificates
 
     def send(self, addresses: Sequence[str], subject: str, body: str) -> None:
         """One message to all addresses. Raises ServiceError, which never holds anything that the server was told."""
@@ -75,7 +66,7 @@ class FlowEmail:
     def _hand_in(self, message: EmailMessage, addresses: Sequence[str], deadline: Deadline) -> None:
         with self._connect(deadline) as client:
             if self._server.security == STARTTLS:
-                client.starttls(context=self._tls())
+                client.starttls(context=ssl.create_default_context())
                 _watch(client, deadline)
             if self._server.user:
                 client.login(self._server.user, self._server.password)
@@ -87,14 +78,11 @@ class FlowEmail:
         limit = max(deadline.seconds_left, 0.001)
         host, port = self._server.host, self._server.port
         if self._server.security == TLS:
-            client: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=limit, context=self._tls())
+            client: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=limit, context=ssl.create_default_context())
         else:
             client = smtplib.SMTP(host, port, timeout=limit)
         _watch(client, deadline)
         return client
-
-    def _tls(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self._certificates)
 
 
 def _watch(client: smtplib.SMTP, deadline: Deadline) -> None:

@@ -6,22 +6,25 @@ from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
+from ssl import SSLContext
 from typing import Any
 
 from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import AuthResult, Envelope, LoginPassword
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword
 
 
 class Mailbox:
-    """Envelopes as they came; addresses in `refused` are refused."""
+    """Envelopes as they came and with which version of TLS, and who logged in; addresses in `refused` are refused."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
+        self.tls_versions: list[str | None] = []
+        self.logins: list[str] = []
         self.refused: set[str] = set()
         self.port = 0
 
-    def url(self, user: str = "") -> str:
-        return f"smtp://{user}127.0.0.1:{self.port}/?from=flows@example.org&tls=none"
+    def url(self, user: str = "", scheme: str = "smtp", tls: str = "&tls=none") -> str:
+        return f"{scheme}://{user}127.0.0.1:{self.port}/?from=flows@example.org{tls}"
 
     def read(self) -> EmailMessage:
         """The only message."""
@@ -36,24 +39,31 @@ class Mailbox:
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, _server: Any, _session: Any, envelope: Envelope) -> str:
+    async def handle_DATA(self, server: SMTP, _session: Any, envelope: Envelope) -> str:
         self.envelopes.append(envelope)
+        secure = None if server.transport is None else server.transport.get_extra_info("ssl_object")
+        self.tls_versions.append(None if secure is None else secure.version())
         return "250 OK"
 
 
 @contextlib.contextmanager
-def receiving_mail(login: tuple[str, str] | None = None) -> Iterator[Mailbox]:
-    """A mail server on this machine; with a login it takes nothing without it."""
+def receiving_mail(
+    login: tuple[str, str] | None = None, *, starttls: SSLContext | None = None, tls: SSLContext | None = None
+) -> Iterator[Mailbox]:
+    """A mail server on this machine; with a login it takes nothing without it, with TLS nothing in clear."""
 
     def authenticate(_server: Any, _session: Any, _envelope: Any, _mechanism: str, given: LoginPassword) -> AuthResult:
+        mailbox.logins.append(given.login.decode())
         return AuthResult(success=(given.login.decode(), given.password.decode()) == login, handled=False)
 
     mailbox = Mailbox()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         mailbox.port = free.getsockname()[1]
-    options: dict[str, Any] = {"authenticator": authenticate, "auth_required": True, "auth_require_tls": False}
-    controller = Controller(mailbox, "127.0.0.1", mailbox.port, **(options if login else {}))
+    options: dict[str, Any] = {"tls_context": starttls, "require_starttls": starttls is not None, "ssl_context": tls}
+    if login:
+        options |= {"authenticator": authenticate, "auth_required": True, "auth_require_tls": starttls is not None}
+    controller = Controller(mailbox, "127.0.0.1", mailbox.port, **options)
     controller.start()
     try:
         yield mailbox

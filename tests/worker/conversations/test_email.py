@@ -91,6 +91,32 @@ def test_only_plain_addresses_are_written_to(services: Services, mailbox: Mailbo
     assert mailbox.envelopes == []
 
 
+def test_fifty_addresses_are_written_to_and_no_more(services: Services, mailbox: Mailbox) -> None:
+    addresses = [f"a{number}@example.org" for number in range(51)]
+    email = open_email(services, mailbox.url())
+
+    email.send(addresses[:50], "Hi", "Body")
+    with pytest.raises(ServiceError, match="at most 50"):
+        email.send(addresses, "Hi", "Body")
+
+    assert [each.rcpt_tos for each in mailbox.envelopes] == [addresses[:50]]
+
+
+def test_an_address_that_is_named_twice_is_written_to_once(services: Services, mailbox: Mailbox) -> None:
+    open_email(services, mailbox.url()).send(["a@example.org", "b@example.org", "a@example.org"], "Hi", "Body")
+
+    assert mailbox.envelopes[0].rcpt_tos == ["a@example.org", "b@example.org"]
+
+
+def test_one_refused_address_fails_the_email_that_the_others_got(services: Services, mailbox: Mailbox) -> None:
+    mailbox.refused = {"a@example.org"}
+
+    with pytest.raises(ServiceError, match="refused an address"):
+        open_email(services, mailbox.url()).send(["a@example.org", "b@example.org"], "Hi", "Body")
+
+    assert [each.rcpt_tos for each in mailbox.envelopes] == [["b@example.org"]]
+
+
 def test_a_subject_cannot_add_headers(services: Services, mailbox: Mailbox) -> None:
     with pytest.raises(ServiceError, match="subject"):
         open_email(services, mailbox.url()).send(["a@example.org"], "Hi\r\nBcc: c@example.org", "Body")
