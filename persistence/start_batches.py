@@ -24,6 +24,7 @@ from persistence.flow_starts import (
     flow_start_batch,
     is_one_of,
 )
+from persistence.start_recipients import find_wanted
 
 LEASE = timedelta(minutes=2)
 BUSY_DELAY = timedelta(seconds=1)
@@ -99,6 +100,14 @@ def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
     mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
     is_begun = or_(flow_run.c.session_id.is_not(None), ~IS_OPEN)
     return set(tx.execute(select(flow_run.c.contact_id).where(mine, is_begun)).scalars())
+
+
+def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
+    """The contacts of a batch that its start leaves out by now: others came first since they were found."""
+    start = tx.execute(select(flow_start).where(flow_start.c.id == batch.start_id)).one()
+    if start.restart_participants and not start.exclude_active:
+        return set()
+    return set(batch.contact_ids) - find_wanted(tx, batch.workspace_id, start, batch.contact_ids)
 
 
 def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:

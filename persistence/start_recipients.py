@@ -84,13 +84,28 @@ def _take(tx: Transaction, workspace_id: int, start: Any, ids: Sequence[int]) ->
         contact.c.id.in_(ids) if ids else false(),
         contact.c.status == ACTIVE,
         ~contact.c.is_deleted,
+        *_wishes(workspace_id, start),
     ]
-    if not start.restart_participants:
-        conditions.append(~was_in_flow(workspace_id, start.flow_id))
-    if start.exclude_active:
-        waits = select(flow_session.c.id).where(flow_session.c.contact_id == contact.c.id, IS_WAITING)
-        conditions.append(~exists(waits.correlate(contact)))
     statement = select(contact.c.id).where(*conditions).order_by(contact.c.id)
     if start.makes_runs:
         statement = statement.with_for_update(read=True)
     return tx.execute(statement).scalars().all()
+
+
+def find_wanted(tx: Transaction, workspace_id: int, start: Any, contact_ids: Sequence[int]) -> set[int]:
+    """Those of these contacts that a start, whose row is given, does not leave out by now, its own runs aside."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    return set(tx.execute(select(contact.c.id).where(mine, *_wishes(workspace_id, start))).scalars())
+
+
+def _wishes(workspace_id: int, start: Any) -> list[ColumnElement[bool]]:
+    """What a start asks of contacts: to be in no flow, never to have been in this one."""
+    wishes: list[ColumnElement[bool]] = []
+    if not start.restart_participants:
+        theirs = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.contact_id == contact.c.id)
+        others = theirs & (flow_run.c.flow_id == start.flow_id) & flow_run.c.start_id.is_distinct_from(start.id)
+        wishes.append(~exists(select(flow_run.c.id).where(others).correlate(contact)))
+    if start.exclude_active:
+        waits = select(flow_session.c.id).where(flow_session.c.contact_id == contact.c.id, IS_WAITING)
+        wishes.append(~exists(waits.correlate(contact)))
+    return wishes

@@ -10,6 +10,7 @@ from persistence.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.start_batches import (
     StartBatch,
     end_start,
+    find_left_out,
     find_made_runs,
     find_started,
     finish_batch,
@@ -53,6 +54,7 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
         assert workspace is not None
         # Only under the turn is it certain that nobody starts this contact at this moment.
         begun = find_started(tx, batch)
+        left_out = find_left_out(tx, batch) - begun
         made = find_made_runs(tx, batch)
         scene = workshop.open_scene(tx, workspace, sorted(turns.contact_ids))
         trigger = _describe_trigger(tx, scene, batch)
@@ -60,7 +62,7 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
         Task(
             contact_id, trigger=trigger, start_id=batch.start_id, run_uuid=made.get(contact_id), cause=batch.start_uuid
         )
-        if contact_id not in begun and _may_start(scene, contact_id) and trigger is not None
+        if contact_id not in begun | left_out and _may_start(scene, contact_id) and trigger is not None
         else Task(contact_id)
         for contact_id in sorted(turns.contact_ids)
     ]

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from persistence.contacts import contact
 from persistence.flow_runs import flow_run
 from persistence.flow_starts import flow_start
 from persistence.flows import flow
+from persistence.start_expansion import expand_start, lease_start
 from tests.api import Api
-from tests.flow_rows import definition, node, say, store_flow, uuid_of
+from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.run_rows import uuid_of as uuid_in
 from tests.worker.conversations.conftest import Stage
 from tests.worker.conversations.test_conversation import AMINA, BEN, SURVEY
@@ -103,3 +106,52 @@ def test_a_start_without_restarts_spares_who_took_part_and_without_active_ones_w
     assert [run["contact"]["uuid"] for run in api.results(NEWER)] == [ben, amina]
     totals = [start["progress"]["total"] for start in api.results("/api/v2/flow_starts.json")]
     assert totals == [0, 1, 1]
+
+
+@pytest.mark.parametrize("choice", [{"restart_participants": False}, {"exclude_active": True}])
+def test_what_a_start_leaves_out_is_looked_at_again_when_it_is_a_contacts_turn(
+    api: Api, stage: Stage, choice: dict[str, bool]
+) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    amina = uuid_in(stage.database, contact, stage.add_contact(AMINA))
+    for _ in range(2):
+        api.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "contacts": [amina], **choice})
+        with stage.database.writing() as tx:
+            expand_start(tx, lease_start(tx))
+
+    stage.work()
+
+    assert [run["exit_type"] for run in api.results(NEWER)] == [None]
+    assert [start["status"] for start in api.results("/api/v2/flow_starts.json")] == ["completed", "completed"]
+
+
+@pytest.mark.parametrize(
+    ("restarts", "spares_active", "started"),
+    [
+        (True, False, ["new", "took part", "in another flow", "in this flow"]),
+        (False, False, ["new", "in another flow"]),
+        (True, True, ["new", "took part"]),
+        (False, True, ["new"]),
+    ],
+)
+def test_restarts_and_active_contacts_are_chosen_apart(
+    api: Api, stage: Stage, restarts: bool, spares_active: bool, started: list[str]
+) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    other = store_flow(stage.database, stage.workspace, definition("Other", [ask("waits", {}, None)]))
+    names = ("new", "took part", "in another flow", "in this flow")
+    people = {name: stage.add_contact(f"+25472200012{index}", name) for index, name in enumerate(names)}
+    uuids = {name: uuid_in(stage.database, contact, contact_id) for name, contact_id in people.items()}
+    stage.start(flow_uuid, people["took part"], people["in this flow"])
+    stage.start(other, people["in another flow"])
+    stage.work()
+    stage.receive("+254722000121", "red")
+    stage.work()
+
+    body = {"flow": flow_uuid, "contacts": list(uuids.values())}
+    wishes = {"restart_participants": restarts, "exclude_active": spares_active}
+    start = api.post("/api/v2/flow_starts.json", body | wishes).json()
+    stage.work()
+
+    runs = [run for run in api.results(NEWER) if (run["start"] or {}).get("uuid") == start["uuid"]]
+    assert sorted(run["contact"]["name"] for run in runs) == sorted(started)
