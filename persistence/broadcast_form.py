@@ -16,6 +16,7 @@ from persistence.errors import InvalidInput
 from persistence.groups import group
 from persistence.media import MediaFile, find_media
 from persistence.names import name_key
+from persistence.quick_replies import read_quick_replies
 from persistence.workspaces import Workspace
 
 
@@ -40,7 +41,7 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) ->
         address_ids=[owners[urn.identity].contact_id for urn in urns],
         attachments={language: [file.uuid for file in found] for language, found in files.items()},
         files={language: [file.attachment for file in found] for language, found in files.items()},
-        quick_replies=replies,
+        quick_replies={language: read_quick_replies(given) for language, given in replies.items()},
     )
 
 

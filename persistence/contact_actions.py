@@ -24,7 +24,8 @@ def find_contacts(
 ) -> list[int]:
     """The ids of contacts named by uuid or URN, without repeats; one statement for each kind.
 
-    Raises InvalidInput naming the first one that is not found; deleted contacts are not found.
+    Raises InvalidInput naming the first one that is not found; deleted contacts are not found. Where a workspace hides
+    addresses none may be named: the answer would tell whose it is.
     """
     uuids = {reference.lower() for reference in references if is_uuid(reference)}
     urns = {reference: _read(workspace, reference) for reference in references if not is_uuid(reference)}
@@ -34,6 +35,8 @@ def find_contacts(
         rows = tx.execute(select(contact.c.uuid, contact.c.id).where(living, contact.c.uuid.in_(uuids)))
         found = {uuid: contact_id for uuid, contact_id in rows}
     wanted = [urn for urn in urns.values() if urn is not None]
+    if wanted and workspace.is_anonymous:
+        raise InvalidInput.on(field, "Contacts cannot be named by URN in an anonymous workspace.")
     if wanted:
         columns = contact_urn.c
         statement = (

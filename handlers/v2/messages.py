@@ -10,6 +10,7 @@ from persistence.errors import InvalidInput
 from persistence.media import find_attachments
 from persistence.outgoing import Draft, create_outgoing
 from persistence.pages import Page, Position
+from persistence.quick_replies import read_quick_replies
 
 
 def list_messages(
@@ -56,7 +57,7 @@ def create_message(call: Call) -> Answer:
         contact_id,
         text=body.get("text") or "",
         attachments=tuple(find_attachments(call.tx, workspace.id, body.get("attachments") or [])),
-        quick_replies=tuple(body.get("quick_replies") or ()),
+        quick_replies=tuple(read_quick_replies(body.get("quick_replies") or [])),
     )
     message_id = create_outgoing(call.tx, workspace.id, [draft])[0]
     return created(message_records.read_message(call.tx, workspace.id, message_id, masked=workspace.is_anonymous))

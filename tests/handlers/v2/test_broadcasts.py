@@ -80,6 +80,13 @@ class TestCreateBroadcast:
 
         assert send(api, text={"eng": "Hi"}, contacts=[amina], quick_replies=replies)["quick_replies"] == replies
 
+    def test_what_is_unknown_of_a_quick_reply_is_ignored(self, api: Api, amina: str) -> None:
+        replies = {"eng": [{"text": "OK", "extra": "", "type": "url", "more": {"of": ["it"]}}]}
+
+        shown = send(api, text={"eng": "Hi"}, contacts=[amina], quick_replies=replies)["quick_replies"]
+
+        assert shown == {"eng": [{"text": "OK"}]}
+
     @pytest.mark.parametrize("form", ["{uuid}", "{UUID}", "image/png:{url}", "image:{url}", "image/png:{url}?size=1"])
     def test_files_are_named_by_uuid_or_by_type_and_address_and_shown_by_uuid(
         self, api: Api, amina: str, form: str

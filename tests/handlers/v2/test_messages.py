@@ -181,6 +181,13 @@ class TestCreateMessage:
 
         assert api.post(PATH, {"contact": amina, "text": "hello"}).json()["status"] == "failed"
 
+    def test_what_is_unknown_of_a_quick_reply_is_ignored(self, api: Api, amina: str) -> None:
+        replies = [{"text": "OK", "extra": "", "type": "url"}, {"text": "Why", "extra": "Tell me", "more": [1]}]
+
+        record = api.post(PATH, {"contact": amina, "text": "Hi", "quick_replies": replies}).json()
+
+        assert record["quick_replies"] == [{"text": "OK"}, {"text": "Why", "extra": "Tell me"}]
+
     def test_an_uploaded_file_is_attached_by_its_uuid(self, api: Api, amina: str) -> None:
         file = api.upload("/api/v2/media.json", "leaf.png", b"\x89PNG\r\n\x1a\n", "image/png").json()
 
