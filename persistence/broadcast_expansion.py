@@ -41,9 +41,8 @@ def expand_next(tx: Transaction) -> bool:
     found = next_recipients(tx, workspace.id, row.id, row.last_contact_id, BATCH)
     wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id, row.is_evaluated)
     texts = Writer(tx, workspace, wording, found.rows)
-    drafts = [texts.write(one) for one in found.rows]
     has_channel = row.channel_id is not None
-    made = add_outgoing(tx, workspace.id, drafts, channel_id=row.channel_id, leaves_out_unreachable=has_channel)
+    made = add_outgoing(tx, workspace.id, texts.write(), channel_id=row.channel_id, leaves_out_unreachable=has_channel)
     started = row.started + len(made)
     change: dict[str, Any] = {"status": STARTED, "modified_on": tx.now, "started": started}
     if found.last_contact_id is not None:

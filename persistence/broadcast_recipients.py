@@ -11,6 +11,7 @@ from persistence.broadcasts import broadcast_contact, broadcast_group
 from persistence.contact_queries import find_matches
 from persistence.contacts import ACTIVE, contact
 from persistence.database import Transaction
+from persistence.flow_contacts import CONTACT_COLUMNS
 from persistence.groups import group_membership
 from persistence.query_scope import open_scope
 from persistence.workspaces import Workspace
@@ -38,7 +39,7 @@ def next_recipients(
     ids = pick_ids(tx, broadcast_id, last_contact_id, size)
     columns = contact.c
     statement = (
-        select(columns.id, columns.uuid, columns.name, columns.language, columns.fields, columns.created_on)
+        select(*CONTACT_COLUMNS)
         .where(columns.workspace_id == workspace_id, columns.id.in_(ids), ~columns.is_deleted)
         .order_by(columns.id)
         .with_for_update(read=True)

@@ -26,10 +26,11 @@ from persistence.campaign_fires import (
 from persistence.campaigns import CAMPAIGN_REF, campaign
 from persistence.contacts import contact
 from persistence.database import Transaction
+from persistence.flow_contacts import CONTACT_COLUMNS
 from persistence.flow_starts import CAMPAIGN, NewStart, create_start
 from persistence.flows import flow
 from persistence.outgoing import add_outgoing
-from persistence.personal_texts import WRITTEN_TO, Wording, Writer
+from persistence.personal_texts import Wording, Writer
 from persistence.workspaces import find_workspace
 
 BATCH = 500
@@ -84,7 +85,7 @@ def _take_batch(tx: Transaction) -> _Batch | None:
     timing = read_timings(
         tx, campaign_event.c.workspace_id == first.workspace_id, campaign_event.c.id == first.event_id
     )[0]
-    found = tx.execute(choose_active(first.workspace_id, ids, *dict.fromkeys((*DATED, *WRITTEN_TO)))).all()
+    found = tx.execute(choose_active(first.workspace_id, ids, *dict.fromkeys((*DATED, *CONTACT_COLUMNS)))).all()
     members = find_members(tx, [timing.group_id], ids)
     contacts = {row.id: row for row in found if timing.is_living and (timing.group_id, row.id) in members}
     return _Batch(first.workspace_id, timing, rows, contacts)
@@ -120,7 +121,7 @@ def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[Any]) -> bool:
     workspace = find_workspace(tx, batch.workspace_id)
     assert workspace is not None
     writer = Writer(tx, workspace, Wording(event.message, event.base_language), contacts)
-    add_outgoing(tx, workspace.id, [writer.write(one) for one in contacts])
+    add_outgoing(tx, workspace.id, writer.write())
     return True
 
 

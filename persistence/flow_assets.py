@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from flows.engine import Assets
 from flows.engine.asset_shapes import (
     SEND_ROLE,
     Channel,
@@ -23,6 +24,8 @@ from flows.engine.asset_shapes import (
     Topic,
     User,
 )
+from flows.places import read_places
+from persistence.boundaries import read_place_tree
 from persistence.channels import channel
 from persistence.classifiers import classifier
 from persistence.database import Transaction
@@ -34,10 +37,12 @@ from persistence.labels import label
 from persistence.optins import optin
 from persistence.resthook_subscribers import resthook_subscriber
 from persistence.resthooks import resthook
+from persistence.webhook_trouble import is_switched_off
 from persistence.templates import template, template_translation
 from persistence.ticketers import ticketer
 from persistence.topics import topic
 from persistence.users import USER_NAME, membership, user
+from persistence.workspaces import Workspace
 
 APPROVED = "approved"
 
@@ -79,9 +84,9 @@ def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
         classifiers=tuple(
             Classifier(row.uuid, row.name, row.type, tuple(row.intents)) for row in _rows(tx, workspace_id, classifier)
         ),
-        fields=tuple(Field(row.key, row.name, row.type, row.uuid) for row in _rows(tx, workspace_id, field)),
+        fields=_load_fields(tx, workspace_id),
         flows=_load_flows(tx, workspace_id),
-        globals=tuple(Global(row.key, row.name, row.value) for row in _rows(tx, workspace_id, global_value)),
+        globals=_load_globals(tx, workspace_id),
         groups=tuple(
             Group(row.uuid, row.name, row.query or "") for row in _rows(tx, workspace_id, group) if not row.is_system
         ),
@@ -90,8 +95,24 @@ def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
         resthooks=_load_resthooks(tx, workspace_id),
         templates=_load_templates(tx, workspace_id),
         ticketers=tuple(Ticketer(row.uuid, row.name) for row in _rows(tx, workspace_id, ticketer)),
-        topics=tuple(Topic(row.uuid, row.name) for row in _rows(tx, workspace_id, topic)),
+        topics=_load_topics(tx, workspace_id),
         users=_load_users(tx, workspace_id),
+    )
+
+
+def load_contact_assets(tx: Transaction, workspace: Workspace, *, with_places: bool) -> Assets:
+    """The part of a workspace's assets that texts for contacts see; five statements, two more with places.
+
+    Groups are not among them: contacts bring the names of theirs along.
+    """
+    tree = read_place_tree(tx, workspace) if with_places else None
+    return Assets(
+        channels=_load_channels(tx, workspace.id),
+        fields=_load_fields(tx, workspace.id),
+        globals=_load_globals(tx, workspace.id),
+        places=None if tree is None else read_places(tree),
+        topics=_load_topics(tx, workspace.id),
+        users=_load_users(tx, workspace.id),
     )
 
 
@@ -117,6 +138,18 @@ def _load_channels(tx: Transaction, workspace_id: int) -> tuple[Channel, ...]:
     )
 
 
+def _load_fields(tx: Transaction, workspace_id: int) -> tuple[Field, ...]:
+    return tuple(Field(row.key, row.name, row.type, row.uuid) for row in _rows(tx, workspace_id, field))
+
+
+def _load_globals(tx: Transaction, workspace_id: int) -> tuple[Global, ...]:
+    return tuple(Global(row.key, row.name, row.value) for row in _rows(tx, workspace_id, global_value))
+
+
+def _load_topics(tx: Transaction, workspace_id: int) -> tuple[Topic, ...]:
+    return tuple(Topic(row.uuid, row.name) for row in _rows(tx, workspace_id, topic))
+
+
 def _load_flows(tx: Transaction, workspace_id: int) -> tuple[StoredFlow, ...]:
     columns = (flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
     statement = select(*columns).where(flow.c.workspace_id == workspace_id).order_by(flow.c.id)
@@ -127,7 +160,7 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> tuple[Resthook, ...]:
     rows = resthook_subscriber.c
     statement = (
         select(resthook.c.slug, rows.target_url)
-        .outerjoin(resthook_subscriber, rows.resthook_id == resthook.c.id)
+        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~is_switched_off(subscriber_id=rows.id))
         .where(resthook.c.workspace_id == workspace_id)
         .order_by(resthook.c.id, rows.id)
     )

@@ -31,10 +31,11 @@ class Reply:
 
 
 def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[Reply]) -> None:
-    """Queues messages in this order. A message that cannot be sent is `failed` with its reason."""
+    """Queues messages in this order, those that say something. One that cannot be sent is `failed` with its reason."""
     uuids = {str(reply.content["channel"]["uuid"]) for reply in replies if reply.content.get("channel")}
     channels = _find_channels(tx, workspace_id, uuids)
-    add_outgoing(tx, workspace_id, [_draft(reply, channels) for reply in replies])
+    drafts = [_draft(reply, channels) for reply in replies]
+    add_outgoing(tx, workspace_id, [draft for draft in drafts if not draft.is_empty])
 
 
 def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, int]:

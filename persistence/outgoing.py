@@ -38,6 +38,11 @@ class Draft:
     flow_id: int | None = None
     route: Route | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it: such messages are not made (flow format, messages)."""
+        return not (self.text.strip() or self.attachments or self.quick_replies)
+
 
 @dataclass(slots=True)
 class _Candidates:

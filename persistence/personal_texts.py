@@ -2,25 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import select
-
-from flows.expressions import XObject, evaluate_text, has_expressions
-from flows.urns import Urn
+from flows.engine import Contact
+from flows.engine.contact_texts import ContactTexts, read_literal
 from persistence.contact_values import FixedClock, environment_of
-from persistence.contacts import contact, contact_urn
 from persistence.database import Transaction
-from persistence.fields import field as field_table
+from persistence.flow_assets import load_contact_assets
+from persistence.flow_contacts import complete_contacts
 from persistence.outgoing import Draft
 from persistence.workspaces import Workspace
 
-REDACTED = "********"
-
-WRITTEN_TO = (contact.c.id, contact.c.uuid, contact.c.name, contact.c.language, contact.c.fields, contact.c.created_on)
-"""The columns of a contact that texts are made from."""
+PLACE_FUNCTIONS = ("has_state", "has_district", "has_ward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +34,36 @@ class Wording:
 class Writer:
     """Writes what each contact of a batch gets: in its language, else the workspace's first, else the base language.
 
-    The contacts are rows with at least the columns `WRITTEN_TO`; two statements for all of them.
+    The contacts are rows with at least `CONTACT_COLUMNS`. A batch costs no statement unless there are expressions in
+    a text: then eight, and two more if one of them looks for places.
     """
 
     def __init__(self, tx: Transaction, workspace: Workspace, wording: Wording, contacts: Sequence[Any]) -> None:
         self._workspace = workspace
         self._wording = wording
-        self._environment = environment_of(workspace)
-        self._clock = FixedClock(tx.now)
-        texts = {} if wording.is_evaluated else wording.text
-        self._evaluated = {language for language, text in texts.items() if has_expressions(text)}
-        self._fields: Sequence[Any] = ()
-        self._urns: dict[int, list[str]] = {}
-        if self._evaluated:
-            known = select(field_table.c.key, field_table.c.uuid).where(field_table.c.workspace_id == workspace.id)
-            self._fields = tx.execute(known).all()
-            self._urns = _read_urns(tx, workspace, [one.id for one in contacts])
+        self._rows = contacts
+        texts = wording.text
+        self._literals = dict(texts) if wording.is_evaluated else {key: read_literal(texts[key]) for key in texts}
+        self._contacts: Mapping[int, Contact] = {}
+        templates = [texts[key] for key, literal in self._literals.items() if literal is None]
+        if templates:
+            has_places = any(name in text.lower() for text in templates for name in PLACE_FUNCTIONS)
+            assets = load_contact_assets(tx, workspace, with_places=has_places)
+            self._texts = ContactTexts(assets, environment_of(workspace), FixedClock(tx.now))
+            keys = {each.uuid: each.key for each in assets.fields.values()}
+            self._contacts = complete_contacts(tx, workspace.id, contacts, keys)
 
-    def write(self, one: Any) -> Draft:
+    def write(self) -> list[Draft]:
+        """The messages in the order of the contacts; none for contacts for whom nothing is left to say."""
+        drafts = (self._write(one) for one in self._rows)
+        return [draft for draft in drafts if not draft.is_empty]
+
+    def _write(self, one: Any) -> Draft:
         wording = self._wording
         language = self._choose(wording.text, one)
-        text = wording.text[language]
-        if language in self._evaluated:
-            text = evaluate_text(text, self._context(one), self._environment, self._clock).text
+        text = self._literals[language]
+        if text is None:
+            text = self._texts.write(wording.text[language], self._contacts[one.id])
         files = wording.files.get(self._choose(wording.files, one), [])
         replies = wording.quick_replies.get(self._choose(wording.quick_replies, one), [])
         return Draft(one.id, text, tuple(files), tuple(replies), broadcast_id=wording.broadcast_id)
@@ -71,44 +71,3 @@ class Writer:
     def _choose(self, translations: Mapping[str, Any], one: Any) -> str:
         wanted = (one.language, self._workspace.default_language)
         return next((language for language in wanted if translations.get(language)), self._wording.base_language)
-
-    def _context(self, one: Any) -> XObject:
-        name = one.name or ""
-        urns = self._urns.get(one.id, [])
-        values = XObject({known.key: _read_value(one.fields.get(known.uuid)) for known in self._fields})
-        person = XObject(
-            {
-                "uuid": one.uuid,
-                "name": name,
-                "first_name": next(iter(name.split()), ""),
-                "language": one.language or "",
-                "urn": urns[0] if urns else None,
-                "created_on": one.created_on,
-                "fields": values,
-            },
-            default=name or (urns[0].partition(":")[2] if urns else ""),
-        )
-        return XObject({"contact": person, "fields": values})
-
-
-def _read_value(stored: Mapping[str, str] | None) -> Any:
-    if stored is None:
-        return None
-    properties: dict[str, Any] = {"text": stored["text"]}
-    if "number" in stored:
-        properties["number"] = Decimal(stored["number"])
-    if "datetime" in stored:
-        properties["datetime"] = datetime.fromisoformat(stored["datetime"])
-    return XObject(properties, default=properties.get("number", stored["text"]))
-
-
-def _read_urns(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> dict[int, list[str]]:
-    rows = contact_urn.c
-    statement = select(rows.contact_id, rows.scheme, rows.path).where(
-        rows.workspace_id == workspace.id, rows.contact_id.in_(contact_ids)
-    )
-    found: dict[int, list[str]] = {}
-    for contact_id, scheme, path in tx.execute(statement.order_by(rows.contact_id, rows.priority, rows.id)):
-        shown = f"{scheme}:{REDACTED}" if workspace.is_anonymous else Urn(scheme, path).identity
-        found.setdefault(contact_id, []).append(shown)
-    return found

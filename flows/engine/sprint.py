@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from flows.clock import Clock
 from flows.definition import Flow
 from flows.engine.assets import Assets
+from flows.engine.contact_environment import localize_environment
 from flows.engine.events import EventLog, write_moment
 from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.options import Options
 from flows.engine.services import Services
 from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
-from flows.environment import Environment, is_timezone
+from flows.environment import Environment
 from flows.expressions.evaluation import Resources
 from flows.expressions.values import Value
 
@@ -51,7 +52,7 @@ class Sprint:
     def environment(self) -> Environment:
         """The workspace's settings with those of the contact in their place."""
         if self._environment is None:
-            self._environment = self._merge_environment()
+            self._environment = localize_environment(self.session.environment, self.session.contact, self.assets)
         return self._environment
 
     @property
@@ -124,15 +125,3 @@ class Sprint:
         for run in self.session.runs:
             if not run.is_over:
                 self.end_run(run, COMPLETED)
-
-    def _merge_environment(self) -> Environment:
-        base, contact = self.session.environment, self.session.contact
-        languages = base.allowed_languages
-        if contact.language in languages:
-            languages = (contact.language, *(language for language in languages if language != contact.language))
-        return replace(
-            base,
-            timezone=contact.timezone if is_timezone(contact.timezone) else base.timezone,
-            allowed_languages=languages,
-            default_country=contact.find_country(self.assets) or base.default_country,
-        )

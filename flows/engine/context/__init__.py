@@ -1,5 +1,6 @@
 """What expressions of a running flow can refer to (flow format, expression context)."""
 
-from flows.engine.context.root import ContextSource, build_context
+from flows.engine.context.contact_context import ContactSource
+from flows.engine.context.root import CONTACT_ROOTS, ContextSource, build_contact_context, build_context
 
-__all__ = ["ContextSource", "build_context"]
+__all__ = ["CONTACT_ROOTS", "ContactSource", "ContextSource", "build_contact_context", "build_context"]

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from flows.engine.contact import Ticket
-from flows.engine.context.contact_context import contact_value, fields_value, ticket_value, urns_value, user_value
+from flows.engine.assets import Assets
+from flows.engine.contact import Contact, Ticket
+from flows.engine.context.contact_context import (
+    ContactSource,
+    contact_value,
+    fields_value,
+    ticket_value,
+    urns_value,
+    user_value,
+)
 from flows.engine.context.run_context import (
     child_value,
     contact_source,
@@ -21,18 +29,17 @@ from flows.engine.context.run_context import (
 from flows.engine.context.source import ContextSource, lines, named
 from flows.expressions.values import Property, Value, XArray, XObject, to_value
 
-__all__ = ["ContextSource", "build_context"]
+__all__ = ["CONTACT_ROOTS", "ContextSource", "build_contact_context", "build_context"]
+
+CONTACT_ROOTS = frozenset({"contact", "fields", "urns", "globals", "ticket"})
+"""The names that mean something outside of any run."""
 
 _NOT_WORD = re.compile(r"[^\w]+")
 
 
 def build_context(source: ContextSource) -> XObject:
     """Everything a flow's templates can refer to where a run stands; computed as far as it is looked at."""
-    contact = contact_source(source)
-    names: dict[str, Property] = {
-        "contact": lambda: contact_value(contact),
-        "fields": lambda: fields_value(contact),
-        "urns": lambda: urns_value(contact),
+    names = _name_contact(contact_source(source)) | {
         "results": lambda: results_value(source.run.results, source.options.is_early),
         "input": lambda: input_value(source),
         "run": lambda: run_value(source),
@@ -41,14 +48,27 @@ def build_context(source: ContextSource) -> XObject:
         "trigger": lambda: trigger_value(source),
         "resume": lambda: _resume_value(source),
         "node": lambda: node_value(source),
-        "globals": lambda: _globals_value(source),
         "webhook": lambda: source.webhook,
-        "ticket": lambda: _ticket_value(source),
         "legacy_extra": lambda: _legacy_extra_value(source),
     }
     if not source.options.is_early:
         names["locals"] = lambda: XObject(dict(source.run.locals), default=lambda: lines([*source.run.locals.items()]))
     return XObject(names)
+
+
+def build_contact_context(source: ContactSource) -> XObject:
+    """What templates outside of any run can refer to: CONTACT_ROOTS; computed as far as it is looked at."""
+    return XObject(_name_contact(source))
+
+
+def _name_contact(source: ContactSource) -> dict[str, Property]:
+    return {
+        "contact": lambda: contact_value(source),
+        "fields": lambda: fields_value(source),
+        "urns": lambda: urns_value(source),
+        "globals": lambda: _globals_value(source.assets),
+        "ticket": lambda: _ticket_value(source.contact, source.assets),
+    }
 
 
 def trigger_value(source: ContextSource) -> XObject:
@@ -84,15 +104,15 @@ def _resume_value(source: ContextSource) -> Value:
     return XObject(properties)
 
 
-def _globals_value(source: ContextSource) -> XObject:
-    assets = source.assets.globals.values()
-    values: dict[str, Property] = {item.key: item.value for item in assets}
-    return XObject(values, default=lambda: lines([(item.name, item.value) for item in assets]))
+def _globals_value(assets: Assets) -> XObject:
+    known = assets.globals.values()
+    values: dict[str, Property] = {item.key: item.value for item in known}
+    return XObject(values, default=lambda: lines([(item.name, item.value) for item in known]))
 
 
-def _ticket_value(source: ContextSource) -> Value:
-    tickets = source.session.contact.open_tickets
-    return ticket_value(tickets[-1], source.assets) if tickets else None
+def _ticket_value(contact: Contact, assets: Assets) -> Value:
+    tickets = contact.open_tickets
+    return ticket_value(tickets[-1], assets) if tickets else None
 
 
 def _legacy_extra_value(source: ContextSource) -> Value:
