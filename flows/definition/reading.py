@@ -26,6 +26,7 @@ LANGUAGE, UNDETERMINED = re.compile(r"[a-z]{3}\Z"), "und"
 FIRST_WITH_LANGUAGE = (13, 2, 0)
 MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
+HINTS, MOST_TERMINATORS = {"audio", "digits", "image", "location", "video"}, 8
 # Names were longer once; coming to this version cuts them.
 FIRST_WITH_SHORT_NAMES = (13, 6, 1)
 # Coming to this version names the categories that had no name.
@@ -200,15 +201,23 @@ class _FlowReader:
         if flow_type == "messaging_background" or (kind == "dial" and flow_type != "voice"):
             raise self.fail("this wait is not allowed in this type of flow", "router.wait.type")
         timeout = given.get("timeout")
-        hint = given.get("hint")
         return Wait(
             type=kind,
             timeout=None if timeout is None else self._timeout(timeout, known),
-            hint=hint if isinstance(hint, Mapping) else None,
+            hint=self._hint(given.get("hint")),
             phone=self._text(given, "phone", 1000, "router.wait.", needed=kind == "dial"),
             dial_limit_seconds=self._integer(given, "dial_limit_seconds", DIAL_SECONDS, "router.wait."),
             call_limit_seconds=self._integer(given, "call_limit_seconds", CALL_SECONDS, "router.wait."),
         )
+
+    def _hint(self, given: Any) -> Mapping[str, Any] | None:
+        if given is None:
+            return None
+        if not isinstance(given, Mapping) or not _is_one_of(given.get("type"), HINTS):
+            raise self.fail("is no type of hint", "router.wait.hint.type")
+        self._text(given, "terminated_by", MOST_TERMINATORS, "router.wait.hint.", needed=False)
+        self._integer(given, "count", 0, "router.wait.hint.")
+        return given
 
     def _timeout(self, given: Any, known: set[str]) -> Timeout:
         if not isinstance(given, Mapping) or not _is_one_of(given.get("category_uuid"), known):
@@ -251,7 +260,8 @@ class _FlowReader:
         return value
 
     def _integer(self, given: Mapping[str, Any], field: str, default: int, within: str = "") -> int:
-        value = given.get(field, default)
+        value = given.get(field)
+        value = default if value is None else value
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.fail("is no whole number", within + field)
         return value

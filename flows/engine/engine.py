@@ -154,8 +154,8 @@ def _wake(sprint: Sprint) -> None:
     if run.status != EXPIRED:
         run.status = ACTIVE
     visit = Visit(sprint, run, flow, node)
-    sprint.edit_contact().settle_groups()
     departure = Departure(node, _choose_exit(visit, kind))
+    sprint.edit_contact().settle_groups()
     return run_sprint(sprint, run, departure)
 
 

@@ -84,6 +84,13 @@ def test_a_definition_is_read_and_kept_as_it_came() -> None:
         (["nodes", 0, "router", "cases", 0, "arguments"], ["x"] * 11, "router.cases.arguments"),
         (["nodes", 0, "router", "wait", "timeout", "seconds"], "60", "router.wait.timeout.seconds"),
         (["nodes", 0, "router", "wait", "timeout", "seconds"], 0, "router.wait.timeout.seconds"),
+        (["nodes", 0, "router", "wait", "hint"], {"type": "smoke"}, "router.wait.hint.type"),
+        (["nodes", 0, "router", "wait", "hint"], "digits", "router.wait.hint.type"),
+        (
+            ["nodes", 0, "router", "wait", "hint"],
+            {"type": "digits", "terminated_by": "#" * 9},
+            "router.wait.hint.terminated_by",
+        ),
         (["nodes", 0, "exits", 0, "destination_uuid"], "x", "exits.destination_uuid"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from flows import Options, Session, interrupt
 from flows.engine import ContactError, ResumeError, SessionStateError, TriggerError
 from tests.flows.engine.playing import Played, ask, flow, node, play, switch
-from tests.flows.hypothesis.workspace import CHILD, FLOW, make_uuid, refer
+from tests.flows.hypothesis.workspace import CHILD, CONTACT_JSON, FLOW, SMART, make_uuid, refer
 
 ENTER = {"type": "enter_flow", "flow": refer(CHILD), "terminal": False}
 EXPIRED = {"type": "wait_expiration"}
@@ -33,6 +33,12 @@ def test_an_answer_wakes_a_session() -> None:
     assert statuses(played) == ["completed", "completed"]
     assert played.session.runs[0].had_input
     assert played.session.contact.last_seen_on == "2025-05-04T12:31:00Z"
+
+
+def test_groups_are_settled_once_the_node_that_waited_is_left() -> None:
+    young = {**CONTACT_JSON, "fields": {"age": {"text": "9", "number": 9}}, "groups": [refer(SMART, "Adults")]}
+    kinds = play(ask(0, seconds=60)).wake({**TIMED_OUT, "contact": young}).kinds
+    assert kinds == ["contact_refreshed", "run_result_changed", "contact_groups_changed", "run_ended"]
 
 
 @pytest.mark.parametrize("given", [TIMED_OUT, DIALLED, {"type": "song"}, {"type": "msg"}, {}, None])
