@@ -70,6 +70,12 @@ def note_power_report(tx: Transaction, workspace_id: int, channel_id: int) -> No
     _open(tx, BATTERY, and_(is_this, _is_draining()))
 
 
+def close_alarms(tx: Transaction, channel_id: int) -> None:
+    """Ends all alarms of a phone that another workspace has now; what opens there is told there."""
+    open_ones = and_(channel_alarm.c.channel_id == channel_id, channel_alarm.c.closed_on.is_(None))
+    tx.execute(update(channel_alarm).where(open_ones).values(closed_on=tx.now))
+
+
 def check_alarms(tx: Transaction) -> int:
     """Closes and opens the alarms of all phones by their conditions; the number opened. Safe to run twice."""
     is_unsent = _has_unsent(tx.now)

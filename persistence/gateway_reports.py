@@ -85,6 +85,8 @@ def stop_contact(tx: Transaction, gateway: Any, sender: str) -> None:
 
 def _sender(gateway: Any, sender: str) -> Urn:
     scheme = gateway.schemes[0]
+    if clean_text(sender) != sender:  # such characters cannot be stored, and leaving them out would name another
+        raise Refused("The sender is no valid address.")
     try:
         return read_phone_urn(sender, gateway.country or "") if scheme == "tel" else from_parts(scheme, sender)
     except UrnError as error:

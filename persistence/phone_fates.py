@@ -56,7 +56,7 @@ EVENTS = {SENT: "mt_sent", DELIVERED: "mt_dlvd"}
 def record_fates(tx: Transaction, phone: Any, reports: Sequence[FateReport]) -> None:
     """Apply reports about messages of this phone; those about others change nothing. Two statements and the events."""
     rows = _find(tx, phone, sorted({report.message_id for report in reports}))
-    fates = {key: Fate(row.status, row.sent_on, row.reported_on, row.failed_reason) for key, row in rows.items()}
+    fates = {key: Fate(row.status, row.sent_on, _reported_on(row), row.failed_reason) for key, row in rows.items()}
     for report in reports:
         if report.message_id in fates:
             fates[report.message_id].hear(report, tx.now)
@@ -78,6 +78,12 @@ def record_fates(tx: Transaction, phone: Any, reports: Sequence[FateReport]) -> 
     tx.execute(statement.values(failed_reason=bindparam("new_reason"), modified_on=tx.now, **values), changes)
     events = [event for key, fate in sorted(moved.items()) for event in _events(phone, rows[key], fate)]
     record_channel_events(tx, phone.workspace_id, phone.id, events)
+
+
+def _reported_on(row: Any) -> datetime | None:
+    """When the message came to its state: by its phone's clock, or by ours when we gave it up."""
+    is_given_up = row.status == FAILED and row.failed_reason != PHONE_FAILED
+    return cast(datetime | None, row.modified_on if is_given_up else row.reported_on)
 
 
 def _find(tx: Transaction, phone: Any, message_ids: Sequence[int]) -> dict[int, Any]:

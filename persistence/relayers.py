@@ -9,6 +9,7 @@ import phonenumbers
 from sqlalchemy import ColumnElement, insert, select, update
 
 from flows.phones import country_of
+from persistence.channel_alarms import close_alarms
 from persistence.channels import ANDROID, channel
 from persistence.columns import new_uuid
 from persistence.contact_numbers import normalise_numbers
@@ -22,6 +23,11 @@ ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 CLAIM_CODE_LENGTH = 9
 SECRET_LENGTH = 64
 CHANNEL_REMOVED = "channel_removed"
+LEFT_BEHIND: dict[str, Any] = dict.fromkeys(
+    ("name", "webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
+)
+"""What a phone does not take along when another workspace claims it: that workspace's events are not for the old one's
+receiver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +121,17 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, phone: s
     if row.pending_secret is not None:
         changes |= {"secret": row.pending_secret, "push_token": row.pending_token, "is_secret_used": False}
         changes |= {"pending_secret": None, "pending_token": None, "previous_secret": None}
+    has_moved = row.workspace_id not in (None, workspace.id)
+    if has_moved:
+        changes |= LEFT_BEHIND
     if name is not None:
         changes["name"] = name
     if not row.country:
         changes["country"] = country_of(address) or None
     tx.execute(update(channel).where(channel.c.id == row.id).values(**changes))
-    if row.workspace_id not in (None, workspace.id):
+    if has_moved:
         fail_unsent(tx, row.workspace_id, [row.id])
+        close_alarms(tx, row.id)
     normalise_numbers(tx, workspace.id, workspace.country or row.country or changes.get("country") or "")
     channel_id: int = row.id
     return channel_id

@@ -5,9 +5,12 @@ from sqlalchemy import select
 
 from persistence.channels import create_external_channel
 from persistence.contacts import contact
+from persistence.gateway_sends import lease_sends, record_sends
 from persistence.messages import message
 from persistence.outgoing import Draft, create_outgoing
 from tests.api import Api
+from tests.conftest import Clock
+from tests.phones import status_of
 
 
 @pytest.fixture
@@ -50,6 +53,18 @@ class TestReceive:
 
         assert (response.status_code, api.results("/api/v2/messages.json")) == (400, [])
 
+    @pytest.mark.parametrize("action", ["receive", "stopped"])
+    @pytest.mark.parametrize("sender", ["%00", "amina%00", "am%01ina", "%EF%BF%BE"])
+    def test_a_sender_that_is_no_text_is_refused(self, api: Api, action: str, sender: str) -> None:
+        options = {"schemes": ["ext"], "country": "RW", "config": {"send_url": "http://127.0.0.1:1/"}}
+        with api.database.writing() as tx:
+            uuid = create_external_channel(tx, api.workspace.id, name="Bot", address="bot", **options)
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        response = api.client.post(f"/c/ex/{uuid}/{action}", content=f"from={sender}&text=hi", headers=form)
+
+        assert (response.status_code, api.results("/api/v2/contacts.json")) == (400, [])
+
     @pytest.mark.parametrize("path", ["/c/ex/nobody/receive", "/c/ex/11111111-1111-4111-8111-111111111111/receive"])
     def test_an_unknown_channel_is_refused(self, api: Api, path: str) -> None:
         assert api.client.post(path, data={"from": "+250788000111"}).status_code == 400
@@ -74,6 +89,24 @@ class TestFates:
                 seen.append(tx.execute(select(message.c.status).where(message.c.id == message_id)).scalar_one())
 
         assert seen == ["sent", "delivered", "delivered"]
+
+    def test_a_message_that_was_given_up_is_delivered_after_all(self, api: Api, gateway: str, clock: Clock) -> None:
+        api.client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hello"})
+        with api.database.writing() as tx:
+            contact_id = tx.execute(select(contact.c.id)).scalar_one()
+            (message_id,) = create_outgoing(tx, api.workspace.id, [Draft(contact_id, "Welcome")])
+        for _ in range(3):
+            clock.advance(minutes=20)
+            with api.database.writing() as tx:
+                record_sends(tx, [], lease_sends(tx, 1))
+        given_up = status_of(api.database, message_id)
+
+        early = {"id": str(message_id), "date": "2026-03-02T08:00:00Z"}
+        api.client.post(f"/c/ex/{gateway}/delivered", data=early)
+        still = status_of(api.database, message_id)
+        api.client.post(f"/c/ex/{gateway}/delivered", data={"id": str(message_id)})
+
+        assert (given_up, still, status_of(api.database, message_id)) == ("failed", "failed", "delivered")
 
     def test_a_missing_id_is_refused(self, api: Api, gateway: str) -> None:
         assert api.client.post(f"/c/ex/{gateway}/sent").status_code == 400

@@ -1,0 +1,106 @@
+"""A claimed phone that registers again and is claimed by another workspace (relayer protocol, 15)."""
+
+import pytest
+from sqlalchemy import select
+
+from persistence.channel_alarms import channel_alarm
+from persistence.channel_webhooks import set_channel_webhook
+from persistence.deliveries import delivery
+from relayboard.phone.phone import Phone
+from tests.api import Api
+from tests.phones import claimed_phone, commands, count_rows, send_texts, status_of
+
+RELAYERS = "/api/v1/relayers.json"
+
+
+def move(phone: Phone, to: Api, **body: str) -> None:
+    """Another workspace claims the phone under the code it shows now, and the phone learns of it."""
+    phone.state.secret = None
+    phone.register()
+    claim = {"claim_code": phone.state.claim_code, "phone": "+250788123124", **body}
+    assert to.post(RELAYERS, claim).status_code == 201
+    phone.sync()
+    phone.sync()
+
+
+def listen(api: Api) -> None:
+    (channel,) = api.results("/api/v2/channels.json")
+    with api.database.writing() as tx:
+        set_channel_webhook(tx, api.workspace.id, channel["uuid"], "https://old.example.org/events")
+
+
+class TestMoving:
+    def test_the_phone_is_in_one_workspace_only_and_knows_which(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+
+        move(phone, other_api, name="New owner")
+
+        assert api.results(RELAYERS) == []
+        assert [each["name"] for each in other_api.results(RELAYERS)] == ["New owner"]
+        assert phone.state.workspace_id == other_api.workspace.id
+
+    def test_the_old_name_does_not_come_along(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+
+        move(phone, other_api)
+
+        assert [each["name"] for each in other_api.results(RELAYERS)] == [None]
+
+    def test_nothing_is_told_to_the_receiver_of_the_old_workspace(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        listen(api)
+        move(phone, other_api)
+
+        phone.receive_sms("+250788000111", "for the new workspace only")
+        phone.sync()
+
+        assert [each["text"] for each in other_api.results("/api/v2/messages.json")] == ["for the new workspace only"]
+        assert (api.results("/api/v2/messages.json"), count_rows(api.database, delivery)) == ([], 0)
+
+    def test_claiming_it_again_in_the_same_workspace_keeps_name_and_receiver(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        listen(api)
+        move(phone, api, name="Front desk")
+        move(phone, api)
+
+        phone.receive_sms("+250788000111", "hello")
+        phone.sync()
+
+        assert ([each["name"] for each in api.results(RELAYERS)], count_rows(api.database, delivery)) == (
+            ["Front desk"],
+            1,
+        )
+
+    def test_what_was_not_sent_fails_and_is_not_offered(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+
+        move(phone, other_api)
+
+        assert status_of(api.database, message_id) == "failed"
+        assert [command["cmd"] for command in commands(phone)] == []
+
+    @pytest.mark.parametrize("report", ["mt_sent", "mt_dlvd", "mt_fail"])
+    def test_late_reports_change_nothing_in_the_old_workspace(self, api: Api, other_api: Api, report: str) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        move(phone, other_api)
+
+        phone._report(report, message_id)
+        phone.sync()
+
+        assert (status_of(api.database, message_id), phone.state.queue) == ("failed", [])
+
+    def test_a_low_battery_is_told_to_the_new_workspace_too(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        phone.battery(level=10, status="DIS", source="BAT")
+        phone.sync()
+        move(phone, other_api)
+
+        assert (_open_alarms(other_api), _open_alarms(api)) == (["battery"], [])
+
+
+def _open_alarms(api: Api) -> list[str]:
+    mine = (channel_alarm.c.workspace_id == api.workspace.id) & channel_alarm.c.closed_on.is_(None)
+    with api.database.reading() as tx:
+        return list(tx.execute(select(channel_alarm.c.kind).where(mine)).scalars())
