@@ -13,7 +13,7 @@ from flows.environment import Environment
 
 _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
 _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
-_NOT_SNAKE = regex.compile(r"[^a-z0-9_]+")
+_NOT_SNAKE = regex.compile(r"[^\p{L}\p{Nd}_]+")
 
 # Unicode's own table keeps kra, and with it every kappa, apart from the k that people mean by it.
 _KRA_AS_K = {0x0138: "k"}
@@ -104,8 +104,11 @@ def _fold_letter(letter: str) -> str:
 
 
 def snakify(name: str) -> str:
-    """The key under which a thing with a name is found: lower case, everything but letters and digits as `_`."""
-    return str(_NOT_SNAKE.sub("_", name.strip().lower()))
+    """The key under which a thing with a name is found: lower case, everything but letters and digits as `_`.
+
+    Letters and digits of any script stay, as names in expressions may have them.
+    """
+    return str(_NOT_SNAKE.sub("_", fold_case(name.strip())))
 
 
 def _skeleton(text: str) -> str:

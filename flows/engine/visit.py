@@ -73,8 +73,8 @@ class Visit:
 
         The text is cut to the limit of templates unless `is_whole`.
         """
-        if "@" not in template:
-            return replace_unpaired(template if is_whole else template[: self.options.template_characters]), True
+        if "@" not in template and (is_whole or len(template) <= self.options.template_characters):
+            return replace_unpaired(template), True
         result = evaluate_text(
             template,
             self.context(),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from flows.expressions.decimals import check_range
 from flows.expressions.errors import ExpressionError
 from flows.numbers import render_decimal
+from flows.words import fold_case
 
 if TYPE_CHECKING:
     from flows.expressions.evaluation import Evaluation
@@ -126,8 +127,8 @@ class XObject:
         if name in properties:
             return name
         if self._folded is None:
-            self._folded = {known.lower(): known for known in properties}
-        return self._folded.get(name.lower())
+            self._folded = {fold_case(known): known for known in properties}
+        return self._folded.get(fold_case(name))
 
     def warning(self, name: str) -> str | None:
         """What to say when an existing property, named exactly, is looked up; None for most."""

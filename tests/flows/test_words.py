@@ -101,6 +101,10 @@ def test_a_collated_word_equals_the_word_it_came_from(text, environment):
         ("  Hello World ", "hello_world"),
         ("this@isn't@email", "this_isn_t_email"),
         ("hi😀😃there", "hi_there"),
+        ("Ваш Возраст?", "ваш_возраст_"),
+        ("العمر ٢", "العمر_٢"),
+        ("İSİM", "isim"),
+        ("ΛΟΓΟΣ", "λογοσ"),
         ("", ""),
     ],
 )

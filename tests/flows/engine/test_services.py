@@ -163,3 +163,9 @@ def test_a_model_gets_what_could_be_evaluated() -> None:
     played = act({**ASK_LLM, "input": "this@(1 / 0)"}, FINE)
     assert [event["input"] for event in played.of("llm_called")] == ["this"]
     assert (len(played.errors), played.session.runs[0].locals) == (1, {"said": "fine"})
+
+
+@pytest.mark.parametrize("end", ["", "@contact"])
+def test_a_text_that_is_cut_ends_in_dots(end: str) -> None:
+    (sent,) = act({**EMAIL, "body": f"{'x' * 10_001}{end}"}, FINE).of("email_sent")
+    assert sent["body"] == "x" * 9_997 + "..."

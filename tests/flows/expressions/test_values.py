@@ -10,6 +10,7 @@ def test_properties_are_found_ignoring_case_with_the_exact_name_first():
     assert value.get("Age") == Decimal(1)
     assert XObject({"Age": Decimal(1)}).get("AGE") == Decimal(1)
     assert value.get("size") is None
+    assert XObject({"λογοσ": Decimal(1)}).get("ΛΟΓΟΣ") == Decimal(1)
 
 
 def test_a_whole_object_and_its_default_may_be_lazy():
