@@ -75,8 +75,9 @@ def _test_status(router: JsonObject, case: JsonObject) -> None:
 def name_ticket_notes(flow: JsonObject, new_uuid: NewUuid) -> None:
     """To 14.2: the body of a ticket is a note, and translations are in languages only."""
     for action in list_actions(flow, "open_ticket"):
-        if read_text(action, "body"):
-            action["note"] = action.pop("body")
+        if "body" in action:
+            body = action.pop("body")
+            action["note"] = body or action.get("note") or ""
     localization = flow.get("localization")
     if isinstance(localization, dict):
         for language in [key for key in localization if not is_language_of_translations(key)]:

@@ -117,12 +117,20 @@ def test_quick_replies_beyond_ten_are_dropped_in_all_languages() -> None:
     assert migrated["localization"]["spa"][SEND]["quick_replies"] == replies[:10]
 
 
-def test_the_body_of_a_ticket_becomes_its_note() -> None:
-    flow = make_flow(make_node({"type": "open_ticket", "uuid": OPEN, "body": "Help @contact"}), version="14.1.0")
+@pytest.mark.parametrize(
+    ("given", "note"),
+    [
+        ({"body": "Help @contact"}, "Help @contact"),
+        ({"body": ""}, ""),
+        ({"body": "", "note": "Help"}, "Help"),
+    ],
+)
+def test_the_body_of_a_ticket_becomes_its_note(given: dict[str, str], note: str) -> None:
+    flow = make_flow(make_node({"type": "open_ticket", "uuid": OPEN, **given}), version="14.1.0")
 
     action = migrate(flow, to="14.2.0")["nodes"][0]["actions"][0]
 
-    assert action == {"type": "open_ticket", "uuid": OPEN, "note": "Help @contact"}
+    assert action == {"type": "open_ticket", "uuid": OPEN, "note": note}
 
 
 def test_translations_to_no_language_are_dropped() -> None:
