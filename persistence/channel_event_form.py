@@ -15,7 +15,9 @@ from persistence.columns import time_text
 MESSAGE_EVENTS = ("mo_sms", "mt_sent", "mt_dlvd")
 CALL_EVENTS = ("mo_miss", "mo_call", "mt_call", "mt_miss")
 ALARM = "alarm"
-CHANNEL_EVENTS = (*MESSAGE_EVENTS, *CALL_EVENTS, ALARM)
+FLOW = "flow"
+CHANNEL_EVENTS = (*MESSAGE_EVENTS, *CALL_EVENTS, ALARM, FLOW)
+"""What a channel's receiver may hear of; events of flows have a body of their own, in JSON."""
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 
 # An incoming message has no other letter in the documented set, handled or not.

@@ -1,6 +1,6 @@
 """Sending what a receiver answered to an event as a message."""
 
-from persistence.channel_event_form import ALARM, CALL_EVENTS
+from persistence.channel_event_form import ALARM, CALL_EVENTS, FLOW
 from persistence.database import Transaction
 from persistence.delivery_leases import DueDelivery
 from persistence.event_replies import send_event_reply
@@ -8,7 +8,7 @@ from persistence.workspaces import find_workspace
 from worker.reply import read_reply
 from worker.safe_http import Answer
 
-ANSWERABLE_EVENTS = ("mo_sms", *CALL_EVENTS, ALARM, "flow")
+ANSWERABLE_EVENTS = ("mo_sms", *CALL_EVENTS, ALARM, FLOW)
 """Not the fate of outgoing messages: a receiver that answers every event would be answered without end."""
 
 

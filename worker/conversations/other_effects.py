@@ -11,6 +11,7 @@ from flows.engine import Event
 from flows.urns import Urn, UrnError, parse
 from persistence.broadcast_recipients import add_matches
 from persistence.broadcasts import NewBroadcast, create_broadcast
+from persistence.channel_event_form import FLOW
 from persistence.channels import channel
 from persistence.contact_urns import ensure_owners
 from persistence.contact_writes import ContactChange, create_contact
@@ -32,7 +33,6 @@ from persistence.workspaces import Workspace
 from worker.conversations.event_flows import FlowReference
 from worker.reply import interpret_reply
 
-FLOW_EVENT = "flow"
 JSON_TYPE = "application/json"
 
 
@@ -214,9 +214,9 @@ def _deliver_to_channel(tx: Transaction, workspace_id: int, contact_id: int, pay
     row = tx.execute(select(*columns).where(mine)).first()
     if row is None:
         return None
-    if row.webhook_url and (row.webhook_events is None or FLOW_EVENT in row.webhook_events):
+    if row.webhook_url and (row.webhook_events is None or FLOW in row.webhook_events):
         new = NewDelivery(
-            FLOW_EVENT, row.webhook_url, JSON_TYPE, orjson.dumps(payload), channel_id=row.id, contact_id=contact_id
+            FLOW, row.webhook_url, JSON_TYPE, orjson.dumps(payload), channel_id=row.id, contact_id=contact_id
         )
         record_deliveries(tx, workspace_id, [new])
     channel_id: int = row.id
