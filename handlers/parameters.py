@@ -14,6 +14,7 @@ WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
 TRUE_WORDS = {"true", "y", "yes", "1"}
 TIME_PARAMETERS = ("before", "after")
 LONGEST_LIST = 100
+PLACES = {"cursor": "This cursor is not valid.", "page": "This page does not exist."}
 
 
 class Unset:
@@ -51,7 +52,7 @@ class Parameter:
     def read(self, texts: list[str]) -> Any:
         """The value of all occurrences; Unset when they are empty. Raises Refused naming the parameter.
 
-        A cursor that cannot be one raises RecordMissing, as any other that no list gave.
+        A cursor or page that cannot be one raises RecordMissing, as any other that no list has.
         """
         if self.is_list:
             return self._read_list(texts)
@@ -60,11 +61,11 @@ class Parameter:
             return Unset
         value = self._convert(text)
         if not self.schema.accepts(value):
-            raise RecordMissing("This cursor is not valid.") if self.name == "cursor" else Refused(self._complaint())
+            raise RecordMissing(PLACES[self.name]) if self.name in PLACES else Refused(self._complaint())
         return self._finish(value)
 
     def _read_list(self, texts: list[str]) -> Any:
-        pieces = [piece for text in texts for piece in (text.split(",") if self.is_split else [text])]
+        pieces = [piece for text in texts for piece in (map(str.strip, text.split(",")) if self.is_split else [text])]
         wanted = list(dict.fromkeys(piece for piece in pieces if piece))
         if len(wanted) > LONGEST_LIST:
             raise Refused(f"Parameter {self.name} takes at most {LONGEST_LIST} values.")

@@ -54,7 +54,9 @@ class CallFilter:
         if self.ids:
             found.append(rows.id.in_(self.ids))
         if self.phones:
-            found.append(rows.urn.in_([TEL + as_e164(phone) for phone in self.phones]))
+            # Short codes and sender names call without a country code.
+            forms = [form for phone in self.phones for form in (as_e164(phone), phone.strip().lower())]
+            found.append(rows.urn.in_([TEL + form for form in forms]))
         if self.channel_ids:
             found.append(rows.channel_id.in_(self.channel_ids))
         if self.before is not None:

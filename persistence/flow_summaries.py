@@ -58,20 +58,20 @@ def list_flow_summaries(tx: Transaction, workspace_id: int, wanted: FlowFilter, 
         record=FLOW_SUMMARY,
         source=flow,
         order=NEWEST_FIRST,
-        conditions=_read_conditions(workspace_id, wanted),
+        conditions=_read_conditions(tx, workspace_id, wanted),
         number=number,
         size=size,
     )
 
 
-def _read_conditions(workspace_id: int, wanted: FlowFilter) -> list[ColumnElement[bool]]:
+def _read_conditions(tx: Transaction, workspace_id: int, wanted: FlowFilter) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = [flow.c.workspace_id == workspace_id]
     if wanted.ids:
         conditions.append(flow.c.id.in_(wanted.ids))
     if wanted.uuids:
         conditions.append(flow.c.uuid.in_(wanted.uuids))
     if wanted.labels:
-        named = flow_label.c.name_key.in_([name_key(name.strip()) for name in wanted.labels])
+        named = flow_label.c.name_key.in_(_read_names(tx, workspace_id, wanted.labels))
         labelled = (
             select(labelled_flow.c.flow_id)
             .join(flow_label, flow_label.c.id == labelled_flow.c.label_id)
@@ -88,3 +88,17 @@ def _read_conditions(workspace_id: int, wanted: FlowFilter) -> list[ColumnElemen
     if wanted.after is not None:
         conditions.append(flow.c.created_on >= wanted.after)
     return conditions
+
+
+def _read_names(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> list[str]:
+    """The keys of the labels that are named; commas part names unless the whole text is one."""
+    wholes = {text: name_key(text.strip()) for text in texts}
+    statement = select(flow_label.c.name_key).where(
+        flow_label.c.workspace_id == workspace_id, flow_label.c.name_key.in_(sorted(wholes.values()))
+    )
+    known = set(tx.execute(statement).scalars())
+    parts = {
+        text: [key] if key in known else [name_key(part.strip()) for part in text.split(",")]
+        for text, key in wholes.items()
+    }
+    return sorted({key for keys in parts.values() for key in keys})

@@ -67,6 +67,14 @@ class TestListCalls:
         assert len(call_types(api, relayer=phone.state.relayer_id)) == 3
         assert call_types(api, relayer=99999) == []
 
+    @pytest.mark.parametrize("sender", ["5080", "mtn", "MTN"])
+    def test_short_codes_and_sender_names_are_found(self, api: Api, phone: Phone, sender: str) -> None:
+        phone.log_call("mo_miss", sender, 0, CALL_MS)
+        phone.log_call("mo_call", "+250788000555", 3, CALL_MS)
+        phone.sync()
+
+        assert call_types(api, phone=sender) == ["mo_miss"]
+
     def test_bounds_compare_the_time_of_recording(self, api: Api, phone: Phone) -> None:
         phone.log_call("mo_miss", "+250788000444", 0, CALL_MS)
         phone.sync()

@@ -177,6 +177,7 @@ class TestWriteContact:
             ({"urns": [AMINA], "fields": {"shoe_size": "39"}}, "fields"),
             ({"urns": [AMINA], "fields": {"due_date": 7}}, "fields"),
             ({"urns": [AMINA], "language": "xxx"}, "language"),
+            ({"urns": [AMINA], "name": "x" * 65}, "name"),
         ],
     )
     def test_a_bad_value_is_named_and_nothing_is_made(self, api: Api, body: dict[str, Any], field: str) -> None:

@@ -82,6 +82,7 @@ class TestListFlows:
         assert found(api, label="mothers, babies") == ["One"]
         assert found(api, label=["MOTHERS", "Mothers, Babies"]) == ["Two", "One"]
         assert found(api, label="Babies") == []
+        assert found(api, label="babies, mothers") == ["Two"]
 
     @pytest.mark.parametrize(("asked", "expected"), [("Y", ["Old"]), ("n", ["New"]), ("", ["Old", "New"])])
     def test_archived_flows_are_chosen_or_left_out(

@@ -104,6 +104,7 @@ class TestListMessages:
 
         assert mailbox.find(id=[f"{first},{second}", third]) == [third, second, first]
         assert mailbox.find(id=f"{first}") == [first]
+        assert mailbox.find(id=f" {first}, {second} ,,") == [second, first]
 
     @pytest.mark.parametrize(
         ("status", "letter"),
@@ -158,6 +159,7 @@ class TestListMessages:
         assert mailbox.find(contact=[uuids["Amina"], "nobody"]) == [mine]
         assert mailbox.find(group_uuids=group) == [theirs]
         assert mailbox.find(urn="tel:0788000555") == [theirs]
+        assert mailbox.find(urn="tel:0788000555,tel:+254722000111") == [theirs, mine]
         assert mailbox.find(urn="no address") == []
         assert mailbox.find(contact=new_uuid()) == []
 

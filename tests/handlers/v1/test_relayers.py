@@ -71,7 +71,7 @@ class TestListRelayers:
         assert response.status_code == 400
         assert response.json() == {"detail": "Parameter relayer must be a whole number."}
 
-    @pytest.mark.parametrize("page", ["0", "2", "x", "-1", "99999999999999999999", "²"])
+    @pytest.mark.parametrize("page", ["0", "2", "x", "-1", "99999999999999999999", "²", "x" * 99])
     def test_a_page_that_does_not_exist_is_missing(self, api: Api, page: str) -> None:
         assert api.get(PATH, page=page).status_code == 404
 
