@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from persistence.due_moments import UNITS, find_due_moment
 
 NEW_YORK = NY = "America/New_York"  # clocks skip 02:00-03:00 on 8 March 2026, repeat 01:00-02:00 on 1 November 2026
-LORD_HOWE = "Australia/Lord_Howe"  # changes by half an hour: skips 02:00-02:30 on 4 October 2026
+LONDON = "Europe/London"  # skips 01:00-02:00 on 29 March 2026, repeats 01:00-02:00 on 25 October 2026
+LORD_HOWE = "Australia/Lord_Howe"  # half an hour: skips 02:00-02:30 on 4 October, repeats 01:30-02:00 on 5 April 2026
+CAIRO = "Africa/Cairo"  # skips 00:00-01:00 on 24 April 2026, repeats 23:00-24:00 on 29 October 2026
 KATHMANDU = "Asia/Kathmandu"  # UTC+05:45
 APIA = "Pacific/Apia"  # had no 30 December 2011
 MONROVIA = "Africa/Monrovia"  # UTC-00:44:30 until 1972
@@ -38,6 +40,25 @@ CASES = {
     "no offset stays in the second": (NY, "2026-11-01T01:30-05:00", 0, "days", -1, "2026-11-01T01:30-05:00"),
     "minutes pass the doubled hour": (NY, "2026-11-01T01:30-04:00", 60, "minutes", -1, "2026-11-01T01:30-05:00"),
     "half an hour may be skipped": (LORD_HOWE, "2026-10-03T02:15", 1, "days", -1, "2026-10-04T02:45:00+11:00"),
+    "half an hour may be doubled": (LORD_HOWE, "2026-04-04T01:45", 1, "days", -1, "2026-04-05T01:45:00+11:00"),
+    "the hour after half a gap is itself": (LORD_HOWE, "2026-10-03T09:00", 1, "days", 3, "2026-10-04T03:00+11:00"),
+    "a delivery hour in half a gap": (LORD_HOWE, "2026-10-03T09:00", 1, "days", 2, "2026-10-04T02:30:00+11:00"),
+    "hours over half a gap": (LORD_HOWE, "2026-10-04T01:45", 1, "hours", -1, "2026-10-04T03:15:00+11:00"),
+    "hours over half a fold": (LORD_HOWE, "2026-04-05T01:15", 1, "hours", -1, "2026-04-05T01:45:00+10:30"),
+    "spring in London, weeks": (LONDON, "2026-03-22T09:00", 1, "weeks", -1, "2026-03-29T09:00+01:00"),
+    "spring in London, back": (LONDON, "2026-03-30T09:00", -2, "days", -1, "2026-03-28T09:00+00:00"),
+    "spring in London, skipped hour": (LONDON, "2026-03-28T18:00", 1, "days", 1, "2026-03-29T02:00+01:00"),
+    "spring in London, minutes": (LONDON, "2026-03-29T00:59", 1, "minutes", -1, "2026-03-29T02:00+01:00"),
+    "spring in London, hours then hour": (LONDON, "2026-03-28T23:30", 2, "hours", 1, "2026-03-29T02:00+01:00"),
+    "spring in London, rounding into it": (LONDON, "2026-03-29T00:59:30", 0, "days", -1, "2026-03-29T02:00+01:00"),
+    "autumn in London, doubled hour": (LONDON, "2026-10-24T18:00", 1, "days", 1, "2026-10-25T01:00+01:00"),
+    "autumn in London, hours to the second": (LONDON, "2026-10-25T00:30", 2, "hours", -1, "2026-10-25T01:30+00:00"),
+    "autumn in London, from the second": (LONDON, "2026-10-25T01:30+00:00", 1, "days", -1, "2026-10-26T01:30+00:00"),
+    "midnight skipped in Cairo": (CAIRO, "2026-04-23T12:00", 1, "days", 0, "2026-04-24T01:00+03:00"),
+    "half past midnight skipped in Cairo": (CAIRO, "2026-04-17T00:30", 1, "weeks", -1, "2026-04-24T01:30+03:00"),
+    "the last hour doubled in Cairo": (CAIRO, "2026-10-28T12:00", 1, "days", 23, "2026-10-29T23:00+03:00"),
+    "hours over the doubled hour in Cairo": (CAIRO, "2026-10-29T22:30+03:00", 2, "hours", -1, "2026-10-29T23:30+02:00"),
+    "nothing changes in Kigali": ("Africa/Kigali", "2026-03-28T01:30", 26, "weeks", -1, "2026-09-26T01:30+02:00"),
     "zones may have odd minutes": (KATHMANDU, "2026-03-02T09:30", 1, "days", 6, "2026-03-03T06:00:00+05:45"),
     "a skipped day becomes the next": (APIA, "2011-12-29T10:00", 1, "days", -1, "2011-12-31T10:00:00+14:00"),
     "minutes are those of the clocks there": (MONROVIA, "1970-05-01T10:00:10", 0, "days", -1, "1970-05-01T10:01:00"),
@@ -78,7 +99,7 @@ def test_the_ends_of_the_calendar_are_no_error(base, zone):
     offset=st.integers(-1000, 1000),
     unit=st.sampled_from(UNITS),
     hour=st.integers(-1, 23),
-    zone=st.sampled_from(["UTC", NEW_YORK, LORD_HOWE, KATHMANDU, "Africa/Kigali", "Europe/London"]),
+    zone=st.sampled_from(["UTC", NEW_YORK, LORD_HOWE, KATHMANDU, CAIRO, "Africa/Kigali", LONDON]),
 )
 def test_a_due_moment_is_a_full_minute_near_what_the_offset_says(base, offset, unit, hour, zone):
     start = base.replace(tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -217,6 +217,36 @@ class TestClocks:
 
         assert (fired(database), texts(database)) == ([DUE], ["Hello Amina"])
 
+    def test_a_clock_that_is_set_back_before_the_moment_waits_for_it_again(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        add_member(database, workspace)
+        make_event(database, workspace, campaign)
+        run()
+        clock.advance(days=-5)
+        run()
+        clock.moment = JUST_BEFORE
+        run()
+        assert (scheduled(database), texts(database)) == ([DUE], [])
+
+        clock.moment = DUE
+        run()
+
+        assert (scheduled(database), texts(database)) == ([], ["Hello Amina"])
+
+    def test_who_joins_after_the_moment_gets_nothing_when_the_clock_jumps(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        make_event(database, workspace, campaign)
+        run()
+        clock.moment = DUE + timedelta(minutes=1)
+        add_member(database, workspace)
+
+        clock.advance(days=400)
+        run()
+
+        assert (scheduled(database), texts(database)) == ([], [])
+
     @pytest.mark.parametrize(
         ("zone", "base", "values", "due"),
         [
@@ -224,6 +254,11 @@ class TestClocks:
             ("America/New_York", "2026-03-07T12:00:00-05:00", {"offset": 1}, "2026-03-08T16:00:00+00:00"),
             ("America/New_York", "2026-03-07T12:00:00-05:00", {"delivery_hour": 2}, "2026-03-08T07:00:00+00:00"),
             ("America/New_York", "2026-10-31T01:30:00-04:00", {"offset": 1}, "2026-11-01T05:30:00+00:00"),
+            ("Europe/London", "2026-03-28T18:00:00+00:00", {"delivery_hour": 1}, "2026-03-29T01:00:00+00:00"),
+            ("Europe/London", "2026-10-24T18:00:00+01:00", {"delivery_hour": 1}, "2026-10-25T00:00:00+00:00"),
+            ("Australia/Lord_Howe", "2026-10-03T02:15:00+10:30", {"offset": 1}, "2026-10-03T15:45:00+00:00"),
+            ("Africa/Cairo", "2026-04-23T12:00:00+02:00", {"delivery_hour": 0}, "2026-04-23T22:00:00+00:00"),
+            ("Africa/Kigali", "2026-03-28T01:30:00+02:00", {"unit": "weeks"}, "2026-04-03T23:30:00+00:00"),
             ("Asia/Kathmandu", "2026-03-20T09:30:00+05:45", {"delivery_hour": 6}, "2026-03-21T00:15:00+00:00"),
         ],
     )
@@ -245,6 +280,9 @@ class TestClocks:
         make_event(database, workspace, campaign, **values)
         run()
         moment = datetime.fromisoformat(due)
+        clock.moment = moment - timedelta(seconds=1)
+        run()
+        assert fired(database) == []
         clock.moment = moment
 
         run()
