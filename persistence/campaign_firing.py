@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from persistence.campaign_events import SKIP, campaign_event
+from persistence.campaign_events import PASSIVE, SKIP, campaign_event
 from persistence.campaign_fires import (
     DATED,
     IS_UNFIRED,
@@ -27,10 +27,11 @@ from persistence.campaigns import CAMPAIGN_REF, campaign
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flow_contacts import CONTACT_COLUMNS
-from persistence.flow_starts import CAMPAIGN, NewStart, create_start
+from persistence.flow_starts import CAMPAIGN, IS_PASSIVE, NewStart, create_start
 from persistence.flows import flow
 from persistence.outgoing import add_outgoing
 from persistence.personal_texts import Wording, Writer
+from persistence.waiting_sessions import find_waiting
 from persistence.workspaces import find_workspace
 
 BATCH = 500
@@ -113,13 +114,19 @@ def _settle(tx: Transaction, batch: _Batch, overtaken: Sequence[Any], moments: d
 
 
 def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[Any]) -> bool:
-    """Send the event's message or start its flow; False for a flow that has been archived."""
+    """Send the event's message or start its flow; False for a flow that has been archived.
+
+    An event that skips leaves out contacts who wait in a flow; a message never interrupts.
+    """
     mine = (campaign_event.c.workspace_id == batch.workspace_id) & (campaign_event.c.id == batch.timing.event_id)
     event = tx.execute(select(campaign_event).where(mine)).one()
     if event.message is None:
         return _start_flow(tx, event, contacts)
     workspace = find_workspace(tx, batch.workspace_id)
     assert workspace is not None
+    if event.start_mode == SKIP:
+        busy = find_waiting(tx, workspace.id, [one.id for one in contacts])
+        contacts = [one for one in contacts if one.id not in busy]
     writer = Writer(tx, workspace, Wording(event.message, event.base_language), contacts)
     add_outgoing(tx, workspace.id, writer.write())
     return True
@@ -140,7 +147,7 @@ def _start_flow(tx: Transaction, event: Any, contacts: Sequence[Any]) -> bool:
         CAMPAIGN,
         [one.id for one in contacts],
         exclude_active=event.start_mode == SKIP,
-        parent={"event": fired},
+        parent={"event": fired} | ({IS_PASSIVE: True} if event.start_mode == PASSIVE else {}),
     )
     create_start(tx, event.workspace_id, new)
     return True

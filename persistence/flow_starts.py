@@ -31,6 +31,7 @@ MANUAL, API, API_V1 = "manual", "api", "api_v1"
 TRIGGER, CAMPAIGN, FLOW_ACTION, TICKET = "trigger", "campaign", "flow_action", "ticket"
 BY_USERS = (MANUAL, API, API_V1)
 
+IS_PASSIVE = "is_passive"
 DONE = "done"
 WAKE = "starts"
 
@@ -76,7 +77,8 @@ flow_start = Table(
     Index("ix_flow_start_flow", "flow_id"),
     sqlite_autoincrement=True,
 )
-"""`parent` is what flows give along: {"run_summary", "history"}. Contacts are found in the order of their ids;
+"""`parent` is what flows give along, {"run_summary", "history"}, or campaigns and tickets, {"event"}; with "is_passive"
+the flow interrupts nobody. Contacts are found in the order of their ids;
 `last_contact_id` is the last one looked at, `contact_count` and `batch_count` say how many were taken and into how many
 batches, and with `is_expanded` all were found: `total` says how many, -1 until then. `started` counts those in batches
 that are done. With `makes_runs` the runs are made as soon as their contacts are found."""

@@ -22,6 +22,7 @@ from persistence.workspaces import Workspace
 from worker.conversations.contact_effects import collect_contact_effects
 from worker.conversations.event_flows import first_flow, flows_of_events
 from worker.conversations.other_effects import add_labels, carry_out
+from worker.conversations.passive import end_passive_waits
 from worker.conversations.shelf import StoredAssets
 from worker.conversations.sprints import Outcome
 
@@ -42,7 +43,7 @@ def record_outcomes(
     held = {row.id for row in rows}
     mine = [outcome for outcome in outcomes if outcome.task.contact_id in held]
     valid = _keep_waiting(tx, workspace.id, mine)
-    sprints = [outcome for outcome in valid if outcome.session is not None]
+    sprints = end_passive_waits(tx, workspace.id, [outcome for outcome in valid if outcome.session is not None])
     broken = [each.task.contact_id for each in valid if each.is_broken and each.task.session_id is not None]
     fail_sessions(tx, workspace.id, broken)
     _end_refused_waits(tx, workspace.id, valid)
@@ -102,7 +103,7 @@ def _store_sessions(tx: Transaction, workspace: Workspace, assets: StoredAssets,
     replaced = [
         outcome.task.contact_id
         for outcome in sprints
-        if outcome.task.trigger is not None and _session(outcome).type != BACKGROUND
+        if outcome.task.trigger is not None and not (outcome.task.is_passive or _session(outcome).type == BACKGROUND)
     ]
     if replaced:
         interrupt_contacts(tx, workspace.id, replaced)

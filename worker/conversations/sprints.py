@@ -33,7 +33,7 @@ class Task:
 
     `state` is the waiting session's stored form and `session_id` its row. `message_id` is the incoming message behind
     it, `start_id` the flow start, `run_uuid` the run that was made ahead for it. `cause` names what triggered it for
-    good: the UUID of the message, the call or the start.
+    good: the UUID of the message, the call or the start. With `is_passive` the contact goes on waiting where it waits.
     """
 
     contact_id: int
@@ -45,6 +45,7 @@ class Task:
     start_id: int | None = None
     run_uuid: str | None = None
     cause: str = ""
+    is_passive: bool = False
 
     @property
     def is_sprint(self) -> bool:

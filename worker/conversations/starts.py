@@ -6,7 +6,7 @@ from typing import Any
 from flows.engine.events import write_moment
 from persistence.contact_turns import take_turns
 from persistence.database import Transaction
-from persistence.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
+from persistence.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, IS_PASSIVE, TICKET
 from persistence.start_batches import (
     StartBatch,
     end_start,
@@ -58,9 +58,15 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
         made = find_made_runs(tx, batch)
         scene = workshop.open_scene(tx, workspace, sorted(turns.contact_ids))
         trigger = _describe_trigger(tx, scene, batch)
+    is_passive = bool((batch.parent or {}).get(IS_PASSIVE))
     tasks = [
         Task(
-            contact_id, trigger=trigger, start_id=batch.start_id, run_uuid=made.get(contact_id), cause=batch.start_uuid
+            contact_id,
+            trigger=trigger,
+            start_id=batch.start_id,
+            run_uuid=made.get(contact_id),
+            cause=batch.start_uuid,
+            is_passive=is_passive,
         )
         if contact_id not in begun | left_out and _may_start(scene, contact_id) and trigger is not None
         else Task(contact_id)
@@ -93,7 +99,7 @@ def _describe_trigger(tx: Transaction, scene: Scene, batch: StartBatch) -> dict[
         "flow": {"uuid": flow.uuid, "name": flow.name},
         "triggered_on": write_moment(tx.now),
     }
-    parent = dict(batch.parent or {})
+    parent = {name: value for name, value in (batch.parent or {}).items() if name != IS_PASSIVE}
     if batch.start_type in (FLOW_ACTION, CAMPAIGN, TICKET) and parent:
         trigger |= {"type": batch.start_type} | parent
     elif batch.start_type != FLOW_ACTION:

@@ -13,7 +13,7 @@ from persistence.flow_runs import flow_run
 from persistence.flows import flow
 from persistence.group_members import add_members
 from persistence.groups import group
-from tests.campaign_rows import make_campaign, make_event, make_group, scheduled
+from tests.campaign_rows import fired, make_campaign, make_event, make_group, scheduled
 from tests.factories import make_field
 from tests.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.conversations.conftest import Stage
@@ -71,21 +71,82 @@ def test_a_flow_event_talks_to_its_contacts_and_knows_its_campaign(stage: Stage,
     assert run.start_id is not None
 
 
-@pytest.mark.parametrize(("mode", "sent"), [("I", ["Well?", "Reminder"]), ("S", ["Well?"])])
-def test_what_a_contact_is_doing_is_interrupted_or_comes_first(
-    stage: Stage, amina: int, mode: str, sent: list[str]
+@pytest.mark.parametrize(
+    ("mode", "sent", "status"),
+    [("I", ["Well?", "Reminder"], "interrupted"), ("S", ["Well?"], "waiting"), ("P", ["Well?", "Reminder"], "waiting")],
+)
+def test_an_event_interrupts_what_a_contact_is_doing_or_skips_it_or_comes_in_between(
+    stage: Stage, amina: int, mode: str, sent: list[str], status: str
 ) -> None:
-    waiting = [node("Survey says", [say("Well?")], to="Survey asks"), ask("Survey asks", {"yes": None}, None)]
-    survey = store_flow(stage.database, stage.workspace, definition("Survey", waiting, expire_after_minutes=0))
     add_flow_event(stage, add_flow(stage, "Reminder", say("Reminder")), start_mode=mode)
     join_with_date(stage, amina)
     stage.clock.moment = DUE
-    stage.start(survey, amina)
-    stage.work()
+    begin_survey(stage, amina, "Survey", "Well?")
 
     work(stage)
 
     assert stage.sent_to(amina) == sent
+    assert stage.rows(flow_run)[0].status == status
+
+
+def begin_survey(stage: Stage, contact_id: int, name: str, question: str) -> None:
+    stage.start(add_survey(stage, name, question), contact_id)
+    stage.work()
+
+
+def add_survey(stage: Stage, name: str, question: str) -> str:
+    """A flow that asks something and waits for the answer."""
+    asking = ask(f"{name} asks", {"yes": f"{name} thanks"}, None)
+    nodes = [node(f"{name} says", [say(question)], to=f"{name} asks"), asking]
+    thanks = node(f"{name} thanks", [say(f"{name} says thanks")])
+    return store_flow(stage.database, stage.workspace, definition(name, [*nodes, thanks], expire_after_minutes=0))
+
+
+def test_a_passive_flow_ends_where_it_would_wait_beside_another(stage: Stage, amina: int) -> None:
+    add_flow_event(stage, add_survey(stage, "Check", "All well?"), start_mode="P")
+    join_with_date(stage, amina)
+    stage.clock.moment = DUE
+    begin_survey(stage, amina, "Survey", "Well?")
+
+    work(stage)
+    stage.receive(AMINA, "yes")
+    stage.work()
+
+    assert stage.sent_to(amina) == ["Well?", "All well?", "Survey says thanks"]
+    assert [row.status for row in stage.rows(flow_run)] == ["completed", "interrupted"]
+    assert [row.current_flow_id for row in stage.rows(contact)] == [None]
+
+
+def test_a_passive_flow_waits_where_nothing_else_does(stage: Stage, amina: int) -> None:
+    add_flow_event(stage, add_survey(stage, "Check", "All well?"), start_mode="P")
+    join_with_date(stage, amina)
+    stage.clock.moment = DUE
+
+    work(stage)
+    stage.receive(AMINA, "yes")
+    stage.work()
+
+    assert stage.sent_to(amina) == ["All well?", "Check says thanks"]
+    assert [row.status for row in stage.rows(flow_run)] == ["completed"]
+
+
+@pytest.mark.parametrize(("mode", "sent"), [("I", ["Well?", "Hello"]), ("S", ["Well?"]), ("P", ["Well?", "Hello"])])
+def test_a_message_event_interrupts_nobody_and_may_skip_who_is_in_a_flow(
+    stage: Stage, amina: int, mode: str, sent: list[str]
+) -> None:
+    campaign_uuid = make_campaign(stage.database, stage.workspace, "Postnatal")
+    make_event(stage.database, stage.workspace, campaign_uuid, message={"eng": "Hello"}, start_mode=mode)
+    join_with_date(stage, amina)
+    bosco = stage.add_contact("+254722000222", "Bosco")
+    join_with_date(stage, bosco)
+    stage.clock.moment = DUE
+    begin_survey(stage, amina, "Survey", "Well?")
+
+    work(stage)
+
+    assert (stage.sent_to(amina), stage.sent_to(bosco)) == (sent, ["Hello"])
+    assert [row.status for row in stage.rows(flow_run)] == ["waiting"]
+    assert (scheduled(stage.database), fired(stage.database)) == ([], [DUE, DUE])
 
 
 def test_a_flow_that_sets_the_date_schedules_events(stage: Stage, amina: int) -> None:
