@@ -20,8 +20,9 @@ DEFAULT_BODY = (
     "id={{id}}&text={{text}}&to={{to}}&to_no_plus={{to_no_plus}}&from={{from}}&from_no_plus={{from_no_plus}}"
     "&channel={{channel}}"
 )
-VARIABLE = re.compile(r'"?\{\{\s*(\w+)\s*\}\}"?')
+JSON_PIECE = re.compile(r'"\{\{\s*(\w+)\s*\}\}"|\{\{\s*(\w+)\s*\}\}|\\.|"')
 PLAIN_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+XML_QUOTES = {'"': "&quot;", "'": "&apos;"}
 DEFAULT_LENGTH = 160
 
 
@@ -68,12 +69,29 @@ def _make(send: GatewaySend, text: str) -> GatewayRequest:
 
 
 def _fill(template: str, values: dict[str, Any], content_type: str) -> str:
-    """Variables encoded to suit the content type; JSON values bring their own quotes."""
+    """Variables encoded to suit the content type."""
     if "json" in content_type:
-        return VARIABLE.sub(lambda found: json.dumps(values.get(found.group(1), "")), template)
+        return _fill_json(template, values)
     if "xml" in content_type:
-        return PLAIN_VARIABLE.sub(lambda found: escape(_text(values.get(found.group(1)))), template)
+        return PLAIN_VARIABLE.sub(lambda found: escape(_text(values.get(found.group(1))), XML_QUOTES), template)
     return PLAIN_VARIABLE.sub(lambda found: quote_plus(_text(values.get(found.group(1)))), template)
+
+
+def _fill_json(template: str, values: dict[str, Any]) -> str:
+    """Values bring their own quotes, whether the template has some around them or not; amid a longer text they bring
+    none."""
+    is_in_text = False
+
+    def fill(found: re.Match[str]) -> str:
+        nonlocal is_in_text
+        name = found.group(1) or found.group(2)
+        if name is None:
+            is_in_text ^= found.group() == '"'
+            return found.group()
+        value = values.get(name, "")
+        return json.dumps(_text(value))[1:-1] if is_in_text else json.dumps(value)
+
+    return JSON_PIECE.sub(fill, template)
 
 
 def _values(send: GatewaySend, text: str) -> dict[str, Any]:

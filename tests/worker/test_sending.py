@@ -1,9 +1,11 @@
 """Handing messages to HTTP gateways: the requests, the outcomes, the retries."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from sqlalchemy import select
@@ -42,6 +44,23 @@ class TestRequests:
         (request,) = make_requests(send_with('say "hi"', content_type="json", body='{"t": "{{text}}", "n": {{id}}}'))
 
         assert request.body == b'{"t": "say \\"hi\\"", "n": "7"}'
+
+    def test_json_values_amid_a_longer_text_bring_none(self) -> None:
+        body = '{"a": "To {{to}}: \\"{{text}}\\"", "b": "{{text}}", "c": {{quick_replies}}, "d": "{{quick_replies}}"}'
+        (request,) = make_requests(send_with('say "hi"', content_type="json", body=body))
+
+        assert json.loads(request.body or b"") == {
+            "a": 'To +250788000111: "say "hi""',
+            "b": 'say "hi"',
+            "c": [],
+            "d": [],
+        }
+
+    def test_values_fit_into_attributes_of_xml(self) -> None:
+        body = '<sms to="{{to}}" text="{{text}}"/>'
+        (request,) = make_requests(send_with('a "b" & <c>', content_type="xml", body=body))
+
+        assert fromstring((request.body or b"").decode()).attrib == {"to": "+250788000111", "text": 'a "b" & <c>'}
 
     def test_a_get_has_no_body(self) -> None:
         (request,) = make_requests(send_with(method="GET"))
