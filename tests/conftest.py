@@ -162,11 +162,13 @@ def other_api(http: TestClient, database: Database, other_workspace: Workspace) 
 
 @pytest.fixture
 def statements(database: Database) -> Iterator[list[str]]:
-    """The SQL statements that ran since the fixture was made or the list was cleared."""
+    """The SQL statements that ran since the fixture was made or the list was cleared, but the look-ups of tokens."""
     seen: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        seen.append(statement)
+        # A token is looked up again when a second has passed, whatever is asked for.
+        if "api_token" not in statement:
+            seen.append(statement)
 
     event.listen(database.engine, "before_cursor_execute", note)
     yield seen
