@@ -37,7 +37,6 @@ from persistence.labels import label
 from persistence.optins import optin
 from persistence.resthook_subscribers import resthook_subscriber
 from persistence.resthooks import resthook
-from persistence.webhook_trouble import is_switched_off
 from persistence.templates import template, template_translation
 from persistence.ticketers import ticketer
 from persistence.topics import topic
@@ -160,7 +159,7 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> tuple[Resthook, ...]:
     rows = resthook_subscriber.c
     statement = (
         select(resthook.c.slug, rows.target_url)
-        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~is_switched_off(subscriber_id=rows.id))
+        .outerjoin(resthook_subscriber, rows.resthook_id == resthook.c.id)
         .where(resthook.c.workspace_id == workspace_id)
         .order_by(resthook.c.id, rows.id)
     )
