@@ -10,6 +10,8 @@ from typing import Any
 
 import regex
 
+from flows.words import lower
+
 COUNTRY, STATE, DISTRICT, WARD = range(4)
 LEVELS_MAX = 4
 PATH_SEPARATOR = " > "
@@ -140,8 +142,8 @@ def _index(root: Place) -> _Index:
 
 
 def _fold_path(path: str) -> str:
-    return normalize_path(path).lower()
+    return lower(normalize_path(path))
 
 
 def _fold(name: str) -> str:
-    return str(_SPACES.sub(" ", name.strip())).lower()
+    return lower(str(_SPACES.sub(" ", name.strip())))

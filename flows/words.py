@@ -79,15 +79,20 @@ def dictionary_words(text: str) -> list[str]:
 def collate(environment: Environment, token: str) -> str:
     """The form of a word in which words that count as equal are the same text (flow format, collation)."""
     if environment.input_collation == "confusables":
-        return _skeleton(token).lower()
+        return lower(_skeleton(token))
     if environment.input_collation == "arabic_variants":
-        return unicodedata.normalize("NFKC", token).translate(_ARABIC_VARIANTS).lower()
-    return token.lower()
+        return lower(unicodedata.normalize("NFKC", token).translate(_ARABIC_VARIANTS))
+    return lower(token)
 
 
 def are_equal(environment: Environment, word: str, other: str) -> bool:
     """Whether two words count as equal under the environment's collation."""
     return collate(environment, word) == collate(environment, other)
+
+
+def lower(text: str) -> str:
+    """Lower case for comparing what people write; the dotted capital I of Turkish becomes a plain i."""
+    return text.replace("İ", "i").lower()
 
 
 def fold_case(text: str) -> str:

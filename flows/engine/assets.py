@@ -27,6 +27,7 @@ from flows.engine.errors import AssetsError
 from flows.engine.input_shapes import ASSETS
 from flows.engine.shapes import Needed, find_misfit
 from flows.places import Place, PlaceError, read_places
+from flows.words import lower
 
 __all__ = [
     "Assets",
@@ -196,9 +197,9 @@ class Assets:
 
     def find_flow_uuid_by_name(self, name: str) -> str | None:
         """The UUID of the flow of that name, ignoring case; its definition is not read."""
-        wanted = name.lower()
+        wanted = lower(name)
         names = ((uuid, _definition_name(definition)) for uuid, definition in self._definitions.items())
-        return next((uuid for uuid, known in names if known.lower() == wanted), None)
+        return next((uuid for uuid, known in names if lower(known) == wanted), None)
 
 
 def _read(source: Mapping[str, Any], kind: str, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
@@ -206,8 +207,8 @@ def _read(source: Mapping[str, Any], kind: str, read: Callable[[Mapping[str, Any
 
 
 def _find_by_name(items: Iterable[T], name: str, name_of: Callable[[T], str]) -> T | None:
-    wanted = name.lower()
-    return next((item for item in items if name_of(item).lower() == wanted), None)
+    wanted = lower(name)
+    return next((item for item in items if lower(name_of(item)) == wanted), None)
 
 
 def _definition_uuid(definition: Mapping[str, Any]) -> str:

@@ -109,3 +109,10 @@ def test_a_path_ends_in_the_name_of_its_place():
 @given(st.text(), st.integers(0, 3))
 def test_any_text_can_be_searched(text, level):
     assert all(place.level == level for place in find_places(ROOT, text, level))
+
+
+@pytest.mark.parametrize("text", ["izmir", "İZMİR", "İzmir"])
+def test_the_turkish_capital_i_is_an_i(text):
+    turkey = read_places({"name": "Türkiye", "children": [{"name": "İzmir"}]})
+    assert find_first(turkey, STATE, text).name == "İzmir"
+    assert find_first(turkey, STATE, f"türkiye > {text}").name == "İzmir"

@@ -12,6 +12,7 @@ from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.registry import INTEGER, TEXT, function
 from flows.expressions.patterns import find_groups
+from flows.words import fold_case
 
 REPEAT_LIMIT = 10_000
 _NOT_PRINTABLE = regex.compile(r"[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+")
@@ -63,7 +64,7 @@ def lower(evaluation: Evaluation, text: str) -> str:
     if len(changed) == len(text) and _FINAL_SIGMA not in changed:
         return changed
     evaluation.budget.spend(len(text) // 4)
-    return "".join(_keep_single(character, character.lower()) for character in text)
+    return fold_case(text)
 
 
 @function("upper", takes=[TEXT])
@@ -74,18 +75,19 @@ def upper(evaluation: Evaluation, text: str) -> str:
     if len(changed) == len(text):
         return changed
     evaluation.budget.spend(len(text) // 4)
-    return "".join(_keep_single(character, character.upper()) for character in text)
+    return "".join(map(_raise_letter, text))
 
 
-def _keep_single(character: str, changed: str) -> str:
-    return changed if len(changed) == 1 else character
+def _raise_letter(letter: str) -> str:
+    # Some letters have a capital of their own that is only used where a word begins; others have none.
+    return next((capital for capital in (letter.upper(), letter.title()) if len(capital) == 1), letter)
 
 
 @function("title", takes=[TEXT])
 def title(evaluation: Evaluation, text: str) -> str:
     """In lower case but for the first letter of every word."""
     evaluation.budget.spend(len(text) // 2)
-    return str(_WORD_START.sub(lambda found: _keep_single(found[0], found[0].upper()), lower(evaluation, text)))
+    return str(_WORD_START.sub(lambda found: _raise_letter(found[0]), lower(evaluation, text)))
 
 
 @function("clean", takes=[TEXT])

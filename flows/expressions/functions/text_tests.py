@@ -10,7 +10,7 @@ from flows.expressions.functions.registry import RAW, TEXT, function
 from flows.expressions.patterns import find_groups, make_encodable
 from flows.expressions.values import Value, XError, XObject
 from flows.phones import find_phones
-from flows.words import collate, tokens
+from flows.words import collate, lower, tokens
 
 CHARACTERS_PER_UNIT = 2
 PHONE_UNITS_PER_CHARACTER = 4
@@ -43,7 +43,7 @@ def has_beginning(evaluation: Evaluation, text: str, beginning: str) -> XObject:
     wanted = beginning.strip()
     encoded = text.strip().encode("utf-8", "replace")
     head = encoded[: len(wanted.encode("utf-8", "replace"))].decode("utf-8", "replace")
-    return matched(head) if wanted and head.lower() == wanted.lower() else not_matched()
+    return matched(head) if wanted and lower(head) == lower(wanted) else not_matched()
 
 
 @function("has_any_word", takes=[TEXT, TEXT])
