@@ -36,6 +36,12 @@ def run(stage: Stage, *actions: dict[str, Any], name: str = "Doing", contact_id:
     return contact_id
 
 
+def test_a_message_with_nothing_in_it_is_not_sent(stage: Stage) -> None:
+    contact_id = run(stage, action("send_msg", text="@results.nothing "), action("send_msg", text="Hi @contact"))
+
+    assert stage.sent_to(contact_id) == ["Hi Amina"]
+
+
 def reference(stage: Stage, table: Any, row_id: int) -> dict[str, str]:
     with stage.database.reading() as tx:
         row = tx.execute(select(table.c.uuid, table.c.name).where(table.c.id == row_id)).one()
