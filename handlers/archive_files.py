@@ -36,7 +36,7 @@ class ArchiveFiles:
 
     def __init__(self, app: Any, settings: Settings, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.app = app
-        self.secret_key = settings.secret_key
+        self.secret_keys = (settings.secret_key, *settings.secret_key_fallbacks)
         self.store = MediaStore(settings.media_url)
         self.clock = clock
 
@@ -60,6 +60,6 @@ class ArchiveFiles:
         expires, signature = query.get("expires", [""])[0], query.get("sig", [""])[0]
         if found is None or not re.fullmatch(r"[0-9]{1,12}", expires) or int(expires) < self.clock().timestamp():
             return None
-        wanted = _sign(self.secret_key, found.group(1), int(expires))
-        is_ours = hmac.compare_digest(wanted.encode(), signature.encode())
+        wanted = [_sign(key, found.group(1), int(expires)) for key in self.secret_keys]
+        is_ours = any(hmac.compare_digest(each.encode(), signature.encode()) for each in wanted)
         return self.store.open_path(found.group(1)) if is_ours else None

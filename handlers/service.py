@@ -9,7 +9,7 @@ import anyio
 
 from handlers.rate_limiter import RateLimiter
 from persistence.database import Database
-from persistence.tokens import Credentials, find_credentials, note_use
+from persistence.tokens import Credentials, find_credentials, note_use, renew_hash
 from relayboard.settings import Settings
 
 CREDENTIALS_KEPT_SECONDS = 1.0
@@ -44,12 +44,16 @@ class Service:
     def look_up_credentials(self, key: str) -> Credentials | None:
         """The credentials of a token from the database; runs in a database thread."""
         with self.database.reading() as tx:
-            credentials = find_credentials(tx, key, self.settings.secret_key)
+            former_keys = self.settings.secret_key_fallbacks
+            credentials = find_credentials(tx, key, self.settings.secret_key, former_keys)
         if credentials is None:
             return None
         if credentials.last_used_step_due:
             with self.database.writing() as tx:
                 note_use(tx, credentials.token_id)
+        if credentials.is_hash_former:
+            with self.database.writing() as tx:
+                renew_hash(tx, credentials.token_id, key, self.settings.secret_key)
         if len(self._known) >= CREDENTIALS_KEPT:
             self._known.clear()
         self._known[key] = (time.monotonic(), credentials)

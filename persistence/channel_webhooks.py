@@ -13,6 +13,7 @@ from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
+from persistence.webhook_trouble import end_trouble
 
 SECRET_BYTES = 32
 URL_LENGTH = 2048
@@ -46,12 +47,14 @@ def set_channel_webhook(
 ) -> str | None:
     """Sends a channel's events (None: all) to a URL from now on, or nowhere; the secret they are signed with.
 
-    The secret stays the same when only the URL or the events change. Raises RecordMissing, InvalidInput.
+    The secret stays the same when only the URL or the events change. A receiver that was switched off because it
+    failed for long is on again. Raises RecordMissing, InvalidInput.
     """
     unknown = sorted(set(events or ()) - set(CHANNEL_EVENTS))
     if unknown:
         raise InvalidInput.on("event", f"Unknown event: {unknown[0]}.")
     if url is None:
+        switch_on_webhook(tx, workspace_id, channel_uuid)
         _change(tx, workspace_id, channel_uuid, {"webhook_url": None, "webhook_events": None})
         return None
     values: dict[str, Any] = {
@@ -61,8 +64,21 @@ def set_channel_webhook(
     secret = _read_secret(tx, workspace_id, channel_uuid)
     if secret is None:
         secret = values["webhook_secret"] = new_webhook_secret()
+    switch_on_webhook(tx, workspace_id, channel_uuid)
     _change(tx, workspace_id, channel_uuid, values)
     return secret
+
+
+def switch_on_webhook(tx: Transaction, workspace_id: int, channel_uuid: str) -> bool:
+    """Sends events again to a delivery URL that failed for long, or forgets that it failed; says whether it did.
+
+    Raises RecordMissing.
+    """
+    named = _named(workspace_id, channel_uuid)
+    channel_id = tx.execute(select(channel.c.id).where(named)).scalar_one_or_none() if is_uuid(channel_uuid) else None
+    if channel_id is None:
+        raise RecordMissing(NO_CHANNEL)
+    return end_trouble(tx, channel_ids=[channel_id]) > 0
 
 
 def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:

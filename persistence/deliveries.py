@@ -11,6 +11,7 @@ from persistence.channels import channel
 from persistence.columns import id_column, is_uuid, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, Refused
+from persistence.webhook_trouble import is_switched_off
 from persistence.workspaces import workspace
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
@@ -111,7 +112,8 @@ def record_channel_events(
 ) -> list[str]:
     """Queues events of a channel for its delivery URL in the caller's transaction; the ids of those queued.
 
-    Nothing is queued for a channel that is released or has no delivery URL, nor for events that are switched off.
+    Nothing is queued for a channel that is released or has no delivery URL, for a receiver that was switched off
+    because it failed for long, nor for events that are switched off.
     In anonymous workspaces events name no phone and no URN.
     """
     wanted = _find_subscription(tx, workspace_id, channel_id) if events else None
@@ -185,12 +187,16 @@ def name_receiver(url: str) -> str:
 def _find_subscription(
     tx: Transaction, workspace_id: int, channel_id: int
 ) -> tuple[str, list[str] | None, bool] | None:
-    """The delivery URL of an active channel, the events switched on (None: all), whether addresses are hidden."""
+    """The delivery URL of an active channel, the events switched on (None: all), whether addresses are hidden.
+
+    None for a channel without one, and for a receiver that was switched off because it failed for long.
+    """
     statement = select(channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous).where(
         channel.c.workspace_id == workspace_id,
         channel.c.id == channel_id,
         channel.c.is_active,
         channel.c.webhook_url.is_not(None),
+        ~is_switched_off(channel_id=channel.c.id),
         workspace.c.id == channel.c.workspace_id,
     )
     row = tx.execute(statement).first()

@@ -60,7 +60,8 @@ class Signer:
 class AttemptOutcome:
     """What one attempt gave: a status or an error, and what follows: DELIVERED, FAILED, or PENDING until `retry_at`.
 
-    A receiver that is gone for good ends its subscription.
+    A receiver that is gone for good ends its subscription. `delay_seconds` passed from the planned moment until the
+    attempt began.
     """
 
     state: str
@@ -70,6 +71,7 @@ class AttemptOutcome:
     answer: bytes
     duration_seconds: float
     ends_subscription: bool = False
+    delay_seconds: float = 0.0
 
 
 _MOVE_ON = (

@@ -41,6 +41,7 @@ from persistence.templates import template, template_translation
 from persistence.ticketers import ticketer
 from persistence.topics import topic
 from persistence.users import USER_NAME, membership, user
+from persistence.webhook_trouble import is_switched_off
 from persistence.workspaces import Workspace
 
 APPROVED = "approved"
@@ -159,7 +160,8 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> tuple[Resthook, ...]:
     rows = resthook_subscriber.c
     statement = (
         select(resthook.c.slug, rows.target_url)
-        .outerjoin(resthook_subscriber, rows.resthook_id == resthook.c.id)
+        .select_from(resthook)
+        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~is_switched_off(subscriber_id=rows.id))
         .where(resthook.c.workspace_id == workspace_id)
         .order_by(resthook.c.id, rows.id)
     )

@@ -14,6 +14,7 @@ from persistence.pages import Order, Page, Position, fetch_page
 from persistence.resthook_subscribers import resthook_subscriber
 from persistence.resthooks import ensure_resthook, resthook
 from persistence.shapes import declare_record
+from persistence.webhook_trouble import end_trouble, webhook_trouble
 
 KEPT_FOR = timedelta(hours=48)
 EVENT = "resthook"
@@ -67,19 +68,29 @@ def record_resthook_event(
 ) -> list[str]:
     """Notes that a resthook was triggered and queues a delivery of `data` to each subscriber; the delivery ids.
 
-    `data` is a resthook event's body (interface, resthooks). Subscribers whose URL is among `told` know already. A
-    resthook that does not exist comes into being. Raises InvalidInput for a bad slug.
+    `data` is a resthook event's body (interface, resthooks). Subscribers whose URL is among `told` know already and are
+    healthy; those that were switched off because they failed for long get nothing. A resthook that does not exist
+    comes into being. Raises InvalidInput for a bad slug.
     """
     resthook_id = ensure_resthook(tx, workspace_id, slug)
     values = {"resthook_id": resthook_id, "data": dict(data), "created_on": tx.now}
     tx.execute(insert(resthook_event).values(workspace_id=workspace_id, **values))
     body = orjson.dumps(data)
-    rows = resthook_subscriber.c
-    subscribers = tx.execute(select(rows.id, rows.target_url).where(rows.resthook_id == resthook_id).order_by(rows.id))
+    rows, trouble = resthook_subscriber.c, webhook_trouble.c
+    found = (
+        select(rows.id, rows.target_url, trouble.began_on, trouble.switched_off_on)
+        .outerjoin(webhook_trouble, trouble.subscriber_id == rows.id)
+        .where(rows.resthook_id == resthook_id)
+        .order_by(rows.id)
+    )
+    subscribers = tx.execute(found).all()
+    recovered = [row.id for row in subscribers if row.target_url in told and row.began_on is not None]
+    if recovered:
+        end_trouble(tx, subscriber_ids=recovered)
     deliveries = [
         NewDelivery(EVENT, row.target_url, CONTENT_TYPE, body, subscriber_id=row.id)
         for row in subscribers
-        if row.target_url not in told
+        if row.target_url not in told and row.switched_off_on is None
     ]
     return record_deliveries(tx, workspace_id, deliveries)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, delete, insert, select, text, update
@@ -14,6 +15,7 @@ from persistence.errors import InvalidInput, RecordMissing
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.resthooks import find_resthook, resthook, touch_resthooks
 from persistence.shapes import as_text, declare_record
+from persistence.webhook_trouble import end_trouble, webhook_trouble
 
 ENDED = "The subscription ended before this delivery."
 LOCAL_NAMES = ("localhost", "local", "internal")
@@ -119,6 +121,31 @@ def delete_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) ->
         raise RecordMissing
 
 
+def list_subscriber_states(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
+    """All subscribers of a workspace for operators, with when and why they were switched off if they were."""
+    rows, trouble = resthook_subscriber.c, webhook_trouble.c
+    off = (trouble.switched_off_on, trouble.reason.label("switched_off_reason"))
+    statement = (
+        select(rows.id, resthook.c.slug.label("resthook"), rows.target_url, rows.created_on, *off)
+        .select_from(WITH_RESTHOOK.outerjoin(webhook_trouble, trouble.subscriber_id == rows.id))
+        .where(rows.workspace_id == workspace_id)
+        .order_by(rows.id)
+    )
+    return [dict(row._mapping) for row in tx.execute(statement)]
+
+
+def switch_on_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> bool:
+    """Calls a subscriber again that failed for long, or forgets that it failed; says whether it did.
+
+    Raises RecordMissing.
+    """
+    rows = resthook_subscriber.c
+    mine = (rows.workspace_id == workspace_id) & (rows.id == subscriber_id)
+    if tx.execute(select(rows.id).where(mine)).first() is None:
+        raise RecordMissing("No such subscriber.")
+    return end_trouble(tx, subscriber_ids=[subscriber_id]) > 0
+
+
 def find_subscribers_at(tx: Transaction, workspace_id: int, slug: str, urls: Collection[str]) -> list[int]:
     """The ids of a resthook's subscribers at these URLs."""
     rows = resthook_subscriber.c
@@ -141,6 +168,7 @@ def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collec
         .where(waiting, delivery.c.subscriber_id.is_not(None), delivery.c.status == PENDING)
         .values(status=FAILED, last_error=ENDED, finished_on=tx.now)
     )
+    end_trouble(tx, subscriber_ids=subscriber_ids)
     touch_resthooks(tx, ended)
     return bool(ended)
 

@@ -23,6 +23,7 @@ from persistence import (
     global_values,
     groups,
     idempotency,
+    key_check,
     labels,
     media,
     message_records,
@@ -41,6 +42,7 @@ from persistence import (
     topics,
     triggers,
     users,
+    webhook_trouble,
     workspaces,
 )
 from persistence.columns import metadata
@@ -68,6 +70,7 @@ MODULES = (
     global_values,
     groups,
     idempotency,
+    key_check,
     labels,
     media,
     message_records,
@@ -86,6 +89,7 @@ MODULES = (
     topics,
     triggers,
     users,
+    webhook_trouble,
     workspaces,
 )
 

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -37,7 +38,10 @@ token = Table(
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who makes a request, in which workspace and role, and whether the token may write."""
+    """Who makes a request, in which workspace and role, and whether the token may write.
+
+    A hash that is keyed with a former secret key is waiting to be renewed.
+    """
 
     token_id: int
     workspace: Workspace
@@ -46,6 +50,7 @@ class Credentials:
     role: str
     scope: str
     last_used_step_due: bool = False
+    is_hash_former: bool = False
 
 
 def keyed_hash(key: str, secret_key: str) -> str:
@@ -69,8 +74,11 @@ def public_part(key: str) -> str | None:
     return public if separator and secret and len(public) == PUBLIC_LENGTH and public.isalnum() else None
 
 
-def find_credentials(tx: Transaction, key: str, secret_key: str) -> Credentials | None:
-    """Whose token this is; None when it is unknown, revoked, or its user is no longer active in the workspace."""
+def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Sequence[str] = ()) -> Credentials | None:
+    """Whose token this is; None when it is unknown, revoked, or its user is no longer active in the workspace.
+
+    Hashes keyed with one of the former secret keys count too.
+    """
     public = public_part(key)
     if public is None or not public.isascii():
         return None
@@ -95,16 +103,23 @@ def find_credentials(tx: Transaction, key: str, secret_key: str) -> Credentials 
     if row is None:
         return None
     token_id, hashed, scope, last_used_on, user_id, email, role = tuple(row)[8:]
-    if not hmac.compare_digest(hashed, keyed_hash(key, secret_key)):
+    fitting = [hmac.compare_digest(hashed, keyed_hash(key, each)) for each in (secret_key, *former_keys)]
+    if not any(fitting):
         return None
     step_due = last_used_on is None or tx.now - last_used_on >= LAST_USED_STEP
-    return Credentials(token_id, workspace_from_row(row), user_id, email, role, scope, step_due)
+    found = workspace_from_row(row)
+    return Credentials(token_id, found, user_id, email, role, scope, step_due, is_hash_former=not fitting[0])
 
 
 def note_use(tx: Transaction, token_id: int) -> None:
     """Write the time of use, at most once a minute."""
     stale = or_(token.c.last_used_on.is_(None), token.c.last_used_on <= tx.now - LAST_USED_STEP)
     tx.execute(update(token).where(token.c.id == token_id, stale).values(last_used_on=tx.now))
+
+
+def renew_hash(tx: Transaction, token_id: int, key: str, secret_key: str) -> None:
+    """Keys the hash of a token, which was just presented, with the present secret key."""
+    tx.execute(update(token).where(token.c.id == token_id).values(hash=keyed_hash(key, secret_key)))
 
 
 def revoke_token(tx: Transaction, workspace_id: int, public: str) -> bool:

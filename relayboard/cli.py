@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sqlalchemy.exc import SQLAlchemyError
 
 from persistence.errors import RuleBroken
+from persistence.sealing import SecretDamaged, SecretKeyChanged
 from relayboard.commands import COMMANDS
 from relayboard.commands.output import CommandFailed
 from relayboard.settings import SettingError
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         status: int | None = options.run(options)
-    except (CommandFailed, RuleBroken, SettingError) as error:
+    except (CommandFailed, RuleBroken, SecretDamaged, SecretKeyChanged, SettingError) as error:
         print(f"relayboard: {error}", file=sys.stderr)
         return 1
     except SQLAlchemyError as error:

@@ -21,7 +21,7 @@ from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace, create_workspace, list_workspaces
 from relayboard.commands.output import CommandFailed
-from relayboard.commands.processes import migrate_database
+from relayboard.commands.processes import check_secret_key, migrate_database
 from relayboard.logs import configure_logging
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import load_state, save_state
@@ -50,6 +50,7 @@ def run_demo(port: int) -> int:
     settings = load_settings()
     configure_logging(settings.log_format, level=logging.WARNING)
     migrate_database(settings)
+    check_secret_key(settings)
     try:
         listener = listen("127.0.0.1", port)
     except OSError as error:

@@ -22,6 +22,7 @@ from relayboard.mail_server import MailServer, read_mail_server
 
 PREFIX = "RELAYBOARD_"
 SECRET_KEY_LENGTH = 16
+LONGEST_DAYS = 36_500
 DATABASES = ("sqlite", "postgresql", "postgres")
 QUEUES = (*DATABASES, "redis", "rediss", "unix")
 PERIODS = {
@@ -65,6 +66,7 @@ class Settings:
     webhook_allowed_networks: tuple[Network, ...]
     webhook_retry_delays_seconds: tuple[float, ...]
     webhook_timeout_seconds: float
+    webhook_switch_off_days: float
     smtp_url: MailServer | None = field(repr=False)
     llm_url: str = field(repr=False)
     llm_key: str = field(repr=False)
@@ -106,6 +108,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
         webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", _timeout),
+        webhook_switch_off_days=read("WEBHOOK_SWITCH_OFF_DAYS", "5", _days),
         smtp_url=read("SMTP_URL", "", read_mail_server),
         llm_url=read("LLM_URL", "", _service_url),
         llm_key=read("LLM_KEY", "", _header_value),
@@ -214,6 +217,16 @@ def _seconds(text: str) -> float:
     if not math.isfinite(seconds) or seconds < 0:
         raise ValueError("expected seconds, like 15 or 0.5")
     return seconds
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = math.nan
+    if not 0 <= days <= LONGEST_DAYS:
+        raise ValueError("expected days, like 5 or 0.5; 0 means never")
+    return days
 
 
 def _delays(text: str) -> tuple[float, ...]:

@@ -23,6 +23,7 @@ class Attempt:
     answer: Answer | None
     error: str | None
     duration_seconds: float
+    delay_seconds: float = 0.0
 
 
 def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: datetime) -> Attempt:
@@ -31,12 +32,13 @@ def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: 
     if signer is not None:
         secrets = secrets_in_force(signer.secret, signer.previous_secret, signer.rotated_on, now)
     headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets)}
+    delay_seconds = max((now - due.scheduled_on).total_seconds(), 0.0)
     started = time.monotonic()
     try:
         answer = http.post(due.url, due.body, headers)
     except SendFailed as failure:
-        return Attempt(due, None, failure.sentence, time.monotonic() - started)
-    return Attempt(due, answer, None, answer.duration_seconds)
+        return Attempt(due, None, failure.sentence, time.monotonic() - started, delay_seconds)
+    return Attempt(due, answer, None, answer.duration_seconds, delay_seconds)
 
 
 def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequence[float]) -> AttemptOutcome:
@@ -59,4 +61,5 @@ def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequen
         answer=b"" if answer is None else answer.body,
         duration_seconds=attempt.duration_seconds,
         ends_subscription=decision.verdict is Verdict.GONE,
+        delay_seconds=attempt.delay_seconds,
     )

@@ -12,7 +12,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
@@ -33,6 +33,7 @@ from persistence.delivery_leases import (
 )
 from worker.attempts import Attempt, call_receiver, judge
 from worker.hands import Hands
+from worker.receiver_health import Recorded, note_health
 from worker.replies import may_be_answered, send_reply
 from worker.services import Services
 
@@ -64,6 +65,7 @@ class Dispatcher:
         self._services = services
         self._hands = hands or Hands()
         self._lease = timedelta(seconds=services.http.total_timeout_seconds * LEASE_FACTOR)
+        self._switch_off_after = timedelta(days=services.settings.webhook_switch_off_days)
         self._pool = ThreadPoolExecutor(self._hands.total, thread_name_prefix="webhook")
         self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
         self._news: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
@@ -124,11 +126,12 @@ class Dispatcher:
         """Records the calls whose answers hold a message, each in a transaction of its own with that message."""
         for attempt in [attempt for attempt in self._unrecorded if _holds_message(attempt)]:
             try:
-                self._services.database.write(partial(self._record_and_reply, attempt))
+                recorded = self._services.database.write(partial(self._record_and_reply, attempt))
             except Exception:
                 # Whatever is wrong with a reply, the event was accepted: it is recorded with the others.
                 logger.exception("the reply to event %s could not be sent", attempt.delivery.uuid)
             else:
+                recorded.tell()
                 self._unrecorded.remove(attempt)
 
     def _record_and_lease(self) -> None:
@@ -136,9 +139,10 @@ class Dispatcher:
         if not self._unrecorded and not self._is_anything_due():
             return
         with self._services.database.writing() as tx:
-            record_attempts(tx, [(attempt.delivery, self._judge(attempt, tx.now)) for attempt in self._unrecorded])
+            recorded = self._record(tx, self._unrecorded)
             leased = [] if self._services.stopping.is_set() else self._lease_due(tx)
             signers = find_signers(tx, {due.channel_id for due in leased if due.channel_id is not None})
+        recorded.tell()
         self._unrecorded.clear()
         for due in leased:
             self._hands.take(due.receiver)
@@ -152,7 +156,8 @@ class Dispatcher:
         for attempt in list(self._unrecorded):
             try:
                 with self._services.database.writing() as tx:
-                    record_attempts(tx, [(attempt.delivery, self._judge(attempt, tx.now))])
+                    recorded = self._record(tx, [attempt])
+                recorded.tell()
             except (OperationalError, PoolTimeout):
                 return  # the database is away, and nothing is wrong with the attempts
             except Exception:
@@ -175,9 +180,16 @@ class Dispatcher:
         finally:
             self._news.put(attempt)
 
-    def _record_and_reply(self, attempt: Attempt, tx: Transaction) -> None:
-        if record_attempt(tx, attempt.delivery, self._judge(attempt, tx.now)) and attempt.answer is not None:
+    def _record(self, tx: Transaction, attempts: Sequence[Attempt]) -> Recorded:
+        judged = [(attempt.delivery, self._judge(attempt, tx.now)) for attempt in attempts]
+        record_attempts(tx, judged)
+        return note_health(tx, judged, self._switch_off_after)
+
+    def _record_and_reply(self, attempt: Attempt, tx: Transaction) -> Recorded:
+        outcome = self._judge(attempt, tx.now)
+        if record_attempt(tx, attempt.delivery, outcome) and attempt.answer is not None:
             send_reply(tx, attempt.delivery, attempt.answer)
+        return note_health(tx, [(attempt.delivery, outcome)], self._switch_off_after)
 
     def _judge(self, attempt: Attempt, now: datetime) -> AttemptOutcome:
         outcome = judge(attempt, now, self._services.chance(), self._services.settings.webhook_retry_delays_seconds)

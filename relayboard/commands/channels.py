@@ -7,11 +7,12 @@ from sqlalchemy import select
 
 from flows.urn_schemes import SCHEMES
 from persistence.channel_event_form import CHANNEL_EVENTS
-from persistence.channel_webhooks import rotate_webhook_secret, set_channel_webhook
+from persistence.channel_webhooks import rotate_webhook_secret, set_channel_webhook, switch_on_webhook
 from persistence.channels import channel, create_external_channel
 from persistence.columns import is_uuid
 from persistence.database import Transaction
 from persistence.relayers import claim_phone, release_channels
+from persistence.webhook_trouble import webhook_trouble
 from persistence.workspaces import workspace
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 
@@ -36,6 +37,7 @@ def register(commands: Any) -> None:
     target = webhook.add_mutually_exclusive_group(required=True)
     target.add_argument("--url")
     target.add_argument("--off", action="store_true", help="send no events any more")
+    target.add_argument("--on", action="store_true", help="send again to a receiver that failed for long")
     target.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
     webhook.add_argument("--event", action="append", choices=CHANNEL_EVENTS, help="repeat; default: all")
     webhook.set_defaults(run=run_webhook)
@@ -66,8 +68,11 @@ def run_list(options: argparse.Namespace) -> None:
     columns = (channel.c.uuid, channel.c.id, channel.c.type, channel.c.name, channel.c.address, channel.c.last_seen)
     with opened_database() as database, database.reading() as tx:
         mine = (channel.c.workspace_id == workspace_named(tx, options.workspace).id) & channel.c.is_active
-        statement = select(*columns, channel.c.webhook_url).where(mine).order_by(channel.c.id)
-        print_json([dict(row._mapping) for row in tx.execute(statement)])
+        trouble = (webhook_trouble.c.switched_off_on, webhook_trouble.c.reason)
+        named = (trouble[0].label("webhook_switched_off_on"), trouble[1].label("webhook_switched_off_reason"))
+        both = channel.outerjoin(webhook_trouble, webhook_trouble.c.channel_id == channel.c.id)
+        statement = select(*columns, channel.c.webhook_url, *named).select_from(both).where(mine)
+        print_json([dict(row._mapping) for row in tx.execute(statement.order_by(channel.c.id))])
 
 
 def run_claim(options: argparse.Namespace) -> None:
@@ -111,6 +116,9 @@ def run_webhook(options: argparse.Namespace) -> None:
         if options.rotate:
             secret = rotate_webhook_secret(tx, workspace_id, options.channel)
             print_json({"channel": options.channel, "secret": secret})
+            return
+        if options.on:
+            print_json({"channel": options.channel, "was_off": switch_on_webhook(tx, workspace_id, options.channel)})
             return
         url = None if options.off else options.url
         signing = set_channel_webhook(tx, workspace_id, options.channel, url, options.event)

@@ -9,6 +9,7 @@ import orjson
 from persistence.columns import is_uuid
 from persistence.deliveries import DELIVERED, FAILED, PENDING, record_test_event
 from persistence.delivery_records import count_deliveries, list_deliveries, send_again, send_failed_again
+from persistence.webhook_trouble import list_switched_off
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 
 LISTED = 50
@@ -41,11 +42,16 @@ def run_list(options: argparse.Namespace) -> None:
     with opened_database() as database, database.reading() as tx:
         workspace = workspace_named(tx, options.workspace)
         ledger = count_deliveries(tx, workspace.id)
+        off = list_switched_off(tx, workspace.id)
         page = list_deliveries(
             tx, workspace.id, None, max(options.limit, 1), status=options.status, channel_uuid=options.channel
         )
     counts = {"pending": ledger.pending, "delivered": ledger.delivered, "failed": ledger.failed}
-    print_json({"counts": counts, "deliveries": [orjson.loads(record) for record in page.records]})
+    switched_off = [
+        {each.endpoint.kind: each.endpoint.number, "since": each.since, "reason": each.reason} for each in off
+    ]
+    deliveries = [orjson.loads(record) for record in page.records]
+    print_json({"counts": counts, "switched_off": switched_off, "deliveries": deliveries})
 
 
 def run_resend(options: argparse.Namespace) -> None:

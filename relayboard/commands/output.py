@@ -10,6 +10,7 @@ import orjson
 
 from persistence.columns import is_uuid, time_text
 from persistence.database import Database, Transaction
+from persistence.key_check import confirm_secret_key
 from persistence.migrations import upgrade
 from persistence.workspaces import Workspace, find_workspace_by_uuid
 from relayboard.settings import Settings, load_settings
@@ -32,12 +33,14 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def opened_database(settings: Settings | None = None) -> Iterator[Database]:
-    """The configured database, brought up to the newest schema."""
+def opened_database(settings: Settings | None = None, *, confirms_key: bool = True) -> Iterator[Database]:
+    """The configured database, brought up to the newest schema. Raises SecretKeyChanged."""
     settings = settings or load_settings()
     database = Database(settings.database_url, keys=settings.make_keys())
     try:
         upgrade(database.engine)
+        if confirms_key:
+            confirm_secret_key(database)
         yield database
     finally:
         database.close()

@@ -2,15 +2,21 @@
 
 import argparse
 import contextlib
+import logging
 import sys
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from persistence.database import Database
+from persistence.key_check import confirm_secret_key
 from persistence.migrations import current_revision, downgrade, upgrade
 from relayboard.commands.output import CommandFailed, print_json
 from relayboard.logs import configure_logging
 from relayboard.processes import Supervisor, follow_lifeline, listen, service_children, stopped_by_signals
 from relayboard.settings import Settings, load_settings
+
+logger = logging.getLogger("relayboard.processes")
 
 DEFAULT_PORT = 8080
 
@@ -45,10 +51,17 @@ def migrate_database(settings: Settings, revision: str = "head") -> str | None:
         database.close()
 
 
+def check_secret_key(settings: Settings) -> None:
+    """Raises SecretKeyChanged when the database was begun under another secret key."""
+    with contextlib.closing(Database(settings.database_url, keys=settings.make_keys())) as database:
+        confirm_secret_key(database)
+
+
 def run_serve(options: argparse.Namespace) -> int:
     settings = load_settings()
     configure_logging(settings.log_format)
     migrate_database(settings)
+    check_secret_key(settings)
     with _bound(options.host, options.port) as listener:
         supervisor = Supervisor(service_children(listener, options.workers, with_worker=not options.no_worker))
         port = listener.getsockname()[1]
@@ -70,6 +83,11 @@ def run_worker(options: argparse.Namespace) -> int:
     settings = load_settings()
     configure_logging(settings.log_format)
     follow_lifeline()
+    try:
+        check_secret_key(settings)
+    except SQLAlchemyError:
+        # A worker waits for its database; the API, which migrates it, checks the key too.
+        logger.warning("the database cannot be used yet, and the secret key not be checked", exc_info=True)
     return run_worker_process(settings, threads=options.workers)
 
 

@@ -1,21 +1,29 @@
-"""`relayboard resthook create`."""
+"""`relayboard resthook create|subscribers|switch-on`."""
 
 import argparse
 from typing import Any
 
 import orjson
 
+from persistence.resthook_subscribers import list_subscriber_states, switch_on_subscriber
 from persistence.resthooks import ensure_resthook, read_resthook
 from relayboard.commands.output import opened_database, print_json, workspace_named
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("resthook", help="create resthooks")
+    parser = commands.add_parser("resthook", help="resthooks and their subscribers")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new resthook; one that exists is shown")
     create.add_argument("--workspace", required=True, metavar="UUID")
     create.add_argument("--slug", required=True, help="letters, digits, hyphens and underscores")
     create.set_defaults(run=run_create)
+    listing = actions.add_parser("subscribers", help="who is called, and who was switched off after failing for long")
+    listing.add_argument("--workspace", required=True, metavar="UUID")
+    listing.set_defaults(run=run_subscribers)
+    switch_on = actions.add_parser("switch-on", help="call a subscriber again that failed for long")
+    switch_on.add_argument("--workspace", required=True, metavar="UUID")
+    switch_on.add_argument("--subscriber", required=True, type=int, metavar="ID")
+    switch_on.set_defaults(run=run_switch_on)
 
 
 def run_create(options: argparse.Namespace) -> None:
@@ -24,3 +32,15 @@ def run_create(options: argparse.Namespace) -> None:
         resthook_id = ensure_resthook(tx, workspace.id, options.slug)
         record = read_resthook(tx, workspace.id, resthook_id)
     print_json(orjson.loads(record))
+
+
+def run_subscribers(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.reading() as tx:
+        print_json(list_subscriber_states(tx, workspace_named(tx, options.workspace).id))
+
+
+def run_switch_on(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        was_off = switch_on_subscriber(tx, workspace.id, options.subscriber)
+    print_json({"subscriber": options.subscriber, "was_off": was_off})

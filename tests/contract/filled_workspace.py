@@ -29,7 +29,7 @@ from persistence.database import Database, Transaction
 from persistence.tables import metadata
 from persistence.workspaces import Workspace
 
-SHARED = {"workspace", "boundary", "boundary_alias", "registration_window"}
+SHARED = {"workspace", "boundary", "boundary_alias", "registration_window", "secret_key_check"}
 """Tables whose rows belong to no workspace, or to such rows."""
 TEMPORARY = {"rate_window", "idempotency_answer", "api_token"}
 """Tables that requests themselves write."""

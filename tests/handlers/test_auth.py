@@ -68,6 +68,19 @@ class TestTokens:
         with database.reading() as tx:
             assert list_tokens(tx, api.workspace.id)[0]["last_used_on"] is not None
 
+    def test_a_token_of_before_a_change_of_the_secret_key_goes_on_working(
+        self, api: Api, database: Database, make_client: Callable[..., AbstractContextManager[TestClient]]
+    ) -> None:
+        header = f"Token {api.token}"
+        new = "the-key-of-this-year"
+
+        with make_client(secret_key=new) as changed:
+            assert ask(changed, header) == (403, None)
+        with make_client(secret_key=new, secret_key_fallbacks=("another-key", SECRET_KEY)) as changing:
+            assert ask(changing, header) == (200, None)
+        with make_client(secret_key=new) as changed:
+            assert ask(changed, header) == (200, None)
+
     def test_a_token_sees_its_own_workspace_only(self, api: Api, other_api: Api) -> None:
         api.post(PATH, {"name": "Mine"})
 

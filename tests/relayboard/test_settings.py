@@ -28,7 +28,8 @@ def test_every_setting_has_a_default_except_the_key():
     assert (settings.page_size, settings.body_limit_bytes) == (250, 1048576)
     assert settings.webhook_allowed_networks == ()
     assert settings.webhook_retry_delays_seconds == (10.0, 120.0, 900.0)
-    assert settings.webhook_timeout_seconds == 15.0
+    assert (settings.webhook_timeout_seconds, settings.webhook_switch_off_days) == (15.0, 5.0)
+    assert settings.secret_key_fallbacks == ()
     assert (settings.log_format, settings.metrics) == ("text", True)
 
 
@@ -40,6 +41,8 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
             "RELAYBOARD_RATE_LIMIT": "10/minute",
             "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "10.0.0.0/8, ::1",
             "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.5, 2",
+            "RELAYBOARD_SECRET_KEY_FALLBACKS": "the-key-of-last-year, the-key-of-before,",
+            "RELAYBOARD_WEBHOOK_SWITCH_OFF_DAYS": "0.5",
             "RELAYBOARD_METRICS": "Off",
             "RELAYBOARD_PAGE_SIZE": "",
         }
@@ -49,6 +52,8 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
     assert settings.rate_limit == RateLimit(10, timedelta(minutes=1))
     assert settings.webhook_allowed_networks == (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("::1"))
     assert settings.webhook_retry_delays_seconds == (0.5, 2.0)
+    assert settings.secret_key_fallbacks == ("the-key-of-last-year", "the-key-of-before")
+    assert settings.webhook_switch_off_days == 0.5
     assert (settings.metrics, settings.page_size) == (False, 250)
 
 
@@ -62,6 +67,8 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
         ("MEDIA_URL", "ftp://host"),
         ("BASE_URL", "sms.example.org"),
         ("SECRET_KEY", "hidden"),
+        ("SECRET_KEY", "hidden-hidden,hidden"),
+        ("SECRET_KEY_FALLBACKS", "hidden-hidden-hidden,hidden"),
         ("RATE_LIMIT", "2500"),
         ("RATE_LIMIT", "2500/fortnight"),
         ("RATE_LIMIT", "0/hour"),
@@ -74,6 +81,9 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
         ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,nan"),
         ("WEBHOOK_TIMEOUT_SECONDS", "0"),
         ("WEBHOOK_TIMEOUT_SECONDS", "soon"),
+        ("WEBHOOK_SWITCH_OFF_DAYS", "-1"),
+        ("WEBHOOK_SWITCH_OFF_DAYS", "1e300"),
+        ("WEBHOOK_SWITCH_OFF_DAYS", "nan"),
         ("LLM_URL", "models.example.org"),
         ("LLM_KEY", "hidden\u00e9"),
         ("CLASSIFIER_URL", "https://"),

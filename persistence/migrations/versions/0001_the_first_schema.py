@@ -60,6 +60,12 @@ def upgrade() -> None:
         batch_op.create_index("registration_window_began", ["began_on"], unique=False)
 
     op.create_table(
+        "secret_key_check",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("word", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_secret_key_check")),
+    )
+    op.create_table(
         "workspace",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -534,6 +540,23 @@ def upgrade() -> None:
         batch_op.create_index("ix_topic_page", ["workspace_id", "created_on", "id"], unique=False)
         batch_op.create_index("uq_topic_name", ["workspace_id", "name_key"], unique=True)
 
+    op.create_table(
+        "webhook_trouble",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=True),
+        sa.Column("subscriber_id", sa.Integer(), nullable=True),
+        sa.Column("began_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("last_failed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("given_up", sa.Integer(), nullable=False),
+        sa.Column("switched_off_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_webhook_trouble_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_webhook_trouble")),
+        sa.UniqueConstraint("channel_id", name=op.f("uq_webhook_trouble_channel_id")),
+        sa.UniqueConstraint("subscriber_id", name=op.f("uq_webhook_trouble_subscriber_id")),
+        sqlite_autoincrement=True,
+    )
     op.create_table(
         "broadcast",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
@@ -1677,6 +1700,7 @@ def downgrade() -> None:
         batch_op.drop_index("ix_broadcast_page")
 
     op.drop_table("broadcast")
+    op.drop_table("webhook_trouble")
     with op.batch_alter_table("topic", schema=None) as batch_op:
         batch_op.drop_index("uq_topic_name")
         batch_op.drop_index("ix_topic_page")
@@ -1788,6 +1812,7 @@ def downgrade() -> None:
 
     op.drop_table("api_token")
     op.drop_table("workspace")
+    op.drop_table("secret_key_check")
     with op.batch_alter_table("registration_window", schema=None) as batch_op:
         batch_op.drop_index("registration_window_began")
 

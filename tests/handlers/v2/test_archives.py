@@ -12,7 +12,7 @@ from persistence.database import Database
 from persistence.media_store import MediaStore
 from persistence.workspaces import Workspace
 from relayboard.settings import Settings
-from tests.api import Api
+from tests.api import SECRET_KEY, Api
 
 PATH = "/api/v2/archives.json"
 
@@ -123,6 +123,12 @@ class TestDownload:
 
         clock.advance(minutes=2)
         assert api.client.get(address).status_code == 404
+
+    def test_an_address_outlives_a_change_of_the_secret_key(self, address: str, make_client: Any) -> None:
+        with make_client(secret_key="the-key-of-this-year") as changed:
+            assert changed.get(address).status_code == 404
+        with make_client(secret_key="the-key-of-this-year", secret_key_fallbacks=(SECRET_KEY,)) as changing:
+            assert changing.get(address).status_code == 200
 
     @pytest.mark.parametrize(
         ("old", "new"),
