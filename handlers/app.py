@@ -67,13 +67,14 @@ def create_app(
 
 
 def _without_redirects(app: AsgiApp) -> AsgiApp:
-    """Answers 404 below `/api/` to paths that end in a slash.
+    """Answers 404 below `/api/` to paths that do not end in `.json`, as all of the API do.
 
-    The router would answer a 307, which no contract lists, to an address that need not be the one clients know us by.
+    The router would answer some with a 307, which no contract lists, and name an address that need not be the one
+    clients know us by.
     """
 
     async def without_redirects(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["path"].startswith("/api/") and scope["path"].endswith("/"):
+        if scope["type"] == "http" and scope["path"].startswith("/api/") and not scope["path"].endswith(".json"):
             await detail_page(404, TEXTS[404]).send(send)
         else:
             await app(scope, receive, send)

@@ -20,6 +20,8 @@ def upload_media(call: Call) -> Answer:
     kind = upload.content_type
     if not (kind in IMAGES or kind.startswith(("audio/", "video/")) or kind == "application/pdf"):
         raise InvalidInput.on("file", "Only images, audio, video and PDF files are accepted.")
+    if not upload.content:
+        raise InvalidInput.on("file", "An empty file is not allowed.")
     if len(upload.content) > SIZE_LIMIT_BYTES:
         raise InvalidInput.on("file", "At most 25 MB.")
     uuid, filename = new_uuid(), upload.filename[-FILENAME_LENGTH:].replace("\x00", "") or "file"

@@ -16,6 +16,7 @@ from tests.contract.documents import (
     properties_below,
     reachable,
     roots,
+    schemas_below,
 )
 
 OPERATIONS = all_operations()
@@ -171,6 +172,20 @@ def test_everything_a_client_sends_is_bounded(operation: Operation) -> None:
 def test_every_query_parameter_has_a_plain_type(operation: Operation) -> None:
     for part in operation.parameters():
         assert follow(part["schema"], document(operation.root)).get("type"), part["name"]
+
+
+@each_api_operation
+def test_a_body_with_required_fields_is_required_in_generation_2(operation: Operation) -> None:
+    if operation.generation != "v2" or operation.method != "post":
+        return
+    schemas = [follow(schema, document(operation.root)) for schema in operation.request_schemas().values()]
+    assert bool(operation.body["requestBody"].get("required")) is any(schema.get("required") for schema in schemas)
+
+
+@each_root
+def test_null_is_allowed_beside_a_type_where_alone_it_has_an_effect(root: str) -> None:
+    parts = [(where, part) for where, part in schemas_below(document(root)["components"].get("schemas", {}))]
+    assert [where for where, part in parts if part.get("nullable") and "type" not in part] == []
 
 
 @each_operation

@@ -50,8 +50,10 @@ def test_a_cursor_of_any_length_is_not_found(api: Api) -> None:
         assert (response.status_code, response.json()) == (404, {"detail": "This cursor is not valid."})
 
 
-@pytest.mark.parametrize("path", ["/api/v2/groups.json/", "/api/v2/groups/", "/api/v1/groups.json/", "/api/v2/"])
-def test_a_path_with_a_final_slash_leads_nowhere(http: TestClient, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/api/v2/groups.json/", "/api/v1/groups.json/", "/api/v2/", "/api/v2", "/api/v2/groups", "/api/"]
+)
+def test_a_path_without_its_final_json_leads_nowhere(http: TestClient, path: str) -> None:
     for method in ("GET", "POST", "DELETE"):
         response = http.request(method, path, follow_redirects=False)
 

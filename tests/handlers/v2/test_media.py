@@ -59,6 +59,11 @@ class TestUploadMedia:
 
         assert (response.status_code, list(response.json())) == (400, ["file"])
 
+    def test_an_empty_file_is_refused_by_field(self, api: Api) -> None:
+        response = upload(api, content=b"")
+
+        assert (response.status_code, list(response.json())) == (400, ["file"])
+
     @pytest.mark.parametrize("name", ["map 1.png", "../../etc/passwd", "страница.png", "x" * 300 + ".png"])
     def test_a_name_is_kept_for_people_and_never_becomes_a_path(self, api: Api, name: str) -> None:
         record = upload(api, name=name).json()
