@@ -94,7 +94,7 @@ class Visit:
     def value(self, template: str) -> ValueResult:
         """A template as a typed value; warnings are logged, errors are left to the caller."""
         if "@" not in template:
-            return ValueResult(template)
+            return ValueResult(template.strip())
         return evaluate_value(
             template, self.context(), self.sprint.environment, self.sprint.clock, resources=self.sprint.resources
         )

@@ -89,17 +89,17 @@ def evaluate_value(
     resources: Resources = NO_RESOURCES,
     budget: Budget | None = None,
 ) -> ValueResult:
-    """The value of a template that is, but for space around it, one expression; the text of any other."""
+    """The value of a template that is, but for space around it, one expression; the text of any other without that."""
     evaluation = Evaluation(env, clock, resources, budget or Budget())
-    single = _find_single_expression(template, context)
+    trimmed = template.strip()
+    single = _find_single_expression(trimmed, context)
     if single is not None:
         return ValueResult(_evaluate(single, context, evaluation), [], evaluation.warnings)
-    text, errors = _write_text(template, context, evaluation, None)
+    text, errors = _write_text(trimmed, context, evaluation, None)
     return ValueResult(_cut(text, TEXT_LIMIT), errors, evaluation.warnings)
 
 
-def _find_single_expression(template: str, context: XObject) -> TemplateToken | None:
-    trimmed = template.strip()
+def _find_single_expression(trimmed: str, context: XObject) -> TemplateToken | None:
     for token in scan_template(trimmed, _roots(context)):
         is_whole = token.kind is not TokenKind.BODY and len(token.source) == len(trimmed)
         return token if is_whole else None

@@ -27,6 +27,11 @@ def test_the_first_case_that_matches_wins() -> None:
     assert result_of(played) == ("27", "Age", "I am 27")
 
 
+def test_space_around_operands_and_arguments_does_not_count() -> None:
+    played = route(" I am @contact.first_name\n", ("has_only_text", [" I am Ann "], "Ann"))
+    assert result_of(played) == ("I am Ann", "Ann", "I am Ann")
+
+
 def test_without_a_match_the_default_has_the_operand() -> None:
     assert result_of(route("hello", ("has_number", [], "Age"))) == ("hello", "Other", "hello")
 
