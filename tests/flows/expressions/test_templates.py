@@ -54,7 +54,7 @@ def test_anything_else_becomes_text():
     assert value("@order.count.") == "2."
     assert value("plain") == "plain"
     assert value("  two words\n") == "two words"
-    assert value(" @order.count @(\" x \")") == "2  x "
+    assert value(' @order.count @(" x ")') == "2  x "
     assert value("") == ""
 
 
