@@ -11,17 +11,22 @@ from flows.engine.modifiers.editor import ContactEditor
 
 
 def open_ticket(editor: ContactEditor, topic: Topic | None, assignee: User | None, note: str) -> Ticket | None:
-    """Opens a ticket unless one is open already; the ticket."""
+    """Opens a ticket unless one is open already; the ticket. In generation 13 the note is the ticket's own body."""
     if editor.contact.open_tickets:
         return None
+    is_early = editor.options.is_early
     ticket = Ticket(
         editor.clock.uuid(),
         topic=topic.reference if topic else None,
-        assignee=assignee.reference if assignee else None,
+        assignee=_refer(assignee, is_early=is_early) if assignee else None,
+        body=note if is_early else "",
     )
     editor.contact.tickets.append(ticket)
-    editor.log.add("ticket_opened", {"ticket": ticket.to_json()})
-    if note:
+    # The tickets of those years were all open.
+    unsaid = ("status",) if is_early else ()
+    written = {name: part for name, part in ticket.to_json().items() if name not in unsaid}
+    editor.log.add("ticket_opened", {"ticket": written})
+    if note and not is_early:
         editor.log.add("ticket_note_added", {"ticket_uuid": ticket.uuid, "note": note})
     return ticket
 
@@ -67,6 +72,10 @@ def change_ticket_topic(editor: ContactEditor, ticket_uuid: str, topic: Topic) -
     if changed:
         editor.log.add("ticket_topic_changed", {"ticket_uuid": ticket_uuid, "topic": topic.reference})
     return changed
+
+
+def _refer(user: User, *, is_early: bool) -> dict[str, str]:
+    return {"email": user.email, "name": user.name} if is_early else user.reference
 
 
 def _change(editor: ContactEditor, ticket_uuid: str, change: Callable[[Ticket], Ticket]) -> bool:

@@ -148,6 +148,16 @@ def test_tickets_are_opened_once() -> None:
     assert played.session.runs[0].locals == {"_new_ticket": ""}
 
 
+def test_tickets_of_generation_13_have_a_body_instead_of_a_note() -> None:
+    action = {"type": "open_ticket", "assignee": {"email": "ann@example.com"}, "body": "Help", "result_name": "Told"}
+    played = play(node(0, action), options=Options(generation=13), spec_version="13.2.0")
+    (opened,) = played.of("ticket_opened")
+    topic, assignee = refer(TOPIC, "General"), {"email": "ann@example.com", "name": "Thing"}
+    uuid = played.session.runs[0].results["told"].value
+    assert opened["ticket"] == {"uuid": uuid, "topic": topic, "assignee": assignee, "body": "Help"}
+    assert played.of("ticket_note_added") == []
+
+
 def _open_ticket() -> dict[str, Any]:
     return {"type": "open_ticket", "topic": None, "note": "Help @contact.first_name"}
 
