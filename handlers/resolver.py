@@ -82,7 +82,7 @@ def _answer_once(
     if not 1 <= len(key) <= KEY_LENGTH:
         raise Refused(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
     workspace_id = state["credentials"].workspace.id
-    asked = request.scope["query_string"] + b"\n" + state.get("raw_body", b"")
+    asked = request.scope["query_string"] + b"\n" + _said(state)
     kept = claim_key(tx, workspace_id, rules.id, key, asked)
     if kept is not None:
         return Answer(kept.status, kept.body, {"Idempotency-Replayed": "true"})
@@ -90,6 +90,14 @@ def _answer_once(
     body = answer.body.decode() if isinstance(answer.body, bytes) else answer.body
     keep_answer(tx, workspace_id, rules.id, key, answer.status, body)
     return answer
+
+
+def _said(state: dict[str, Any]) -> bytes:
+    """The body as it counts for an Idempotency-Key: an upload without the boundary that clients draw each time."""
+    media = state.get("media")
+    if media is None:
+        return bytes(state.get("raw_body", b""))
+    return f"{media.filename}\n{media.content_type}\n".encode() + media.content
 
 
 def _call(tx: Transaction, service: Service, rules: OperationRules, request: Request, state: dict[str, Any]) -> Answer:

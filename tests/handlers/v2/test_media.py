@@ -59,6 +59,17 @@ class TestUploadMedia:
 
         assert (response.status_code, list(response.json())) == (400, ["file"])
 
+    def test_a_repeated_upload_with_one_idempotency_key_stores_one_file(self, api: Api) -> None:
+        def send(content: bytes, boundary: str) -> httpx.Response:
+            kind = f"multipart/form-data; boundary={boundary}"
+            headers = {"Authorization": f"Token {api.token}", "Idempotency-Key": "leaf", "Content-Type": kind}
+            return api.client.post(PATH, files={"file": ("leaf.png", content, "image/png")}, headers=headers)
+
+        first, again, other = send(PICTURE, "one"), send(PICTURE, "two"), send(PICTURE + b"x", "three")
+
+        assert (first.status_code, again.status_code, other.status_code) == (201, 201, 409)
+        assert first.json() == again.json()
+
     def test_an_empty_file_is_refused_by_field(self, api: Api) -> None:
         response = upload(api, content=b"")
 
