@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from handlers.answers import Answer
-from handlers.calls import Call, RelayCall
+from handlers.calls import Call, RelayCall, Upload
 from handlers.contract import OperationRules, load_contract
 from handlers.request_body import replay
 from handlers.service import Service, service_of, state_of
@@ -94,7 +94,7 @@ def _answer_once(
 
 def _said(state: dict[str, Any]) -> bytes:
     """The body as it counts for an Idempotency-Key: an upload without the boundary that clients draw each time."""
-    media = state.get("media")
+    media: Upload | None = state.get("media")
     if media is None:
         return bytes(state.get("raw_body", b""))
     return f"{media.filename}\n{media.content_type}\n".encode() + media.content
