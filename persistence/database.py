@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import orjson
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
@@ -30,6 +30,17 @@ Wake = Callable[[frozenset[str]], None]
 """Told after a commit which kinds of work (`webhooks`, `sending`, ...) have new rows; losing it only costs seconds."""
 
 
+class Settlement(Protocol):
+    """What a unit of work puts off to its end: rows that many wait for are then held for a moment only."""
+
+    def settle(self, tx: "Transaction") -> None:
+        """Does it, just before the commit."""
+        ...
+
+
+Put = TypeVar("Put", bound=Settlement)
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -46,13 +57,14 @@ def lost_a_race(error: DBAPIError) -> bool:
 class Transaction:
     """A unit of work: a connection in one transaction, the moment it began, and the wake-ups due after it."""
 
-    __slots__ = ("_kinds", "connection", "now", "sqlite")
+    __slots__ = ("_kinds", "_settlements", "connection", "now", "sqlite")
 
     def __init__(self, connection: Connection, now: datetime) -> None:
         self.connection = connection
         self.now = now
         self.sqlite = connection.dialect.name == "sqlite"
         self._kinds: set[str] = set()
+        self._settlements: dict[type[Settlement], Settlement] = {}
 
     def execute(
         self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
@@ -62,6 +74,17 @@ class Transaction:
     def wake(self, kind: str) -> None:
         """Remember to wake the workers of this kind of work once the transaction is committed."""
         self._kinds.add(kind)
+
+    def put_off(self, kind: type[Put]) -> Put:
+        """The one settlement of this kind in this unit of work, to note there what is to be done at its end."""
+        found = self._settlements.setdefault(kind, kind())
+        assert isinstance(found, kind)
+        return found
+
+    def settle(self) -> None:
+        """Does what was put off."""
+        for each in self._settlements.values():
+            each.settle(self)
 
     @property
     def woken(self) -> frozenset[str]:
@@ -113,6 +136,7 @@ class Database:
             with connection.begin():
                 transaction = Transaction(connection, self.clock())
                 yield transaction
+                transaction.settle()
         if transaction.woken:
             self.wake(transaction.woken)
 

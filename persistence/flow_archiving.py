@@ -1,25 +1,41 @@
 """Putting flows away."""
 
+from collections.abc import Collection
+
 from sqlalchemy import select, update
 
 from persistence.campaign_events import campaign_event, living_events_of
-from persistence.database import Transaction
+from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.flow_sessions import interrupt_flow
 from persistence.flows import flow
 from persistence.trigger_writes import archive_triggers_of_flow
 
 
-def archive_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
-    """Puts a flow away: its triggers are archived, contacts in it are interrupted, and nothing starts it any more.
+def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
+    """Puts a flow away: its triggers are archived, nothing starts it any more, and contacts in it are interrupted.
 
-    Importing it brings it back. Raises Refused while campaign events start it.
+    Two units of work, because flows are locked after contacts; it may be done again if it ends between them. Importing
+    the flow brings it back. Raises Refused while campaign events start it.
     """
+    database.write(lambda tx: _put_away(tx, workspace_id, flow_id))
+    database.write(lambda tx: interrupt_flow(tx, workspace_id, flow_id))
+
+
+def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int]) -> set[int]:
+    """Those of these flows that are archived."""
+    if not flow_ids:
+        return set()
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.id.in_(sorted(flow_ids)) & flow.c.is_archived
+    return set(tx.execute(select(flow.c.id).where(mine)).scalars())
+
+
+def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     using = select(campaign_event.c.id).where(*living_events_of(workspace_id), campaign_event.c.flow_id == flow_id)
     if tx.execute(using.limit(1)).first() is not None:
         raise Refused("Campaign events still start this flow.")
-    # Contacts are locked before flows, as everywhere.
-    interrupt_flow(tx, workspace_id, flow_id)
-    archive_triggers_of_flow(tx, workspace_id, flow_id)
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    # Waits for those who are just bringing contacts into the flow; they are interrupted with the others then.
+    tx.execute(select(flow.c.id).where(mine).with_for_update())
     tx.execute(update(flow).where(mine, ~flow.c.is_archived).values(is_archived=True, modified_on=tx.now))
+    archive_triggers_of_flow(tx, workspace_id, flow_id)

@@ -139,7 +139,11 @@ class RunState:
 
 
 class RunCounts:
-    """Changes of the flows' counts of runs, made together: `active` counts all runs without an end."""
+    """Changes of the flows' counts of runs, made together: `active` counts all runs without an end.
+
+    A unit of work has one of them, `counts_of` gives it, and it changes the flows at the end of that unit: many workers
+    wait for these rows, and all take them in the order of ids.
+    """
 
     def __init__(self) -> None:
         self._changes: Counter[tuple[int, str]] = Counter()
@@ -151,7 +155,7 @@ class RunCounts:
         if after is not None:
             self._changes[flow_id, _column_of(after)] += number
 
-    def apply(self, tx: Transaction, workspace_id: int) -> None:
+    def settle(self, tx: Transaction) -> None:
         """Changes the flows, in the order of their ids, so that two transactions never wait for each other."""
         for flow_id in sorted({flow_id for (flow_id, _), change in self._changes.items() if change}):
             changes = {
@@ -159,8 +163,12 @@ class RunCounts:
                 for (changed_id, name), change in self._changes.items()
                 if changed_id == flow_id and change
             }
-            mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
-            tx.execute(update(flow).where(mine).values(changes))
+            tx.execute(update(flow).where(flow.c.id == flow_id).values(changes))
+
+
+def counts_of(tx: Transaction) -> RunCounts:
+    """The counts that change with a unit of work."""
+    return tx.put_off(RunCounts)
 
 
 def _column_of(status: str) -> str:
@@ -175,7 +183,7 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
     A known run that is over stays as it is, and is left out of the answer: whoever ended it was faster.
     """
     known = _find_known(tx, workspace_id, [run.uuid for run in runs])
-    counts = RunCounts()
+    counts = counts_of(tx)
     new = [run for run in runs if run.uuid not in known]
     changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
     if new:
@@ -192,7 +200,6 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
         counts.move(run.flow_id, None, run.status)
     for run in changed:
         counts.move(run.flow_id, known[run.uuid].status, run.status)
-    counts.apply(tx, workspace_id)
     made = _find_known(tx, workspace_id, [run.uuid for run in new])
     return {run.uuid: int((made if run.uuid in made else known)[run.uuid].id) for run in (*new, *changed)}
 
@@ -219,10 +226,9 @@ def _new_row(workspace_id: int, run: RunState) -> dict[str, Any]:
     return identity | run.values()
 
 
-def close_runs(
-    tx: Transaction, workspace_id: int, condition: ColumnElement[bool], counts: RunCounts, status: str = INTERRUPTED
-) -> None:
-    """Ends the open runs that a condition chooses, as `interrupted` or `expired`, noting it in `counts`."""
+def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:
+    """Ends the open runs that a condition chooses, as `interrupted` or `expired`."""
+    counts = counts_of(tx)
     mine = (flow_run.c.workspace_id == workspace_id) & condition
     for before in OPEN:
         ending = update(flow_run).where(mine, _listed(before))
@@ -234,7 +240,6 @@ def close_runs(
 def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Deletes all runs of contacts, with what they said in them; flows no longer count these runs."""
     theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
-    counts = RunCounts()
+    counts = counts_of(tx)
     for row in tx.execute(delete(flow_run).where(theirs).returning(flow_run.c.flow_id, flow_run.c.status)):
         counts.move(row.flow_id, row.status, None)
-    counts.apply(tx, workspace_id)

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from persistence.columns import Json, id_column, metadata, time_column, uuid_column, workspace_column
 from persistence.contacts import contact
 from persistence.database import Transaction
-from persistence.flow_runs import INTERRUPTED, IS_OPEN, WAITING, RunCounts, close_runs, delete_runs_of, flow_run
+from persistence.flow_runs import INTERRUPTED, IS_OPEN, WAITING, close_runs, delete_runs_of, flow_run
 from persistence.portions import split
 
 flow_session = Table(
@@ -202,9 +202,7 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     contact_ids = tx.execute(select(flow_session.c.contact_id).where(mine)).scalars().all()
     _lock_contacts(tx, workspace_id, contact_ids)
     _end_sessions(tx, workspace_id, contact_ids, in_flow, INTERRUPTED)
-    counts = RunCounts()
-    close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None), counts)
-    counts.apply(tx, workspace_id)
+    close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None))
 
 
 def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -218,17 +216,15 @@ def _end_sessions(
     tx: Transaction, workspace_id: int, contact_ids: Sequence[int], which: ColumnElement[bool], status: str
 ) -> None:
     emptied = {"state": None, "current_flow_id": None, "timeout_on": None, "expires_on": None}
-    counts = RunCounts()
-    for some in split(contact_ids):
+    for some in split(sorted(contact_ids)):
         theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(some)
         ending = update(flow_session).where(theirs, IS_WAITING, which)
         ended = ending.values(status=status, modified_on=tx.now, ended_on=tx.now, **emptied)
         rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
         if rows:
-            close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), counts, status)
+            close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), status)
             left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
             tx.execute(update(contact).where(left).values(current_flow_id=None, modified_on=tx.now))
-    counts.apply(tx, workspace_id)
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, delete, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.flow_runs import IS_OPEN, RunCounts, close_runs, flow_run
+from persistence.flow_runs import IS_OPEN, close_runs, flow_run
 from persistence.flow_starts import (
     COMPLETED,
     DONE,
@@ -175,9 +175,7 @@ def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str) ->
 
 
 def _close_made_runs(tx: Transaction, workspace_id: int, start_id: int, condition: ColumnElement[bool]) -> None:
-    counts = RunCounts()
-    close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition, counts)
-    counts.apply(tx, workspace_id)
+    close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition)
 
 
 def _is_held(batch: StartBatch, leased_until: datetime) -> ColumnElement[bool]:

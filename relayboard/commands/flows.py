@@ -72,15 +72,13 @@ def run_list(options: argparse.Namespace) -> None:
 
 
 def run_archive(options: argparse.Namespace) -> None:
-    def put_away(tx: Transaction) -> str:
-        workspace = workspace_named(tx, options.workspace)
-        flow_id = _flow_named(tx, workspace, options.flow)
-        archive_flow(tx, workspace.id, flow_id)
-        return read_flow(tx, workspace.id, flow_id)
-
     with opened_database() as database:
-        # Workers that talk with contacts in this flow may come first.
-        record = database.write(put_away)
+        with database.reading() as tx:
+            workspace = workspace_named(tx, options.workspace)
+            flow_id = _flow_named(tx, workspace, options.flow)
+        archive_flow(database, workspace.id, flow_id)
+        with database.reading() as tx:
+            record = read_flow(tx, workspace.id, flow_id)
     print_json(orjson.loads(record))
 
 

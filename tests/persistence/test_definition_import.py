@@ -144,8 +144,8 @@ class TestImport:
         bring_in(database, workspace, make_file(given))
         with database.writing() as tx:
             flow_id = find_flow(tx, workspace.id, given["uuid"])
-            assert flow_id is not None
-            archive_flow(tx, workspace.id, flow_id)
+        assert flow_id is not None
+        archive_flow(database, workspace.id, flow_id)
 
         report = bring_in(database, workspace, make_file(given))
 

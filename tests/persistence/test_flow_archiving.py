@@ -20,8 +20,7 @@ from tests.run_rows import add_flow, add_people, add_waiting
 
 def archive(database: Database, workspace: Workspace, flow_id: int | None) -> None:
     assert flow_id is not None
-    with database.writing() as tx:
-        archive_flow(tx, workspace.id, flow_id)
+    archive_flow(database, workspace.id, flow_id)
 
 
 def named(database: Database, workspace: Workspace, uuid: str) -> int | None:

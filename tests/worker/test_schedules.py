@@ -118,11 +118,13 @@ def test_what_is_archived_starts_nothing(
     database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None], what: str
 ) -> None:
     trigger_id = add_schedule(database, workspace, clock, group_ids=frozenset({group_id}))
-    with database.writing() as tx:
-        if what == "trigger":
+    if what == "trigger":
+        with database.writing() as tx:
             set_archived(tx, workspace.id, [trigger_id], is_archived=True)
-        else:
-            archive_flow(tx, workspace.id, tx.execute(select(trigger.c.flow_id)).scalar_one())
+    else:
+        with database.reading() as tx:
+            flow_id = tx.execute(select(trigger.c.flow_id)).scalar_one()
+        archive_flow(database, workspace.id, flow_id)
     clock.advance(hours=1)
 
     run()

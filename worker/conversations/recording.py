@@ -10,6 +10,7 @@ from flows.engine.state import FAILED, WAITING, Run
 from persistence.columns import new_uuid
 from persistence.contact_turns import Turns, end_turns, lock_turns
 from persistence.database import Transaction
+from persistence.flow_archiving import find_archived
 from persistence.flow_contact_changes import CHANGED_COLUMNS, change_many, change_memberships
 from persistence.flow_replies import Reply, send_replies
 from persistence.flow_runs import RunState, save_runs
@@ -116,6 +117,16 @@ def _store_sessions(tx: Transaction, workspace: Workspace, assets: StoredAssets,
         if run.flow["uuid"] in assets.flow_ids and _is_touched(run, outcome)
     ]
     save_runs(tx, workspace.id, runs)
+    _leave_archived_flows(tx, workspace.id, runs)
+
+
+def _leave_archived_flows(tx: Transaction, workspace_id: int, runs: Sequence[RunState]) -> None:
+    """Whoever archives a flow waits for the runs just saved, and sees them; those that come later see to themselves."""
+    going_on = [run for run in runs if run.exited_on is None]
+    archived = find_archived(tx, workspace_id, {run.flow_id for run in going_on})
+    leaving = {run.contact_id for run in going_on if run.flow_id in archived}
+    if leaving:
+        interrupt_contacts(tx, workspace_id, sorted(leaving))
 
 
 def _is_touched(run: Run, outcome: Outcome) -> bool:

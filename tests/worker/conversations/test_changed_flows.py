@@ -5,8 +5,9 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, update
 
+from persistence.contact_turns import take_turns
 from persistence.contacts import contact
 from persistence.flow_archiving import archive_flow
 from persistence.flow_revisions import flow_revision
@@ -21,6 +22,8 @@ from tests.conftest import Clock
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
 from tests.worker.conversations.test_triggers import add_trigger
+from worker.conversations.sprints import Task
+from worker.conversations.workshop import Workshop
 
 AMINA = "+254722000111"
 
@@ -39,6 +42,11 @@ def revise(stage: Stage, changed: dict[str, Any] | str) -> None:
         row = {"workspace_id": stage.workspace.id, "flow_id": known.id, "number": number, "spec_version": "14.0.0"}
         tx.execute(insert(flow_revision).values(definition=text, created_on=tx.now, **row))
         tx.execute(update(flow).where(flow.c.id == known.id).values(definition_revision=number))
+
+
+def archive(stage: Stage, flow_uuid: str) -> None:
+    (found,) = stage.rows(flow, flow.c.uuid == flow_uuid)
+    archive_flow(stage.database, stage.workspace.id, found.id)
 
 
 def check_ended(stage: Stage, status: str) -> None:
@@ -170,7 +178,7 @@ def test_a_start_stops_where_its_flow_is_archived_after_its_contacts_were_found(
     stage.start(flow_uuid, amina)
     with stage.database.writing() as tx:
         expand_start(tx, lease_start(tx))
-        archive_flow(tx, stage.workspace.id, tx.execute(select(flow.c.id)).scalar_one())
+    archive(stage, flow_uuid)
 
     stage.work()
 
@@ -178,13 +186,27 @@ def test_a_start_stops_where_its_flow_is_archived_after_its_contacts_were_found(
     assert [row.status for row in stage.rows(flow_start)] == ["failed"]
 
 
+def test_who_enters_a_flow_while_it_is_archived_does_not_stay_in_it(stage: Stage) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, patient())
+    amina = stage.add_contact(AMINA)
+    workshop = Workshop(stage.services)
+    with stage.database.writing() as tx:
+        turns = take_turns(tx, [amina])
+    with stage.database.reading() as tx:
+        scene = workshop.open_scene(tx, stage.workspace.id, [amina])
+    trigger = {"type": "manual", "flow": {"uuid": flow_uuid, "name": "Patient"}, "triggered_on": "2026-03-02T09:00:00Z"}
+    archive(stage, flow_uuid)
+
+    workshop.perform(scene, turns, [Task(amina, trigger=trigger)])
+
+    check_ended(stage, "interrupted")
+
+
 def test_a_flow_that_is_archived_is_not_entered_from_another(stage: Stage) -> None:
     child_uuid = store_flow(stage.database, stage.workspace, patient())
     enter = {"type": "enter_flow", "uuid": uuid_of("enter"), "flow": {"uuid": child_uuid, "name": "Patient"}}
     parent_uuid = store_flow(stage.database, stage.workspace, definition("Parent", [node("entering", [enter])]))
-    with stage.database.writing() as tx:
-        child_id = tx.execute(select(flow.c.id).where(flow.c.uuid == child_uuid)).scalar_one()
-        archive_flow(tx, stage.workspace.id, child_id)
+    archive(stage, child_uuid)
     amina = stage.add_contact(AMINA)
 
     stage.start(parent_uuid, amina)
