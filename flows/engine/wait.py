@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from flows.definition import Flow, Wait
+from flows.definition.steps_14 import LONGEST_EXPIRATIONS_MINUTES
 from flows.engine.events import write_moment
 from flows.engine.visit import Visit
 from flows.phones import parse_phone
@@ -28,10 +29,12 @@ def begin_wait(visit: Visit, wait: Wait) -> bool:
 
 
 def expiration_minutes(flow: Flow, generation: int) -> int:
-    """How long a wait of a flow lasts at most; 0 without limit, which only generation 13 knows."""
-    if flow.expire_after_minutes or generation < 14:
-        return flow.expire_after_minutes
-    return _DEFAULT_EXPIRATION_MINUTES.get(flow.type, 0)
+    """How long a wait of a flow lasts at most; 0 without limit, which generation 14 knows for offline flows only."""
+    minutes = flow.expire_after_minutes
+    if generation < 14:
+        return minutes
+    longest = LONGEST_EXPIRATIONS_MINUTES.get(flow.type, 0)
+    return min(minutes, longest) if minutes > 0 else _DEFAULT_EXPIRATION_MINUTES.get(flow.type, 0)
 
 
 def accepts(wait: Wait, resume_type: str) -> bool:

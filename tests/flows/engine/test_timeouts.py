@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from flows.clock import SystemClock
+from flows.definition import load
 from flows.engine import Assets, Options, resume, start
+from flows.engine.wait import expiration_minutes
 from flows.environment import Environment
 from tests.flows.definition.specimens import FLOW, YES, make_flow, make_node, make_router, make_uuid
 
@@ -38,3 +40,19 @@ def test_the_value_is_empty() -> None:
 
 def test_the_value_was_the_moment_in_generation_13() -> None:
     assert datetime.fromisoformat(answer_too_late(13).value).tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("flow_type", "told", "minutes"),
+    [
+        ("messaging", 60, 60),
+        ("messaging", 99_999, 20_160),
+        ("messaging", 0, 4320),
+        ("voice", 60, 15),
+        ("voice", -1, 5),
+        ("messaging_offline", 60, 0),
+    ],
+)
+def test_waits_last_as_long_as_the_type_of_flow_allows(flow_type: str, told: int, minutes: int) -> None:
+    flow = load(make_flow(version="14.0.0", type=flow_type, expire_after_minutes=told))
+    assert expiration_minutes(flow, 14) == minutes
