@@ -131,7 +131,8 @@ def list_subscriber_states(tx: Transaction, workspace_id: int) -> list[dict[str,
         .where(rows.workspace_id == workspace_id)
         .order_by(rows.id)
     )
-    return [dict(row._mapping) for row in tx.execute(statement)]
+    # Names of joined columns are a kind of str of their own, which is no key for JSON.
+    return [{str(name): value for name, value in row._mapping.items()} for row in tx.execute(statement)]
 
 
 def switch_on_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> bool:

@@ -39,7 +39,7 @@ webhook_trouble = Table(
 for a phone's sync nor fails over a subscriber that has just ended; a row left over means nothing."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """The delivery URL of a channel, or a subscriber of a resthook."""
 
@@ -94,7 +94,7 @@ def note_outcomes(
     healthy = [known[each].id for each in accepted if each in known]
     if healthy:
         tx.execute(delete(webhook_trouble).where(webhook_trouble.c.id.in_(sorted(healthy))))
-    failing = sorted(set(given_up) - set(accepted))
+    failing = sorted(set(given_up) - set(accepted), key=lambda each: (each.kind, each.number))
     _begin(tx, [(each, given_up[each]) for each in failing if each not in known])
     moved = [(each, _go_on(tx.now, known[each], given_up[each], switch_off_after)) for each in failing if each in known]
     if moved:
@@ -143,12 +143,22 @@ def _numbers(ids: Iterable[int | None]) -> list[int]:
 
 
 def _begin(tx: Transaction, failing: Collection[tuple[Endpoint, GivenUp]]) -> None:
+    if not failing:
+        return
+    rows = [
+        {
+            "workspace_id": each.workspace_id,
+            "channel_id": each.channel_id,
+            "subscriber_id": each.subscriber_id,
+            "began_on": tx.now,
+            "last_failed_on": tx.now,
+            "given_up": failed.count,
+        }
+        for each, failed in failing
+    ]
+    # Another worker may have begun the same row: then this one failure more does not matter.
     insert = sqlite.insert if tx.sqlite else postgresql.insert
-    for each, failed in failing:
-        # Another worker may have begun the same row: then this one failure more does not matter.
-        values = {"workspace_id": each.workspace_id, "began_on": tx.now, "last_failed_on": tx.now}
-        names = {"channel_id": each.channel_id, "subscriber_id": each.subscriber_id, "given_up": failed.count}
-        tx.execute(insert(webhook_trouble).values(**values, **names).on_conflict_do_nothing())
+    tx.execute(insert(webhook_trouble).on_conflict_do_nothing(), rows)
 
 
 def _go_on(now: datetime, row: Any, failed: GivenUp, switch_off_after: timedelta) -> dict[str, Any]:

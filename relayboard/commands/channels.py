@@ -72,7 +72,9 @@ def run_list(options: argparse.Namespace) -> None:
         named = (trouble[0].label("webhook_switched_off_on"), trouble[1].label("webhook_switched_off_reason"))
         both = channel.outerjoin(webhook_trouble, webhook_trouble.c.channel_id == channel.c.id)
         statement = select(*columns, channel.c.webhook_url, *named).select_from(both).where(mine)
-        print_json([dict(row._mapping) for row in tx.execute(statement.order_by(channel.c.id))])
+        rows = tx.execute(statement.order_by(channel.c.id))
+        # Names of joined columns are a kind of str of their own, which is no key for JSON.
+        print_json([{str(name): value for name, value in row._mapping.items()} for row in rows])
 
 
 def run_claim(options: argparse.Namespace) -> None:
