@@ -98,6 +98,8 @@ def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str]) 
     """The contacts of phone numbers, made where they are new. Raises InvalidInput."""
     if not texts:
         return []
+    if workspace.is_anonymous:
+        raise InvalidInput.on("phone", "People cannot be named by phone number in an anonymous workspace.")
     urns = read_urns(workspace, [f"{PHONE}:{text}" for text in texts], field="phone")
     for index, text in enumerate(texts):
         if not is_possible(text, workspace.country or ""):

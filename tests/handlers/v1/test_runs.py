@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from persistence.columns import new_uuid
 from persistence.contacts import contact
@@ -14,6 +14,7 @@ from persistence.flows import flow
 from persistence.group_members import add_members
 from persistence.groups import group
 from persistence.workspaces import Workspace
+from persistence.workspaces import workspace as workspace_table
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, change_channel
 from tests.factories import make_named
@@ -337,6 +338,16 @@ class TestStartRuns:
         self, api: Api, database: Database, flow_uuid: str, phone: int
     ) -> None:
         change_channel(database, phone, schemes=["telegram"])
+
+        response = api.post(PATH, {"flow_uuid": flow_uuid, "phone": ["+250788000333"]})
+
+        assert (response.status_code, list(response.json()), count(database, contact)) == (400, ["phone"], 0)
+
+    def test_numbers_name_nobody_where_addresses_are_hidden(
+        self, api: Api, database: Database, flow_uuid: str, phone: int
+    ) -> None:
+        with database.writing() as tx:
+            tx.execute(update(workspace_table).values(is_anonymous=True))
 
         response = api.post(PATH, {"flow_uuid": flow_uuid, "phone": ["+250788000333"]})
 
