@@ -115,6 +115,12 @@ def _ticket_open(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     return topic is not None and tickets.open_ticket(editor, topic, user, modifier.get("note") or "") is not None
 
 
+def _ticket_note(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    if not modifier.get("note"):
+        raise ModifierError("a note has a text")
+    return tickets.add_note(editor, modifier["ticket_uuid"], modifier["note"])
+
+
 def _ticket_assignee(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     assignee = modifier.get("assignee")
     user = _find(editor, "user", editor.assets.users, assignee) if assignee else None
@@ -150,7 +156,7 @@ _APPLIERS: dict[str, Callable[[ContactEditor, Mapping[str, Any]], bool]] = {
     "status": _status,
     "ticket_assignee": _ticket_assignee,
     "ticket_close": lambda editor, modifier: tickets.close_ticket(editor, modifier["ticket_uuid"]),
-    "ticket_note": lambda editor, modifier: tickets.add_note(editor, modifier["ticket_uuid"], modifier["note"]),
+    "ticket_note": _ticket_note,
     "ticket_open": _ticket_open,
     "ticket_reopen": lambda editor, modifier: tickets.reopen_ticket(editor, modifier["ticket_uuid"]),
     "ticket_topic": _ticket_topic,

@@ -95,6 +95,7 @@ def test_groups_with_queries_follow_the_fields() -> None:
         {"type": "groups", "groups": "all", "modification": "add"},
         {"type": "urns", "urns": [5], "modification": "add"},
         {"type": "channel", "channel": {"name": "Phone"}},
+        {"type": "ticket_note", "ticket_uuid": TICKET, "note": ""},
         {},
     ],
 )
