@@ -100,8 +100,10 @@ def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
     )
 
 
-def load_contact_assets(tx: Transaction, workspace: Workspace, *, with_places: bool) -> Assets:
-    """The part of a workspace's assets that texts for contacts see; five statements, two more with places.
+def load_contact_assets(
+    tx: Transaction, workspace: Workspace, *, with_places: bool = True, with_tickets: bool = True
+) -> Assets:
+    """The part of a workspace's assets that texts for contacts see; three statements, two more for places or tickets.
 
     Groups are not among them: contacts bring the names of theirs along.
     """
@@ -111,8 +113,8 @@ def load_contact_assets(tx: Transaction, workspace: Workspace, *, with_places: b
         fields=_load_fields(tx, workspace.id),
         globals=_load_globals(tx, workspace.id),
         places=None if tree is None else read_places(tree),
-        topics=_load_topics(tx, workspace.id),
-        users=_load_users(tx, workspace.id),
+        topics=_load_topics(tx, workspace.id) if with_tickets else (),
+        users=_load_users(tx, workspace.id) if with_tickets else (),
     )
 
 

@@ -44,13 +44,24 @@ def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
 
 
 def complete_contacts(
-    tx: Transaction, workspace_id: int, rows: Sequence[Any], keys: Mapping[str, str]
+    tx: Transaction,
+    workspace_id: int,
+    rows: Sequence[Any],
+    keys: Mapping[str, str],
+    *,
+    with_groups: bool = True,
+    with_tickets: bool = True,
 ) -> dict[int, Contact]:
-    """The contacts of rows with at least CONTACT_COLUMNS, by id; three statements. `keys` are fields' keys by UUID."""
+    """The contacts of rows with at least CONTACT_COLUMNS, by id; `keys` are fields' keys by UUID.
+
+    Three statements, fewer without groups or tickets.
+    """
     found = {row.id: _read_contact(row, keys) for row in rows}
     _add_urns(tx, workspace_id, found)
-    _add_groups(tx, workspace_id, found)
-    _add_tickets(tx, workspace_id, found)
+    if with_groups:
+        _add_groups(tx, workspace_id, found)
+    if with_tickets:
+        _add_tickets(tx, workspace_id, found)
     return found
 
 

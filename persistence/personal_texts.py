@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flows.engine import Contact
-from flows.engine.contact_texts import ContactTexts, read_literal
+from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from persistence.contact_values import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.flow_assets import load_contact_assets
@@ -35,7 +35,7 @@ class Writer:
     """Writes what each contact of a batch gets: in its language, else the workspace's first, else the base language.
 
     The contacts are rows with at least `CONTACT_COLUMNS`. A batch costs no statement unless there are expressions in
-    a text: then eight, and two more if one of them looks for places.
+    a text: then four, one more where groups may be looked at, three for tickets, two for places.
     """
 
     def __init__(self, tx: Transaction, workspace: Workspace, wording: Wording, contacts: Sequence[Any]) -> None:
@@ -47,11 +47,14 @@ class Writer:
         self._contacts: Mapping[int, Contact] = {}
         templates = [texts[key] for key, literal in self._literals.items() if literal is None]
         if templates:
-            has_places = any(name in text.lower() for text in templates for name in PLACE_FUNCTIONS)
-            assets = load_contact_assets(tx, workspace, with_places=has_places)
+            groups, tickets = (any(may_see(text, part) for text in templates) for part in ("group", "ticket"))
+            places = any(name in text.lower() for text in templates for name in PLACE_FUNCTIONS)
+            assets = load_contact_assets(tx, workspace, with_places=places, with_tickets=tickets)
             self._texts = ContactTexts(assets, environment_of(workspace), FixedClock(tx.now))
             keys = {each.uuid: each.key for each in assets.fields.values()}
-            self._contacts = complete_contacts(tx, workspace.id, contacts, keys)
+            self._contacts = complete_contacts(
+                tx, workspace.id, contacts, keys, with_groups=groups, with_tickets=tickets
+            )
 
     def write(self) -> list[Draft]:
         """The messages in the order of the contacts; none for contacts for whom nothing is left to say."""

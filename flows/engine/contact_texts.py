@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flows.clock import Clock
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact
@@ -13,6 +15,8 @@ from flows.environment import Environment
 from flows.expressions.evaluation import Resources
 from flows.expressions.scanner import TokenKind, scan_template
 from flows.expressions.templates import evaluate_text
+
+_WHOLE_CONTACT = re.compile(r"\bcontact\b(?!\s*\.\s*\w)")
 
 
 class ContactTexts:
@@ -45,3 +49,17 @@ def read_literal(template: str) -> str | None:
     if any(token.kind is not TokenKind.BODY for token in tokens):
         return None
     return "".join(token.text for token in tokens)
+
+
+def may_see(template: str, part: str) -> bool:
+    """Whether a template may look at what has `part` in its name, like `group` in `@contact.groups`; if in doubt, yes.
+
+    It goes by words. A contact that is used as a whole in an expression may have any of its properties looked at.
+    """
+    for token in scan_template(template, CONTACT_ROOTS):
+        text = token.text.lower()
+        if token.kind is not TokenKind.BODY and part in text:
+            return True
+        if token.kind is TokenKind.EXPRESSION and _WHOLE_CONTACT.search(text):
+            return True
+    return False

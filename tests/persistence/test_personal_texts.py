@@ -38,6 +38,9 @@ CASES = {
                "Mothers, Reporters|2"),
     "fields in their types": ("@fields.age|@(fields.age + 1)|@contact.fields.home|@fields.note",
                               "34|35|Rwanda > Kigali|Speaks @contact.name"),
+    "looked up by a name that is put together": ('@(contact["gro" & "ups"][0].name)@(contact["TIC" & "KETS"][0].topic)',
+                                                  "MothersGeneral"),
+    "the whole one": ('@(count(parse_json(json(contact)).groups))@(count(parse_json(json(Contact)).tickets))', "21"),
     "dates are dates": ('@(format_date(datetime_add(fields.due_date, 1, "D"), "YYYY-MM-DD"))', "2026-03-21"),
     "unset fields": ("@fields.empty|@(is_error(fields.empty))|@(default(fields.empty, \"none\"))", "|false|none"),
     "all set fields": ("@fields", "Age: 34\nDue Date: 2026-03-20T09:30:00.000000+02:00\nHome: Rwanda > Kigali\n"
@@ -158,7 +161,10 @@ def test_what_was_evaluated_before_is_sent_as_it_is(amina: str, database: Databa
 
 @pytest.mark.parametrize(
     ("template", "count"),
-    [("Hello", 0), ("me@example.org", 0), ("@results.x", 0), ("Hi @contact.name", 8), ('@(has_state("Kigali"))', 10)],
+    [
+        *(("Hello", 0), ("me@example.org", 0), ("@results.x", 0), ("Hi @contact", 4)),
+        *(('@(has_state("Kigali"))', 6), ("@contact.Groups", 5), ("@ticket", 7), ("@(json(contact))", 8)),
+    ],
 )
 def test_the_number_of_statements_depends_on_the_texts_and_not_on_the_contacts(
     amina: str,

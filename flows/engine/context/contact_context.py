@@ -33,7 +33,6 @@ class ContactSource:
 def contact_value(source: ContactSource) -> XObject:
     """`@contact`: its name stands for it, else its first address, else nothing."""
     contact, assets = source.contact, source.assets
-    tickets = XArray([ticket_value(ticket, assets) for ticket in contact.open_tickets])
     properties: dict[str, Property] = {
         "uuid": contact.uuid,
         "id": str(contact.id),
@@ -49,13 +48,19 @@ def contact_value(source: ContactSource) -> XObject:
         "groups": lambda: XArray([_group_value(uuid, contact, assets) for uuid in contact.groups]),
         "fields": lambda: fields_value(source),
         "channel": lambda: channel_value(contact.find_preferred_channel(assets)),
-        "tickets": tickets,
+        "tickets": lambda: _tickets_value(source),
     }
     if not source.is_early:
-        properties["ref"] = write_contact_reference(contact.id)
+        properties["ref"] = lambda: write_contact_reference(contact.id)
         properties["id"] = Deprecated(str(contact.id), "@contact.id is deprecated, use @contact.ref instead")
-        properties["tickets"] = Deprecated(tickets, "@contact.tickets is deprecated, use @ticket instead")
+        properties["tickets"] = lambda: Deprecated(
+            _tickets_value(source), "@contact.tickets is deprecated, use @ticket instead"
+        )
     return XObject(properties, default=lambda: describe_contact(contact, source.environment))
+
+
+def _tickets_value(source: ContactSource) -> XArray:
+    return XArray([ticket_value(ticket, source.assets) for ticket in source.contact.open_tickets])
 
 
 def describe_contact(contact: Contact, environment: Environment) -> str:
