@@ -34,6 +34,7 @@ DELIVERY_RECORD = declare_record(
         "uuid": delivery.c.uuid,
         "event": delivery.c.event,
         "channel": json_record_or_null(channel.c.id, CHANNEL_REF),
+        "subscriber": delivery.c.subscriber_id,
         "url": delivery.c.url,
         "body": delivery.c.body,
         "status": delivery.c.status,

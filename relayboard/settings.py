@@ -64,6 +64,7 @@ class Settings:
     page_size: int
     body_limit_bytes: int
     webhook_allowed_networks: tuple[Network, ...]
+    webhook_allowed_ports: frozenset[int]
     webhook_retry_delays_seconds: tuple[float, ...]
     webhook_timeout_seconds: float
     webhook_switch_off_days: float
@@ -106,6 +107,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         page_size=read("PAGE_SIZE", "250", _count),
         body_limit_bytes=read("BODY_LIMIT_BYTES", "1048576", _count),
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),
+        webhook_allowed_ports=read("WEBHOOK_ALLOWED_PORTS", "", _ports),
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
         webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", _timeout),
         webhook_switch_off_days=read("WEBHOOK_SWITCH_OFF_DAYS", "5", _days),
@@ -207,6 +209,13 @@ def _rate_limit(text: str) -> RateLimit:
 
 def _networks(text: str) -> tuple[Network, ...]:
     return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _ports(text: str) -> frozenset[int]:
+    ports = frozenset(_count(part.strip()) for part in text.split(",") if part.strip())
+    if any(port > 65_535 for port in ports):
+        raise ValueError("a port is a number up to 65535")
+    return ports
 
 
 def _seconds(text: str) -> float:

@@ -8,7 +8,7 @@ import http.client
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -66,14 +66,18 @@ class SafeHttp:
         self,
         *,
         allowed_networks: Sequence[Network] = (),
+        allowed_ports: Collection[int] = (),
         connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
         total_timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
         response_limit_bytes: int = RESPONSE_LIMIT_BYTES,
         certificates: str | None = None,
         resolve: Resolve = resolve,
     ) -> None:
-        """`certificates` is a file of certificate authorities to trust instead of the usual ones."""
+        """`allowed_ports` are all when none is given; `certificates` is a file of authorities to trust instead of the
+        usual ones.
+        """
         self.allowed_networks = tuple(allowed_networks)
+        self.allowed_ports = frozenset(allowed_ports)
         self.connect_timeout_seconds = min(connect_timeout_seconds, total_timeout_seconds)
         self.total_timeout_seconds = total_timeout_seconds
         self.response_limit_bytes = response_limit_bytes
@@ -109,6 +113,8 @@ class SafeHttp:
         return Answer(response.status_code, response.headers, content, is_complete, duration_seconds)
 
     def _connect(self, host: str, port: int) -> socket.socket:
+        if self.allowed_ports and port not in self.allowed_ports:
+            raise SendFailed("address", f"Port {port} is not one that this service may call.")
         limit = min(self.connect_timeout_seconds, max(self._deadline().seconds_left, 0.001))
         return dial(host, port, allowed_networks=self.allowed_networks, timeout_seconds=limit, resolve=self.resolve)
 

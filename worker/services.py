@@ -27,5 +27,6 @@ def open_http(settings: Settings) -> SafeHttp:
     """The door to the outside under the limits of the settings."""
     return SafeHttp(
         allowed_networks=settings.webhook_allowed_networks,
+        allowed_ports=settings.webhook_allowed_ports,
         total_timeout_seconds=settings.webhook_timeout_seconds,
     )

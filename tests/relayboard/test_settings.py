@@ -43,6 +43,7 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
             "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.5, 2",
             "RELAYBOARD_SECRET_KEY_FALLBACKS": "the-key-of-last-year, the-key-of-before,",
             "RELAYBOARD_WEBHOOK_SWITCH_OFF_DAYS": "0.5",
+            "RELAYBOARD_WEBHOOK_ALLOWED_PORTS": "80, 443,",
             "RELAYBOARD_METRICS": "Off",
             "RELAYBOARD_PAGE_SIZE": "",
         }
@@ -53,7 +54,7 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
     assert settings.webhook_allowed_networks == (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("::1"))
     assert settings.webhook_retry_delays_seconds == (0.5, 2.0)
     assert settings.secret_key_fallbacks == ("the-key-of-last-year", "the-key-of-before")
-    assert settings.webhook_switch_off_days == 0.5
+    assert (settings.webhook_switch_off_days, settings.webhook_allowed_ports) == (0.5, {80, 443})
     assert (settings.metrics, settings.page_size) == (False, 250)
 
 
@@ -77,6 +78,8 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
         ("PAGE_SIZE", "²"),
         ("BODY_LIMIT_BYTES", "0"),
         ("WEBHOOK_ALLOWED_NETWORKS", "10.0.0.1/8"),
+        ("WEBHOOK_ALLOWED_PORTS", "80,0"),
+        ("WEBHOOK_ALLOWED_PORTS", "65536"),
         ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,-1"),
         ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,nan"),
         ("WEBHOOK_TIMEOUT_SECONDS", "0"),

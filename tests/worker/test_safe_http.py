@@ -104,6 +104,15 @@ class TestAddresses:
         with receiving() as receiver:
             assert door.post(f"http://many.example:{receiver.port}/", b"", {}).status == 200
 
+    def test_only_the_named_ports_are_called(self):
+        with receiving() as named, receiving() as other:
+            door = SafeHttp(allowed_networks=LOOPBACK, allowed_ports={named.port, 80})
+
+            assert door.post(named.url, b"", {}).status == 200
+            assert failure(door, other.url).sentence == f"Port {other.port} is not one that this service may call."
+            assert failure(door, "https://127.0.0.1/").kind == "address"
+        assert other.received == []
+
     def test_a_redirect_is_an_answer_and_not_followed(self, door):
         with receiving() as target, receiving(lambda _: Reply(302, headers={"Location": target.url})) as receiver:
             assert door.post(receiver.url, b"", {}).status == 302
