@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, exists, select, update
 
 from persistence.channel_events import channel_event
 from persistence.channels import channel
-from persistence.contact_turns import is_free
+from persistence.contact_turns import DueContact, is_free
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.triggers import INCOMING_CALL, MISSED_CALL, trigger
@@ -49,8 +49,8 @@ def shelve_calls(tx: Transaction, limit: int) -> int:
     return tx.execute(done).rowcount
 
 
-def find_callers(tx: Transaction, limit: int) -> list[tuple[int, int]]:
-    """Workspace and contact ids of pending calls whose contact's turn nobody has, those that wait longest first."""
+def find_callers(tx: Transaction, limit: int) -> list[DueContact]:
+    """Contacts with pending calls whose turn nobody has, those that wait longest first."""
     statement = (
         select(channel_event.c.workspace_id, channel_event.c.contact_id)
         .join(contact, contact.c.id == channel_event.c.contact_id)
@@ -58,7 +58,7 @@ def find_callers(tx: Transaction, limit: int) -> list[tuple[int, int]]:
         .order_by(channel_event.c.created_on, channel_event.c.id)
         .limit(limit)
     )
-    return list(dict.fromkeys((row[0], row[1]) for row in tx.execute(statement)))
+    return list(dict.fromkeys(DueContact(*row) for row in tx.execute(statement)))
 
 
 def load_first_calls(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, PendingCall]:

@@ -18,6 +18,14 @@ LEASE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
+class DueContact:
+    """A contact for whom something is due, and its workspace."""
+
+    workspace_id: int
+    contact_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Turns:
     """The contacts whose turn it is until a moment, which also tells these turns from later ones."""
 

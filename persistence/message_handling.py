@@ -8,20 +8,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, exists, select, update
 
 from persistence.channels import channel
-from persistence.contact_turns import is_free
+from persistence.contact_turns import DueContact, is_free
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flow_sessions import IS_WAITING, flow_session
 from persistence.messages import HANDLED, IS_UNHANDLED, QUEUED, message
 from persistence.triggers import IS_MESSAGE_TRIGGER, trigger
-
-
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """A contact that has sent something."""
-
-    workspace_id: int
-    contact_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,7 @@ def shelve_plain(tx: Transaction, limit: int) -> int:
     return tx.execute(moved.values(status=HANDLED, modified_on=tx.now)).rowcount
 
 
-def find_senders(tx: Transaction, limit: int) -> list[Sender]:
+def find_senders(tx: Transaction, limit: int) -> list[DueContact]:
     """Contacts with unhandled messages whose turn nobody has, those that wait longest first."""
     statement = (
         select(message.c.workspace_id, message.c.contact_id)
@@ -67,7 +59,7 @@ def find_senders(tx: Transaction, limit: int) -> list[Sender]:
         .order_by(message.c.created_on, message.c.id)
         .limit(limit)
     )
-    return list(dict.fromkeys(Sender(*row) for row in tx.execute(statement)))
+    return list(dict.fromkeys(DueContact(*row) for row in tx.execute(statement)))
 
 
 def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, UnhandledMessage]:

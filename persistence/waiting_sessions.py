@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from persistence.contact_turns import is_free
+from persistence.contact_turns import DueContact, is_free
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flow_runs import EXPIRED, FAILED
@@ -25,14 +25,6 @@ class WaitingSession:
     ignores_triggers: bool
     timeout_on: datetime | None
     expires_on: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class DueContact:
-    """A contact whose wait is over."""
-
-    workspace_id: int
-    contact_id: int
 
 
 def load_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, WaitingSession]:

@@ -5,7 +5,6 @@ from typing import Any
 
 from flows.engine import Contact
 from flows.engine.events import write_moment
-from persistence.contact_turns import Turns, take_turns
 from persistence.database import Transaction
 from persistence.message_handling import (
     UnhandledMessage,
@@ -16,13 +15,12 @@ from persistence.message_handling import (
 )
 from persistence.triggers import KEYWORD_MATCHES, NEW_CONVERSATION, Trigger, load_triggers
 from persistence.waiting_sessions import WaitingSession, load_waiting
-from persistence.workspaces import find_workspace
+from worker.conversations.rounds import run_round
 from worker.conversations.sprints import Task
 from worker.conversations.trigger_choice import choose_keyword_trigger, choose_trigger, message_kinds
 from worker.conversations.workshop import Scene, Workshop
 from worker.services import Services
 
-BATCH = 100
 PLAIN_BATCH = 500
 
 
@@ -32,37 +30,22 @@ def begin_incoming(services: Services) -> Callable[[], bool]:
 
     def step() -> bool:
         shelved = services.database.write(lambda tx: shelve_plain(tx, PLAIN_BATCH))
-        workspace_id, turns = services.database.write(_take)
-        if turns.contact_ids:
-            _handle(workshop, workspace_id, turns)
-        return shelved == PLAIN_BATCH or bool(turns.contact_ids)
+        return run_round(workshop, find_senders, _plan_all) or shelved == PLAIN_BATCH
 
     return step
 
 
-def _take(tx: Transaction) -> tuple[int, Turns]:
-    """The turns of contacts with unhandled messages, all of one workspace."""
-    senders = find_senders(tx, BATCH)
-    workspace_id = senders[0].workspace_id if senders else 0
-    return workspace_id, take_turns(tx, {each.contact_id for each in senders if each.workspace_id == workspace_id})
-
-
-def _handle(workshop: Workshop, workspace_id: int, turns: Turns) -> None:
-    ids = sorted(turns.contact_ids)
-    with workshop.database.reading() as tx:
-        workspace = find_workspace(tx, workspace_id)
-        assert workspace is not None
-        scene = workshop.open_scene(tx, workspace, ids)
-        messages = load_first_unhandled(tx, workspace_id, ids)
-        waiting = load_waiting(tx, workspace_id, ids)
-        triggers = load_triggers(tx, workspace_id)
-        begins = any(each.type == NEW_CONVERSATION for each in triggers)
-        newcomers = find_newcomers(tx, workspace_id, list(messages.values())) if begins else set()
-    tasks = [
+def _plan_all(tx: Transaction, scene: Scene, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+    workspace_id = scene.workspace.id
+    messages = load_first_unhandled(tx, workspace_id, contact_ids)
+    waiting = load_waiting(tx, workspace_id, contact_ids)
+    triggers = load_triggers(tx, workspace_id)
+    begins = any(each.type == NEW_CONVERSATION for each in triggers)
+    newcomers = find_newcomers(tx, workspace_id, list(messages.values())) if begins else set()
+    return [
         _plan(scene, contact_id, each, waiting.get(contact_id), triggers, is_new=contact_id in newcomers)
         for contact_id, each in messages.items()
-    ]
-    workshop.perform(scene, turns, tasks)
+    ], None
 
 
 def _plan(

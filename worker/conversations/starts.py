@@ -19,7 +19,6 @@ from persistence.start_batches import (
 )
 from persistence.start_expansion import expand_start, lease_start
 from persistence.users import find_user_reference
-from persistence.workspaces import find_workspace
 from worker.conversations.sprints import Task
 from worker.conversations.workshop import Scene, Workshop
 from worker.services import Services
@@ -50,13 +49,11 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
     """Starts those contacts of a batch that are not started yet; where a turn is taken, the batch comes again soon."""
     turns = workshop.database.write(lambda tx: take_turns(tx, batch.contact_ids))
     with workshop.database.reading() as tx:
-        workspace = find_workspace(tx, batch.workspace_id)
-        assert workspace is not None
         # Only under the turn is it certain that nobody starts this contact at this moment.
         begun = find_started(tx, batch)
         left_out = find_left_out(tx, batch) - begun
         made = find_made_runs(tx, batch)
-        scene = workshop.open_scene(tx, workspace, sorted(turns.contact_ids))
+        scene = workshop.open_scene(tx, batch.workspace_id, sorted(turns.contact_ids))
         trigger = _describe_trigger(tx, scene, batch)
     is_passive = bool((batch.parent or {}).get(IS_PASSIVE))
     tasks = [

@@ -1,49 +1,26 @@
 """Waits that end by themselves: a timeout leads on, an expiration ends the run that waits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from flows.engine.events import write_moment
-from persistence.contact_turns import Turns, take_turns
 from persistence.database import Transaction
 from persistence.waiting_sessions import WaitingSession, find_due_waits, load_waiting
-from persistence.workspaces import find_workspace
+from worker.conversations.rounds import run_round
 from worker.conversations.sprints import Task
-from worker.conversations.workshop import Workshop
+from worker.conversations.workshop import Scene, Workshop
 from worker.services import Services
-
-BATCH = 100
 
 
 def begin_timers(services: Services) -> Callable[[], bool]:
     """The step that ends the waits of a batch of contacts of one workspace."""
     workshop = Workshop(services)
-
-    def step() -> bool:
-        workspace_id, turns = services.database.write(_take)
-        if turns.contact_ids:
-            _end_waits(workshop, workspace_id, turns)
-        return bool(turns.contact_ids)
-
-    return step
+    return lambda: run_round(workshop, find_due_waits, _plan_all)
 
 
-def _take(tx: Transaction) -> tuple[int, Turns]:
-    due = find_due_waits(tx, BATCH)
-    workspace_id = due[0].workspace_id if due else 0
-    return workspace_id, take_turns(tx, {each.contact_id for each in due if each.workspace_id == workspace_id})
-
-
-def _end_waits(workshop: Workshop, workspace_id: int, turns: Turns) -> None:
-    ids = sorted(turns.contact_ids)
-    with workshop.database.reading() as tx:
-        workspace = find_workspace(tx, workspace_id)
-        assert workspace is not None
-        scene = workshop.open_scene(tx, workspace, ids)
-        waiting = load_waiting(tx, workspace_id, ids)
-        now = tx.now
-    tasks = [_plan(contact_id, waiting.get(contact_id), now) for contact_id in ids]
-    workshop.perform(scene, turns, tasks)
+def _plan_all(tx: Transaction, scene: Scene, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+    waiting = load_waiting(tx, scene.workspace.id, contact_ids)
+    return [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids], None
 
 
 def _plan(contact_id: int, session: WaitingSession | None, now: datetime) -> Task:

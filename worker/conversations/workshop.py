@@ -15,7 +15,7 @@ from persistence.contact_turns import Turns
 from persistence.contact_values import environment_of
 from persistence.database import Database, Transaction
 from persistence.flow_contacts import load_contacts
-from persistence.workspaces import Workspace
+from persistence.workspaces import Workspace, find_workspace
 from worker.conversations.outside import open_outside
 from worker.conversations.recording import record_outcomes
 from worker.conversations.shelf import Shelf, StoredAssets
@@ -47,8 +47,10 @@ class Workshop:
         self.shelf = Shelf(services.database)
         self.clock = clock or _DatabaseClock(services.database)
 
-    def open_scene(self, tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> Scene:
+    def open_scene(self, tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Scene:
         """Reads what a round needs; a constant number of statements."""
+        workspace = find_workspace(tx, workspace_id)
+        assert workspace is not None, "workspaces are never deleted"
         assets = self.shelf.find_assets(tx, workspace)
         return Scene(workspace, assets, environment_of(workspace), load_contacts(tx, workspace.id, contact_ids))
 
