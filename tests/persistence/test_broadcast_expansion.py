@@ -219,6 +219,25 @@ class TestTexts:
 
         assert texts(api, record) == ["Amina is 35, call tel:+250788000111"]
 
+    @pytest.mark.parametrize("path", [PATH, "/api/v1/broadcasts.json"])
+    def test_both_generations_let_texts_see_groups_and_globals_and_nobody_gets_an_empty_one(
+        self, api: Api, database: Database, workspace: Workspace, path: str
+    ) -> None:
+        member, other = make_contact(database, workspace), make_contact(database, workspace, name="Bosco")
+        make_group(database, workspace, "Reporters", member)
+        api.post("/api/v2/globals.json", {"name": "Clinic", "value": "Kimironko"})
+        text = '@(if(count(contact.groups) > 0, contact.groups[0].name & " of " & globals.clinic, ""))'
+
+        response = api.post(path, {"text": text, "contacts": [member, other]})
+        assert response.status_code == 201, response.text
+        expand(database)
+
+        assert [one["text"] for one in api.results(MESSAGES, broadcast=response.json()["id"])] == [
+            "Reporters of Kimironko"
+        ]
+        [record] = api.results(PATH)
+        assert (record["status"], record["progress"]) == ("completed", {"total": 1, "started": 1})
+
     def test_files_and_replies_follow_the_language(self, api: Api, database: Database, workspace: Workspace) -> None:
         file = api.upload("/api/v2/media.json", "leaf.png", b"\x89PNG\r\n\x1a\n", "image/png").json()
         first, second = make_contact(database, workspace), make_contact(database, workspace, name="Bosco")

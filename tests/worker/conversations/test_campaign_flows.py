@@ -149,6 +149,18 @@ def test_a_message_event_interrupts_nobody_and_may_skip_who_is_in_a_flow(
     assert (scheduled(stage.database), fired(stage.database)) == ([], [DUE, DUE])
 
 
+def test_a_message_event_sees_its_contact_as_a_flow_does(stage: Stage, amina: int) -> None:
+    campaign_uuid = make_campaign(stage.database, stage.workspace, "Postnatal")
+    text = "@contact.groups.0.name @urns.tel @contact.channel @(format_date(fields.due_date)) @@"
+    make_event(stage.database, stage.workspace, campaign_uuid, message={"eng": text})
+    join_with_date(stage, amina)
+    stage.clock.moment = DUE
+
+    work(stage)
+
+    assert stage.sent_to(amina) == [f"Mothers tel:{AMINA} Front desk 20-03-2026 @"]
+
+
 def test_a_flow_that_sets_the_date_schedules_events(stage: Stage, amina: int) -> None:
     campaign_uuid = make_campaign(stage.database, stage.workspace, "Postnatal")
     make_event(stage.database, stage.workspace, campaign_uuid)
