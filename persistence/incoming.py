@@ -38,6 +38,7 @@ def store_received(
 ) -> dict[str, Stored]:
     """Store incoming messages as `queued` for handling, by external id; repeats give the message that exists.
 
+    What another workspace got through the channel while it had it is not stored again and is missing from the result.
     Two statements whatever the number. Wakes the workers that handle incoming messages when there are new ones.
     """
     wanted = {report.external_id: report for report in reports}

@@ -60,7 +60,11 @@ def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dic
             name = _fingerprint("sms", owner.urn, _milliseconds(report.moment), report.text)
             received[report] = Received(owner, report.text, moment, name)
     message_ids = announce_received(tx, phone, list(received.values()))
-    return {report: message_ids[each.external_id] for report, each in received.items()}
+    return {
+        report: message_ids[each.external_id]
+        for report, each in received.items()
+        if each.external_id in message_ids  # the workspace that had this phone before may have it
+    }
 
 
 def announce_received(tx: Transaction, source: Any, received: Sequence[Received]) -> dict[str, int]:
@@ -68,7 +72,7 @@ def announce_received(tx: Transaction, source: Any, received: Sequence[Received]
     stored = store_received(tx, source.workspace_id, source.id, received)
     first: dict[str, Received] = {}
     for each in received:
-        if stored[each.external_id].is_new:
+        if each.external_id in stored and stored[each.external_id].is_new:
             first.setdefault(each.external_id, each)
     events = [
         ChannelEvent("mo_sms", _sms_fields(source, each, stored[each.external_id].message_id), each.owner.contact_id)

@@ -7,8 +7,9 @@ from persistence.channel_alarms import channel_alarm
 from persistence.channel_webhooks import set_channel_webhook
 from persistence.deliveries import delivery
 from relayboard.phone.phone import Phone
+from relayboard.phone.wire import NoReply
 from tests.api import Api
-from tests.phones import claimed_phone, commands, count_rows, send_texts, status_of
+from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, send_texts, status_of
 
 RELAYERS = "/api/v1/relayers.json"
 
@@ -90,6 +91,21 @@ class TestMoving:
         phone.sync()
 
         assert (status_of(api.database, message_id), phone.state.queue) == ("failed", [])
+
+    def test_what_the_old_workspace_got_is_acknowledged_and_stored_once(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        assert isinstance(phone.transport, AppTransport)
+        phone.receive_sms("+250788000111", "hello")
+        phone.log_call("mo_miss", "+250788000111")
+        phone.transport.lose = lambda: True
+        with pytest.raises(NoReply):
+            phone.sync()
+        phone.transport.lose = lambda: False
+
+        move(phone, other_api)
+
+        assert (phone.state.queue, last_reply(phone).status) == ([], 200)
+        assert [len(each.results("/api/v2/messages.json")) for each in (api, other_api)] == [1, 0]
 
     def test_a_low_battery_is_told_to_the_new_workspace_too(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)
