@@ -31,6 +31,7 @@ class OperationRules:
     lookup_is_needed: bool
     parameters: Mapping[str, Parameter]
     body: Schema | None
+    verbatim_fields: frozenset[str]
     is_upload: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
 
@@ -85,12 +86,19 @@ def _compile(
         lookup_is_needed=method == "delete" and generation == "v2",
         parameters={part["name"]: Parameter.compile(part, components) for part in definitions if part["in"] == "query"},
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
+        verbatim_fields=_verbatim_fields(content, components),
         is_upload="multipart/form-data" in content,
         responses={
             status: _response_schema(_follow(response, components), named)
             for status, response in operation["responses"].items()
         },
     )
+
+
+def _verbatim_fields(content: Mapping[str, Any], components: Mapping[str, Any]) -> frozenset[str]:
+    """The body fields that hold a client's own data, which is kept as it is."""
+    schema = resolve(content[JSON_TYPE]["schema"], components) if JSON_TYPE in content else {}
+    return frozenset(name for name, part in schema.get("properties", {}).items() if part.get("x-verbatim"))
 
 
 def _follow(part: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:

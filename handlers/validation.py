@@ -24,7 +24,7 @@ class QueryValidator:
 
 
 class JsonBodyValidator:
-    """Checks the body that the guard parsed; texts are trimmed first."""
+    """Checks the body that the guard parsed; texts are trimmed first, but not in fields of the client's own data."""
 
     def __init__(self, **_options: Any) -> None:
         return None
@@ -34,9 +34,10 @@ class JsonBodyValidator:
         if rules.generation == "relay":
             return receive, scope  # phones are read leniently, by their handlers
         schema = rules.body
-        body = trim(state.get("body", {}))
-        if not isinstance(body, dict):
+        given = state.get("body", {})
+        if not isinstance(given, dict):
             raise InvalidInput.across("The request body must be a JSON object.")
+        body = {name: value if name in rules.verbatim_fields else trim(value) for name, value in given.items()}
         if schema is not None and not schema.accepts(body):
             raise InvalidInput(schema.errors(body))
         state["body"] = body

@@ -105,6 +105,14 @@ class TestCreateFlowStart:
 
         assert (record["params"], record["extra"]) == (shown, shown)
 
+    @pytest.mark.parametrize("name", ["params", "extra"])
+    def test_params_are_kept_as_they_are_given(self, api: Api, registration: str, amina: str, name: str) -> None:
+        given = {" key ": "  text ", "inner": [" a ", {"b": "\n"}]} | {f"{number:x}": 1 for number in range(1100)}
+
+        record = api.post(PATH, {"flow": f" {registration} ", "contacts": [amina], name: given}).json()
+
+        assert record["params"] == given
+
     @pytest.mark.parametrize(("length", "status"), [(10_000, 201), (10_001, 400)])
     @pytest.mark.parametrize("name", ["params", "extra"])
     def test_params_have_at_most_10000_characters(
