@@ -60,7 +60,8 @@ def contact_value(source: ContactSource) -> XObject:
 
 
 def _tickets_value(source: ContactSource) -> XArray:
-    return XArray([ticket_value(ticket, source.assets) for ticket in source.contact.open_tickets])
+    tickets = source.contact.open_tickets
+    return XArray([ticket_value(ticket, source.assets, is_early=source.is_early) for ticket in tickets])
 
 
 def describe_contact(contact: Contact, environment: Environment) -> str:
@@ -107,14 +108,16 @@ def channel_value(channel: Channel | None) -> XObject | None:
     return XObject(properties, default=channel.name)
 
 
-def ticket_value(ticket: Ticket, assets: Assets) -> XObject:
-    """A ticket with its topic and assignee."""
+def ticket_value(ticket: Ticket, assets: Assets, *, is_early: bool) -> XObject:
+    """A ticket with its topic and assignee, and in generation 13 with what it was opened with."""
     topic = assets.topics.get((ticket.topic or {}).get("uuid", ""))
     properties: dict[str, Property] = {
         "uuid": ticket.uuid,
         "topic": named(topic.uuid, topic.name) if topic else None,
         "assignee": user_value(ticket.assignee, assets),
     }
+    if is_early:
+        properties |= {"subject": "", "body": ticket.body}
     return XObject(properties)
 
 

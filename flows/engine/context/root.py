@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from flows.engine.assets import Assets
-from flows.engine.contact import Contact, Ticket
+from flows.engine.contact import Ticket
 from flows.engine.context.contact_context import (
     ContactSource,
     contact_value,
@@ -67,7 +67,7 @@ def _name_contact(source: ContactSource) -> dict[str, Property]:
         "fields": lambda: fields_value(source),
         "urns": lambda: urns_value(source),
         "globals": lambda: _globals_value(source.assets),
-        "ticket": lambda: _ticket_value(source.contact, source.assets),
+        "ticket": lambda: _ticket_value(source),
     }
 
 
@@ -76,7 +76,8 @@ def trigger_value(source: ContextSource) -> XObject:
     trigger = source.session.trigger
     event = trigger.get("event") or {}
     campaign = event.get("campaign")
-    ticket = trigger.get("ticket") or event.get("ticket")
+    given = trigger.get("ticket") or event.get("ticket")
+    ticket = Ticket.from_json(given) if given else None
     properties: dict[str, Property] = {
         "type": str(trigger.get("type", "")),
         "params": lambda: to_value(trigger.get("params") or {}),
@@ -84,7 +85,7 @@ def trigger_value(source: ContextSource) -> XObject:
         "user": lambda: user_value(trigger.get("user"), source.assets),
         "origin": str(trigger.get("origin") or ""),
         "campaign": named(campaign.get("uuid", ""), campaign.get("name", "")) if campaign else None,
-        "ticket": (lambda: ticket_value(Ticket.from_json(ticket), source.assets)) if ticket else None,
+        "ticket": ticket_value(ticket, source.assets, is_early=source.options.is_early) if ticket else None,
     }
     if source.options.is_early:
         optin = event.get("optin")
@@ -110,9 +111,9 @@ def _globals_value(assets: Assets) -> XObject:
     return XObject(values, default=lambda: lines([(item.name, item.value) for item in known]))
 
 
-def _ticket_value(contact: Contact, assets: Assets) -> Value:
-    tickets = contact.open_tickets
-    return ticket_value(tickets[-1], assets) if tickets else None
+def _ticket_value(source: ContactSource) -> Value:
+    tickets = source.contact.open_tickets
+    return ticket_value(tickets[-1], source.assets, is_early=source.is_early) if tickets else None
 
 
 def _legacy_extra_value(source: ContextSource) -> Value:

@@ -150,7 +150,9 @@ def test_tickets_are_opened_once() -> None:
 
 def test_tickets_of_generation_13_have_a_body_instead_of_a_note() -> None:
     action = {"type": "open_ticket", "assignee": {"email": "ann@example.com"}, "body": "Help", "result_name": "Told"}
-    played = play(node(0, action), options=Options(generation=13), spec_version="13.2.0")
+    said = {"type": "send_msg", "text": "@ticket.body@(contact.tickets[0].subject)"}
+    played = play(node(0, action, said), options=Options(generation=13), spec_version="13.2.0")
+    assert message_of(played)["text"] == "Help"
     (opened,) = played.of("ticket_opened")
     topic, assignee = refer(TOPIC, "General"), {"email": "ann@example.com", "name": "Thing"}
     uuid = played.session.runs[0].results["told"].value
