@@ -23,12 +23,14 @@ class Recorded:
     judged: Judged
     switched_off: list[SwitchedOff] = field(default_factory=list)
 
-    def tell(self) -> None:
-        """Counts it, and logs which receivers get nothing any more."""
-        for _, outcome in self.judged:
-            count_attempt(outcome.state, outcome.delay_seconds)
+    def tell(self, *, counts: bool) -> None:
+        """Logs which receivers get nothing any more, and counts everything for `/metrics` unless that is off."""
+        if counts:
+            for _, outcome in self.judged:
+                count_attempt(outcome.state, outcome.delay_seconds)
+            for each in self.switched_off:
+                count_switched_off(each.endpoint.kind)
         for each in self.switched_off:
-            count_switched_off(each.endpoint.kind)
             logger.warning(
                 "the webhook of %s %s was switched off: %s", each.endpoint.kind, each.endpoint.number, each.reason
             )

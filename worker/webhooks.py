@@ -131,7 +131,7 @@ class Dispatcher:
                 # Whatever is wrong with a reply, the event was accepted: it is recorded with the others.
                 logger.exception("the reply to event %s could not be sent", attempt.delivery.uuid)
             else:
-                recorded.tell()
+                recorded.tell(counts=self._services.settings.metrics)
                 self._unrecorded.remove(attempt)
 
     def _record_and_lease(self) -> None:
@@ -142,7 +142,7 @@ class Dispatcher:
             recorded = self._record(tx, self._unrecorded)
             leased = [] if self._services.stopping.is_set() else self._lease_due(tx)
             signers = find_signers(tx, {due.channel_id for due in leased if due.channel_id is not None})
-        recorded.tell()
+        recorded.tell(counts=self._services.settings.metrics)
         self._unrecorded.clear()
         for due in leased:
             self._hands.take(due.receiver)
@@ -157,7 +157,7 @@ class Dispatcher:
             try:
                 with self._services.database.writing() as tx:
                     recorded = self._record(tx, [attempt])
-                recorded.tell()
+                recorded.tell(counts=self._services.settings.metrics)
             except (OperationalError, PoolTimeout):
                 return  # the database is away, and nothing is wrong with the attempts
             except Exception:

@@ -1,6 +1,7 @@
 import logging
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -132,6 +133,18 @@ def test_a_delivery_of_nobody_concerns_no_receiver(database, workspace, receiver
     finish()
 
     assert read_trouble(database) is None
+
+
+def test_nothing_is_counted_when_metrics_are_off(services, add, receiver):
+    quiet = replace(services, settings=replace(services.settings, metrics=False))
+    before = sample("relayboard_delivery_delay_seconds_count")
+    add()
+
+    begin_webhooks(quiet)
+    assert receiver.wait_for(1)
+    quiet.closing.close()
+
+    assert sample("relayboard_delivery_delay_seconds_count") == before
 
 
 def test_attempts_are_counted_by_what_became_of_them_with_their_delay(add, receiver, finish):
