@@ -34,14 +34,24 @@ CHECKS: dict[str, Any] = {
 
 
 @cache
-def application() -> tuple[Any, str]:
-    """The whole service over a small workspace, and an administrator's token."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz"))
-    database = Database(f"sqlite:///{folder / 'relayboard.db'}", keys=KEYS)
+def template() -> tuple[Path, str]:
+    """The database of a small workspace, and an administrator's token."""
+    path = Path(tempfile.mkdtemp(prefix="fuzz")) / "template.db"
+    database = Database(f"sqlite:///{path}", keys=KEYS)
     upgrade(database.engine)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
     fill_workspace(database, workspace)
+    token = make_token(database, workspace, "administrator")
+    database.close()
+    return path, token
+
+
+@cache
+def application() -> tuple[Any, Database]:
+    """The whole service over a copy of that database; clear the cache for a fresh copy."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz"))
+    (folder / "relayboard.db").write_bytes(template()[0].read_bytes())
     environment = {
         "RELAYBOARD_DATABASE_URL": f"sqlite:///{folder / 'relayboard.db'}",
         "RELAYBOARD_QUEUE_URL": f"sqlite:///{folder / 'queue.db'}",
@@ -50,8 +60,9 @@ def application() -> tuple[Any, str]:
         "RELAYBOARD_RATE_LIMIT": "100000000/hour",
         "RELAYBOARD_REGISTRATION_LIMIT": "100000000/hour",
     }
+    database = Database(environment["RELAYBOARD_DATABASE_URL"], keys=KEYS)
     app: Any = create_app(load_settings(environment), database=database)
-    return app, make_token(database, workspace, "administrator")
+    return app, database
 
 
 async def _lazy_app(scope: Any, receive: Any, send: Any) -> None:
@@ -67,12 +78,18 @@ def load(generation: str) -> Any:
     @schema.auth()
     class Token:
         def get(self, _case: Any, _context: Any) -> str:
-            return application()[1]
+            return template()[1]
 
         def set(self, case: Any, data: str, _context: Any) -> None:
             case.headers["Authorization"] = f"Token {data}"
 
     return schema
+
+
+def begin_afresh(_walk: Any) -> None:
+    """Every walk begins with the same records: one that is walked again must get the same answers."""
+    application()[1].close()
+    application.cache_clear()
 
 
 def is_repeating(value: Any) -> bool:
@@ -131,6 +148,7 @@ def test_the_phones_endpoints_answer_as_their_contract_says(case: Any) -> None:
 def test_what_one_operation_creates_the_linked_ones_find(generation: str) -> None:
     """The stateful phase: operations follow each other along the links of the contract."""
     machine = {"v1": v1, "v2": v2}[generation].as_state_machine()
+    machine.setup = begin_afresh
     run_state_machine_as_test(
         machine,
         settings=settings(
