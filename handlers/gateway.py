@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qsl
 
 import anyio.to_thread
-from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
@@ -23,6 +23,8 @@ ADDRESS = re.compile(r"/c/ex/(?P<uuid>[^/]+)/(?P<action>[a-z]+)/?\Z")
 OLD_ADDRESS = re.compile(r"/handlers/external/(?P<action>[a-z]+)/(?P<uuid>[^/]+)/?\Z")
 PREFIXES = ("/c/ex/", "/handlers/external/")
 METHODS = ("GET", "POST")
+FORM_TYPE = "application/x-www-form-urlencoded"
+MOST_FIELDS = 50
 RECEIVE, STOPPED = ("receive", "received"), "stopped"
 
 
@@ -58,11 +60,16 @@ class Gateway:
 async def read_values(request: Request) -> dict[str, str]:
     """The parameters of the query and of a form; the form's win. Raises Refused for a body that is no form."""
     try:
-        form: FormData = await request.form(max_files=0, max_fields=50)
-    except (MultiPartException, UnicodeDecodeError) as error:
+        if request.headers.get("Content-Type", "").lower().startswith(FORM_TYPE):
+            # Starlette takes letters beyond ASCII that are not escaped for Latin 1; gateways mean UTF-8.
+            text = (await request.body()).decode("utf-8", "replace")
+            fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        else:
+            form = await request.form(max_files=0, max_fields=MOST_FIELDS)
+            fields = [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+    except (MultiPartException, ValueError) as error:
         raise Refused("The request body is not a valid form.") from error
-    given = [*request.query_params.multi_items(), *form.multi_items()]
-    return {name: value for name, value in given if not isinstance(value, UploadFile)}
+    return dict([*request.query_params.multi_items(), *fields])
 
 
 def carry_out(tx: Transaction, uuid: str, action: str, values: Mapping[str, str]) -> str:

@@ -38,6 +38,21 @@ class TestReceive:
 
         assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["Muraho"]
 
+    @pytest.mark.parametrize("text", ["Muraho é ☕", "Muraho %C3%A9 %E2%98%95", "Muraho+é+☕"])
+    def test_letters_of_all_languages_may_stand_in_a_form_as_they_are(self, api: Api, gateway: str, text: str) -> None:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        api.client.post(f"/c/ex/{gateway}/receive", content=f"from=0788000111&text={text}".encode(), headers=form)
+
+        assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["Muraho é ☕"]
+
+    def test_a_form_of_very_many_fields_is_refused(self, api: Api, gateway: str) -> None:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        response = api.client.post(f"/c/ex/{gateway}/receive", content="from=0788000111&" * 60, headers=form)
+
+        assert response.status_code == 400
+
     def test_a_dated_report_is_stored_once(self, api: Api, gateway: str) -> None:
         form = {"from": "+250788000111", "text": "Muraho", "date": "2026-03-02T08:10:10+02:00"}
         for _ in range(2):
