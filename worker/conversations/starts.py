@@ -1,6 +1,7 @@
 """Flow starts: their contacts are found page by page, and started batch by batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from flows.engine.events import write_moment
@@ -70,15 +71,19 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
         for contact_id in sorted(turns.contact_ids)
     ]
 
-    def finish(tx: Transaction, recorded: Sequence[int]) -> None:
-        if trigger is None:
-            end_start(tx, batch.workspace_id, batch.start_id, FAILED)
-        elif begun.union(recorded).issuperset(batch.contact_ids):
-            finish_batch(tx, batch)
-        else:
-            postpone_batch(tx, batch)
+    done = begun.union(workshop.perform(scene, turns, tasks))
+    # Apart from the runs: who interrupts the start holds its row and wants theirs.
+    workshop.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=trigger is None))
 
-    workshop.perform(scene, turns, tasks, finish)
+
+def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_flow_gone: bool) -> None:
+    """Ends a batch, or lets it come again; a worker that dies before leaves the batch to the end of its lease."""
+    if is_flow_gone:
+        end_start(tx, batch.workspace_id, batch.start_id, FAILED)
+    elif done >= set(batch.contact_ids):
+        finish_batch(tx, batch)
+    else:
+        postpone_batch(tx, batch)
 
 
 def _may_start(scene: Scene, contact_id: int) -> bool:

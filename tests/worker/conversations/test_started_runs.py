@@ -1,13 +1,16 @@
 """Runs started over HTTP, before and after a worker went through them, in both generations."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from persistence.contacts import contact
 from persistence.flow_runs import flow_run
 from persistence.flow_starts import flow_start
 from persistence.flows import flow
+from persistence.start_batches import interrupt_start
 from persistence.start_expansion import expand_start, lease_start
 from tests.api import Api
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
@@ -15,6 +18,7 @@ from tests.run_rows import uuid_of as uuid_in
 from tests.worker.conversations.conftest import Stage
 from tests.worker.conversations.test_conversation import AMINA, BEN, SURVEY
 
+MEETING_SECONDS = 2.0
 OLDER, NEWER = "/api/v1/runs.json", "/api/v2/runs.json"
 
 
@@ -155,3 +159,22 @@ def test_restarts_and_active_contacts_are_chosen_apart(
 
     runs = [run for run in api.results(NEWER) if (run["start"] or {}).get("uuid") == start["uuid"]]
     assert sorted(run["contact"]["name"] for run in runs) == sorted(started)
+
+
+def test_a_start_is_interrupted_while_its_contacts_are_being_started(api: Api, stage: Stage) -> None:
+    start_over_http(api, store_flow(stage.database, stage.workspace, SURVEY), phone=[AMINA, BEN])
+    (start,) = stage.rows(flow_start)
+
+    with ThreadPoolExecutor(1) as threads:
+        with stage.database.writing() as tx:  # a second try would hide a deadlock
+            tx.execute(select(flow_start.c.id).with_for_update(key_share=True))
+            working = threads.submit(stage.work)
+            wait([working], timeout=MEETING_SECONDS)
+            interrupt_start(tx, stage.workspace.id, start.uuid)
+        working.result()
+
+    assert [row.status for row in stage.rows(flow_start)] == ["interrupted"]
+    assert {(run.status, run.session_id is None) for run in stage.rows(flow_run)} in (
+        {("waiting", False)},
+        {("interrupted", True)},
+    )
