@@ -11,6 +11,8 @@ from handlers.schemas import Schema
 from persistence.errors import RecordMissing, Refused
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
+LOST_PLUS = re.compile(r"(T[0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
+"""A zone whose plain `+` has become a blank in a query string."""
 TRUE_WORDS = {"true", "y", "yes", "1"}
 TIME_PARAMETERS = ("before", "after")
 LONGEST_LIST = 100
@@ -79,7 +81,7 @@ class Parameter:
     def _convert(self, text: str) -> Any:
         if self.kind == "integer" and WHOLE_NUMBER.match(text):
             return int(text)
-        return text
+        return LOST_PLUS.sub(r"\1+\2", text) if self.kind == "time" else text
 
     def _finish(self, value: Any) -> Any:
         if self.kind == "boolean":

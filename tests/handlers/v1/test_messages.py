@@ -221,6 +221,16 @@ class TestListMessages:
 
         assert mailbox.find(before=moment, after=moment) == [message_id]
 
+    @pytest.mark.parametrize("plus", ["+", "%2B"])
+    def test_the_plus_of_a_zone_may_be_sent_plainly(self, mailbox: Mailbox, plus: str) -> None:
+        message_id = mailbox.add()
+        mailbox.clock.advance(hours=1)
+        mailbox.add()
+
+        found = mailbox.api.follow(f"{PATH}?before=2026-03-02T10:30:00{plus}02:00").json()["results"]
+
+        assert [record["id"] for record in found] == [message_id]
+
     def test_a_workspace_that_hides_addresses_shows_and_finds_none(self, mailbox: Mailbox) -> None:
         mailbox.add()
         with mailbox.api.database.writing() as tx:
