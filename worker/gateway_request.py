@@ -60,7 +60,8 @@ def _make(send: GatewaySend, text: str) -> GatewayRequest:
     headers = {str(name): str(value) for name, value in dict(config.get("headers") or {}).items()}
     if config.get("send_authorization"):
         headers["Authorization"] = str(config["send_authorization"])
-    url = PLAIN_VARIABLE.sub(lambda found: quote_plus(_text(values.get(found.group(1)))), str(config["send_url"]))
+    template = str(config.get("send_url") or "")
+    url = PLAIN_VARIABLE.sub(lambda found: quote_plus(_text(values.get(found.group(1)))), template)
     if method == "GET":
         return GatewayRequest(method, url, headers, None)
     headers["Content-Type"] = CONTENT_TYPES.get(kind, kind)

@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from flows.urns import Urn
-from persistence.channels import create_external_channel
+from persistence.channels import channel, create_external_channel
 from persistence.contact_urns import ensure_owners
 from persistence.database import Database
 from persistence.gateway_sends import GatewaySend
@@ -145,3 +145,15 @@ class TestSending:
         begin_sending(services)()
 
         assert state(services.database, message_id)[0] == "errored"
+
+    def test_a_gateway_whose_settings_are_lost_does_not_keep_others_from_sending(
+        self, services: Services, workspace: Workspace, receiver: Receiver
+    ) -> None:
+        lost = queue_message(services.database, workspace, receiver.url)
+        with services.database.writing() as tx:
+            tx.execute(update(channel).values(config=None))
+        sent = queue_message(services.database, workspace, receiver.url)
+
+        begin_sending(services)()
+
+        assert [state(services.database, each)[0] for each in (lost, sent)] == ["errored", "wired"]
