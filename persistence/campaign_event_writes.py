@@ -122,11 +122,11 @@ def change_campaign_event(tx: Transaction, workspace_id: int, uuid: str, form: E
     return int(row.id)
 
 
-def delete_campaign_events(tx: Transaction, workspace_id: int, event_ids: list[int]) -> None:
-    """Delete events: nothing of theirs fires any more, what has fired stays."""
+def delete_campaign_events(tx: Transaction, workspace_id: int, event_ids: list[int]) -> int:
+    """Delete events: nothing of theirs fires any more, what has fired stays. Says how many there still were."""
     mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.id.in_(event_ids)
     request_passes(tx, workspace_id, campaign_event.c.id.in_(event_ids))
-    tx.execute(update(campaign_event).where(mine).values(is_deleted=True))
+    return tx.execute(update(campaign_event).where(mine, ~campaign_event.c.is_deleted).values(is_deleted=True)).rowcount
 
 
 def require_event(tx: Transaction, workspace_id: int, uuid: str) -> Any:

@@ -179,8 +179,11 @@ def _free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:
     tx.execute(update(contact_urn).where(condition).values(contact_id=None, channel_id=None))
 
 
-def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Mark contacts deleted: what describes them is cleared, URNs are free, tickets and runs gone, messages empty."""
+def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> int:
+    """Mark contacts deleted: what describes them is cleared, URNs are free, tickets and runs gone, messages empty.
+
+    Says how many were not deleted before, by a request at the same time for instance.
+    """
     delete_sessions_of(tx, workspace_id, contact_ids)
     hold_contacts(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
@@ -195,10 +198,11 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
         "open_ticket_count": 0,
         "handling_until": None,
     }
-    tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=tx.now, **cleared))
+    deleted = tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=tx.now, **cleared))
     _delete_messages_of(tx, workspace_id, contact_ids)
     happened = (channel_event.c.workspace_id == workspace_id) & channel_event.c.contact_id.in_(contact_ids)
     tx.execute(delete(channel_event).where(happened))
+    return deleted.rowcount
 
 
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

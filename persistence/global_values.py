@@ -131,7 +131,9 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
 def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
     """Delete a global. Raises RecordMissing."""
     global_id = _find(tx, workspace_id, key)
-    tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
+    gone = tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
+    if gone.rowcount == 0:
+        raise RecordMissing  # somebody else deleted it meanwhile
 
 
 def _find(tx: Transaction, workspace_id: int, key: str) -> int:

@@ -126,7 +126,9 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
     """Delete a label and take it off its messages, which stay. Raises RecordMissing."""
     label_id = _find(tx, workspace_id, uuid)
     tx.execute(message_label.delete().where(message_label.c.label_id == label_id))
-    tx.execute(label.delete().where(label.c.workspace_id == workspace_id, label.c.id == label_id))
+    gone = tx.execute(label.delete().where(label.c.workspace_id == workspace_id, label.c.id == label_id))
+    if gone.rowcount == 0:
+        raise RecordMissing  # somebody else deleted it meanwhile
 
 
 def _find(tx: Transaction, workspace_id: int, uuid: str) -> int:

@@ -5,6 +5,7 @@ from handlers.calls import Call
 from persistence import campaign_events
 from persistence.campaign_event_form import change_from_form, create_from_form
 from persistence.campaign_event_writes import delete_campaign_events, require_event
+from persistence.errors import RecordMissing
 from persistence.pages import Page, Position
 
 
@@ -31,5 +32,6 @@ def write_campaign_event(call: Call, *, uuid: str | None = None) -> Answer:
 def delete_campaign_event(call: Call, *, uuid: str) -> Answer:
     workspace = call.workspace
     event = require_event(call.tx, workspace.id, uuid)
-    delete_campaign_events(call.tx, workspace.id, [event.id])
+    if not delete_campaign_events(call.tx, workspace.id, [event.id]):
+        raise RecordMissing
     return no_content()

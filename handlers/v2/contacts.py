@@ -71,9 +71,8 @@ def write_contact(call: Call, *, uuid: str | None = None, urn: str | None = None
 def delete_contact(call: Call, *, uuid: str | None = None, urn: str | None = None) -> Answer:
     workspace = call.workspace
     contact_id = _find(call, uuid, None if urn is None else _read_lookup(call, urn))
-    if contact_id is None:
+    if contact_id is None or not contact_writes.delete_contacts(call.tx, workspace.id, [contact_id]):
         raise RecordMissing
-    contact_writes.delete_contacts(call.tx, workspace.id, [contact_id])
     return no_content()
 
 
