@@ -11,6 +11,8 @@ from flows.expressions.rendering import check_depth
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
 
 Comparable = str | Decimal | bool | date | datetime | time
+# Making a key and hashing it takes longer than other steps do.
+KEY_WORK = 2
 _TYPES: tuple[type, ...] = (bool, str, Decimal, datetime, date, time)
 
 
@@ -21,7 +23,7 @@ def equality_key(value: Value, budget: Budget | None = None, depth: int = 0) -> 
     """
     check_depth(depth)
     budget = budget or Budget()
-    budget.spend()
+    budget.spend(KEY_WORK)
     if isinstance(value, XArray):
         return ("array", tuple(equality_key(item, budget, depth + 1) for item in value))
     if isinstance(value, XObject):
@@ -42,7 +44,8 @@ def are_equal(first: Value, second: Value) -> bool:
 
 def comparable_type(value: Value) -> type | None:
     """The type whose values can be put in order that this one belongs to, None for the others (null too)."""
-    return next((kind for kind in _TYPES if isinstance(value, kind)), None)
+    kind = type(value)
+    return kind if kind in _TYPES else next((base for base in _TYPES if isinstance(value, base)), None)
 
 
 def compare(first: Value, second: Value) -> int:
