@@ -22,7 +22,9 @@ def start_due(tx: Transaction) -> bool:
     rows = tx.execute(_find_due(tx).limit(BATCH)).all()
     for row in rows:
         create_start(tx, row.workspace_id, _describe_start(tx, row))
-        following = find_next_due(row.next_fire_on, row.repeat or NEVER, row.days, ZoneInfo(row.timezone), tx.now)
+        zone = ZoneInfo(row.timezone)
+        repeat = row.repeat or NEVER
+        following = find_next_due(row.next_fire_on, repeat, row.days, zone, tx.now, row.time_of_day)
         mine = (trigger.c.workspace_id == row.workspace_id) & (trigger.c.id == row.id)
         tx.execute(update(trigger).where(mine).values(next_fire_on=following))
     return len(rows) == BATCH
@@ -30,7 +32,7 @@ def start_due(tx: Transaction) -> bool:
 
 def _find_due(tx: Transaction) -> Select[Any]:
     rows = trigger.c
-    columns = (rows.id, rows.workspace_id, rows.flow_id, rows.next_fire_on, rows.repeat, rows.days)
+    columns = (rows.id, rows.workspace_id, rows.flow_id, rows.next_fire_on, rows.repeat, rows.days, rows.time_of_day)
     return (
         select(*columns, workspace.c.timezone)
         .join(workspace, workspace.c.id == rows.workspace_id)

@@ -100,7 +100,7 @@ def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict
     if form.repeat != WEEKLY and form.days:
         raise InvalidInput.on("days", "Only weekly schedules have days.")
     days = str(local.day) if form.repeat == MONTHLY else form.days or None
-    return {"repeat": form.repeat, "days": days, "next_fire_on": local}
+    return {"repeat": form.repeat, "days": days, "time_of_day": local.time(), "next_fire_on": local}
 
 
 def _find_all(tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], field: str) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any
 
 from sqlalchemy import insert, select, update
@@ -33,6 +33,7 @@ class NewTrigger:
     contact_ids: frozenset[int] = frozenset()
     repeat: str | None = None
     days: str | None = None
+    time_of_day: time | None = None
     next_fire_on: datetime | None = None
 
 
@@ -51,6 +52,7 @@ def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
         "channel_id": new.channel_id,
         "repeat": new.repeat,
         "days": new.days,
+        "time_of_day": new.time_of_day,
         "next_fire_on": new.next_fire_on,
         "created_on": tx.now,
         "modified_on": tx.now,

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Integer,
     String,
     Table,
+    Time,
     bindparam,
     select,
     text,
@@ -46,6 +47,7 @@ trigger = Table(
     Column("is_archived", Boolean, nullable=False, default=False),
     Column("repeat", String(8)),
     Column("days", String(7)),
+    Column("time_of_day", Time),
     time_column("next_fire_on", nullable=True),
     time_column("created_on"),
     time_column("modified_on"),
@@ -66,8 +68,8 @@ trigger = Table(
     ),
     sqlite_autoincrement=True,
 )
-"""`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U); `next_fire_on` is
-null once it will not fire again."""
+"""`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U), `time_of_day` the one
+it was made for by the clocks of the workspace; `next_fire_on` is null once it will not fire again."""
 
 trigger_group = Table(
     "trigger_group",

@@ -1,6 +1,6 @@
 """When schedules come again."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -44,6 +44,13 @@ def test_the_last_day_of_a_short_month_stands_for_the_31st():
 
 def test_the_clock_of_the_workspace_counts_when_summer_begins():
     assert find_next_due(at("2026-03-28T07:00"), DAILY, None, BERLIN, at("2026-03-28T07:00")) == at("2026-03-29T06:00")
+
+
+def test_an_hour_that_clocks_skip_is_kept_for_the_days_after():
+    skipped = find_next_due(at("2026-03-28T01:30"), DAILY, None, BERLIN, at("2026-03-28T01:30"), time(2, 30))
+
+    assert skipped == at("2026-03-29T01:30")
+    assert find_next_due(skipped, DAILY, None, BERLIN, skipped, time(2, 30)) == at("2026-03-30T00:30")
 
 
 def test_the_weekday_is_that_of_the_workspace():

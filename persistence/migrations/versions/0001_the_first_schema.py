@@ -1094,6 +1094,7 @@ def upgrade() -> None:
         sa.Column("is_archived", sa.Boolean(), nullable=False),
         sa.Column("repeat", sa.String(length=8), nullable=True),
         sa.Column("days", sa.String(length=7), nullable=True),
+        sa.Column("time_of_day", sa.Time(), nullable=True),
         sa.Column("next_fire_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
