@@ -117,7 +117,7 @@ def write_message(body: dict[str, Any]) -> bytes:
 def write_sms(reports: list[dict[str, Any]]) -> bytes:
     """Fifty SMS: the channel is locked, owners are looked up, rows written, contacts and the channel touched."""
     with database.writing() as tx:
-        tx.execute(select(channel).where(channel.c.id == 1).with_for_update()).one()
+        tx.execute(select(channel.c.id).where(channel.c.id == 1).with_for_update()).one()
         paths = [report["phone"] for report in reports]
         owners = tx.execute(select(contact_urn.c.path, contact_urn.c.contact_id).where(contact_urn.c.path.in_(paths)))
         known = {path: contact_id for path, contact_id in owners}
