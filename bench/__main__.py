@@ -67,10 +67,11 @@ def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> None:
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
     }
     with running_servers(environment, folder) as servers:
+        # Before the writes: generation 1 counts the messages of the last minutes each time.
+        compare_generations(servers, facts, database, options)
         print(f"{'':34}{'ours/s':>9}{'bare/s':>9}{'ratio':>8}{'django/s':>10}{'ratio':>8}")
         for name, requests in cases(servers, facts, database, options.messages):
             measure(name, requests, options.seconds)
-        compare_generations(servers, facts, database, options)
     database.close()
 
 
