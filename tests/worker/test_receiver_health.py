@@ -1,6 +1,4 @@
 import logging
-import threading
-import time
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,14 +7,11 @@ from sqlalchemy import insert, select
 
 from persistence.channels import channel
 from persistence.deliveries import NewDelivery, record_channel_event, record_deliveries, record_test_event
-from persistence.delivery_records import count_deliveries
 from persistence.webhook_trouble import LEAST_GIVEN_UP, webhook_trouble
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Reply, receiving
 from worker.metrics import registry
 from worker.webhooks import begin_webhooks
-
-WAIT_SECONDS = 15
 
 
 @pytest.fixture
@@ -34,24 +29,6 @@ def channel_id(database, workspace, receiver):
         counts = {"given_up": LEAST_GIVEN_UP - 1, "channel_id": channel_id, "workspace_id": workspace.id}
         tx.execute(insert(webhook_trouble).values(**times, **counts))
     return channel_id
-
-
-@pytest.fixture
-def finish(services, database, workspace):
-    """Works until nothing is pending."""
-
-    def work():
-        step = begin_webhooks(services)
-        deadline = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < deadline:
-            step()
-            with database.reading() as tx:
-                if not count_deliveries(tx, workspace.id).pending:
-                    return
-            threading.Event().wait(0.01)
-        pytest.fail("deliveries are still pending")
-
-    return work
 
 
 @pytest.fixture

@@ -1,18 +1,13 @@
 import json
-import threading
-import time
 
 import pytest
 from sqlalchemy import select
 
-from persistence.delivery_records import Ledger, count_deliveries
+from persistence.delivery_records import Ledger
 from persistence.resthook_events import record_resthook_event
 from persistence.resthook_subscribers import create_subscriber, resthook_subscriber
 from persistence.resthooks import ensure_resthook
 from tests.worker.receivers import Reply, receiving
-from worker.webhooks import begin_webhooks
-
-WAIT_SECONDS = 15
 
 
 @pytest.fixture
@@ -24,25 +19,6 @@ def receiver(database, workspace, settings):
             allowed = settings.webhook_allowed_networks
             create_subscriber(tx, workspace.id, "registration", running.url, allowed_networks=allowed)
         yield running
-
-
-@pytest.fixture
-def finish(services, database, workspace):
-    """Works until nothing is pending."""
-
-    def work():
-        step = begin_webhooks(services)
-        deadline = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < deadline:
-            step()
-            with database.reading() as tx:
-                ledger = count_deliveries(tx, workspace.id)
-            if not ledger.pending:
-                break
-            threading.Event().wait(0.01)
-        return ledger
-
-    return work
 
 
 def record(database, workspace):

@@ -12,7 +12,7 @@ from persistence.channel_webhooks import new_webhook_secret
 from persistence.channels import channel
 from persistence.columns import new_uuid
 from persistence.deliveries import delivery, delivery_attempt, record_channel_event
-from persistence.delivery_records import Ledger, count_deliveries, send_again
+from persistence.delivery_records import Ledger, send_again
 from persistence.messages import message
 from tests.channel_rows import add_channel, add_contact
 from tests.worker.receivers import Reply, receiving
@@ -41,30 +41,6 @@ def add(database, workspace, channel_id):
             return record_channel_event(tx, workspace.id, to or channel_id, event, fields, contact_id)
 
     return add_event
-
-
-@pytest.fixture
-def ledger(database, workspace):
-    def read():
-        with database.reading() as tx:
-            return count_deliveries(tx, workspace.id)
-
-    return read
-
-
-@pytest.fixture
-def finish(services, ledger):
-    """Works until nothing is pending."""
-
-    def work():
-        step = begin_webhooks(services)
-        deadline = time.monotonic() + WAIT_SECONDS
-        while ledger().pending and time.monotonic() < deadline:
-            step()
-            threading.Event().wait(0.01)
-        return ledger()
-
-    return work
 
 
 def attempts_of(database):
