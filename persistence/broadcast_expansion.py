@@ -4,13 +4,16 @@ A batch and the note of how far the broadcast is are one transaction under the l
 that dies leaves neither, and two workers never make messages of the same broadcast.
 """
 
+import logging
 from typing import Any
 
 from sqlalchemy import select, update
 
+from flows.queries import QueryError
 from persistence.broadcast_recipients import count_recipients, next_recipients
 from persistence.broadcasts import (
     COMPLETED,
+    FAILED,
     PENDING,
     QUEUED,
     STARTED,
@@ -20,6 +23,8 @@ from persistence.database import Transaction
 from persistence.outgoing import add_outgoing
 from persistence.personal_texts import Wording, Writer
 from persistence.workspaces import find_workspace
+
+logger = logging.getLogger("relayboard.worker")
 
 BATCH = 1000
 
@@ -38,19 +43,23 @@ def expand_next(tx: Transaction) -> bool:
     workspace = None if row is None else find_workspace(tx, row.workspace_id)
     if row is None or workspace is None:
         return False
-    found = next_recipients(tx, workspace.id, row.id, row.last_contact_id, BATCH)
+    mine = (broadcast.c.workspace_id == workspace.id) & (broadcast.c.id == row.id)
+    try:
+        found = next_recipients(tx, workspace, row, BATCH)
+        total = count_recipients(tx, workspace, row) if row.status == QUEUED else row.total
+    except QueryError as error:
+        tx.execute(update(broadcast).where(mine).values(status=FAILED, modified_on=tx.now))
+        logger.warning("Broadcast %s failed: its query cannot be used: %s", row.uuid, error.message)
+        return True
     wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id, row.is_evaluated)
     texts = Writer(tx, workspace, wording, found.rows)
     has_channel = row.channel_id is not None
     made = add_outgoing(tx, workspace.id, texts.write(), channel_id=row.channel_id, leaves_out_unreachable=has_channel)
     started = row.started + len(made)
-    change: dict[str, Any] = {"status": STARTED, "modified_on": tx.now, "started": started}
+    change: dict[str, Any] = {"status": STARTED, "modified_on": tx.now, "started": started, "total": total}
     if found.last_contact_id is not None:
         change["last_contact_id"] = found.last_contact_id
     if found.is_end:
         change |= {"status": COMPLETED, "total": started}
-    elif row.status == QUEUED:
-        change["total"] = count_recipients(tx, row.id)
-    mine = (broadcast.c.workspace_id == workspace.id) & (broadcast.c.id == row.id)
     tx.execute(update(broadcast).where(mine, broadcast.c.status == row.status).values(**change))
     return True

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Integer,
     String,
     Table,
+    Text,
     insert,
     literal_column,
     select,
@@ -28,7 +29,7 @@ from persistence.groups import GROUP_REF, group
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record, json_list, json_record
 
-PENDING, QUEUED, STARTED, COMPLETED = "pending", "queued", "started", "completed"
+PENDING, QUEUED, STARTED, COMPLETED, FAILED = "pending", "queued", "started", "completed", "failed"
 WAKE = "broadcasts"
 
 broadcast = Table(
@@ -46,6 +47,7 @@ broadcast = Table(
     Column("base_language", String(3), nullable=False),
     Column("is_evaluated", Boolean, nullable=False, default=False),
     Column("channel_id", Integer, ForeignKey("channel.id")),
+    Column("query", Text),
     Column("total", Integer, nullable=False, default=-1),
     Column("started", Integer, nullable=False, default=0),
     Column("last_contact_id", Integer, nullable=False, default=0),
@@ -119,6 +121,8 @@ BROADCASTS_ORDER = Order(broadcast.c.created_on, broadcast.c.id)
 class NewBroadcast:
     """A broadcast to make: to whom (`address_ids` own the `urns` that are shown), and what, by language.
 
+    `query` finds further contacts when the messages are made.
+
     With `is_evaluated` the texts are sent as they are: expressions in them were evaluated before, for somebody else.
     """
 
@@ -133,6 +137,7 @@ class NewBroadcast:
     quick_replies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     channel_id: int | None = None
     is_evaluated: bool = False
+    query: str | None = None
 
 
 def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> int:
@@ -148,6 +153,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
         "base_language": new.base_language,
         "channel_id": new.channel_id,
         "is_evaluated": new.is_evaluated,
+        "query": new.query,
         "created_on": tx.now,
         "modified_on": tx.now,
     }

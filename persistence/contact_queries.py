@@ -3,13 +3,14 @@
 For every contact the condition holds exactly when `flows.queries.evaluate` says so; both are tested on the same cases.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, String, and_, case, cast, exists, false, not_, or_, select, true
 
 from flows.clock import Clock, SystemClock
+from flows.engine.contact_reference import read_contact_reference
 from flows.environment import Environment
 from flows.numbers import render_decimal
 from flows.queries import Combination, Condition, Query, QueryError, Resolver
@@ -19,6 +20,8 @@ from flows.queries.tree import walk_conditions
 from flows.words import fold_case
 from persistence.columns import is_uuid
 from persistence.contacts import ACTIVE, contact, contact_urn
+from persistence.flow_runs import flow_run
+from persistence.flows import flow
 from persistence.groups import group, group_membership
 from persistence.query_functions import FoldedText, NumberOrder, PlaceName, TextAsMoment, make_name_match
 
@@ -27,25 +30,13 @@ ID_DIGITS_MAX = 10
 Clause = ColumnElement[bool]
 
 
-def _no_history(flow_id: int | None) -> Clause:
-    return false()
-
-
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """What a query is translated with: the things it may name, and the formats its values are written in.
-
-    `read_reference` gives the id behind a contact's short reference, None for other texts. `flow_ids` are by lower-case
-    name. `find_history` gives the condition that a contact was in a flow, or with None in
-    any; a service without flows has none.
-    """
+    """What a query is translated with: the things it may name, and the formats its values are written in."""
 
     resolver: Resolver
     environment: Environment
-    read_reference: Callable[[str], int | None]
     clock: Clock = field(default_factory=SystemClock)
-    flow_ids: Mapping[str, int] = field(default_factory=dict)
-    find_history: Callable[[int | None], Clause] = _no_history
 
 
 def find_matches(workspace_id: int, query: Query | None, scope: SearchScope) -> Clause:
@@ -85,7 +76,7 @@ def _has_value(condition: Condition, scope: SearchScope) -> Clause:
     if condition.key == "flow":
         return contact.c.current_flow_id.is_not(None)
     if condition.key == "history":
-        return scope.find_history(None)
+        return _was_in_flow()
     column = contact.c[condition.key]
     if condition.value_type == "datetime":
         return column.is_not(None)
@@ -161,7 +152,7 @@ def _matches_id(condition: Condition, scope: SearchScope) -> Clause:
 
 
 def _matches_reference(condition: Condition, scope: SearchScope) -> Clause:
-    contact_id = scope.read_reference(condition.value.strip())
+    contact_id = read_contact_reference(condition.value.strip())
     return false() if contact_id is None else contact.c.id == contact_id
 
 
@@ -184,13 +175,21 @@ def _matches_group(condition: Condition, scope: SearchScope) -> Clause:
 
 
 def _matches_flow(condition: Condition, scope: SearchScope) -> Clause:
-    flow_id = scope.flow_ids.get(condition.value.lower())
-    return false() if flow_id is None else contact.c.current_flow_id == flow_id
+    found = scope.resolver.find_flow(condition.value)
+    return false() if found is None else contact.c.current_flow_id == _flow_id(found.uuid)
 
 
 def _matches_history(condition: Condition, scope: SearchScope) -> Clause:
-    flow_id = scope.flow_ids.get(condition.value.lower())
-    return false() if flow_id is None else scope.find_history(flow_id)
+    found = scope.resolver.find_flow(condition.value)
+    return false() if found is None else _was_in_flow(flow_run.c.flow_id == _flow_id(found.uuid))
+
+
+def _flow_id(uuid: str) -> ColumnElement[Any]:
+    return select(flow.c.id).where(flow.c.uuid == uuid).scalar_subquery()
+
+
+def _was_in_flow(*conditions: Clause) -> Clause:
+    return exists(select(flow_run.c.id).where(flow_run.c.contact_id == contact.c.id, *conditions).correlate(contact))
 
 
 _COLUMNS = {"tickets": "open_ticket_count", "created_on": "created_on", "last_seen_on": "last_seen_on"}

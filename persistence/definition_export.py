@@ -17,7 +17,7 @@ from persistence.fields import field
 from persistence.flow_revisions import flow_revision
 from persistence.flows import flow
 from persistence.groups import group
-from persistence.query_scope import open_scope
+from persistence.query_scope import open_group_scope
 from persistence.trigger_exports import TriggerParts
 from persistence.workspaces import Workspace
 
@@ -93,7 +93,7 @@ def _export_groups(
     queries = [row.query for row in rows if row.query]
     if not queries:
         return exported, set()
-    scope = open_scope(tx, workspace)
+    scope = open_group_scope(tx, workspace)
     keys: set[str] = set()
     for text in queries:
         try:

@@ -9,13 +9,13 @@ from persistence.errors import Refused
 from persistence.fields import delete_field, field
 from persistence.flow_uses import find_flow_using
 from persistence.groups import group
-from persistence.query_scope import open_scope
+from persistence.query_scope import open_group_scope
 from persistence.workspaces import Workspace
 
 
 def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
     """Delete a field. Raises RecordMissing, and Refused while a query group, a campaign event or a flow uses it."""
-    scope = open_scope(tx, workspace)
+    scope = open_group_scope(tx, workspace)
     mine = (group.c.workspace_id == workspace.id) & group.c.query.is_not(None)
     for name, text in tx.execute(select(group.c.name, group.c.query).where(mine)):
         try:

@@ -97,8 +97,10 @@ flow_start_group = Table(
     metadata,
     Column("start_id", Integer, ForeignKey("flow_start.id"), primary_key=True),
     Column("group_id", Integer, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True),
+    Column("is_excluded", Boolean, nullable=False, default=False),
     Index("ix_flow_start_group_group", "group_id"),
 )
+"""Members of groups with `is_excluded` are left out, however else they were chosen."""
 
 flow_start_batch = Table(
     "flow_start_batch",
@@ -138,7 +140,10 @@ IS_BY_USER = is_one_of(flow_start.c.start_type, BY_USERS)
 
 @dataclass(frozen=True, slots=True)
 class NewStart:
-    """A start to make: of which flow and for whom (`address_ids` are contacts that were named by an address)."""
+    """A start to make: of which flow and for whom (`address_ids` are contacts that were named by an address).
+
+    Members of `excluded_group_ids` are left out; none of them is among `group_ids`.
+    """
 
     flow_id: int
     start_type: str
@@ -152,6 +157,7 @@ class NewStart:
     params: Mapping[str, Any] | None = None
     parent: Mapping[str, Any] | None = None
     created_by_id: int | None = None
+    excluded_group_ids: Sequence[int] = ()
 
 
 def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
@@ -177,8 +183,9 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
     if named:
         rows = [{"start_id": start_id, "contact_id": one, "is_named": is_named} for one, is_named in named.items()]
         tx.execute(insert(flow_start_contact), rows)
-    if new.group_ids:
-        groups = [{"start_id": start_id, "group_id": one} for one in dict.fromkeys(new.group_ids)]
+    chosen = dict.fromkeys(new.group_ids, False) | dict.fromkeys(new.excluded_group_ids, True)
+    if chosen:
+        groups = [{"start_id": start_id, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
         tx.execute(insert(flow_start_group), groups)
     tx.wake(WAKE)
     return start_id

@@ -1,64 +1,69 @@
 """What contact queries of a workspace may name, read from the database."""
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, cast
 
-from sqlalchemy import false, select
-from sqlalchemy.sql.elements import ColumnElement
+from sqlalchemy import Table, select
 
-from flows.queries import FieldReference, ListResolver, NamedReference
+from flows.queries import FieldReference, NamedReference
 from flows.queries.properties import ValueType
 from persistence.contact_queries import SearchScope
 from persistence.contact_values import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.fields import field
+from persistence.flows import flow
 from persistence.groups import group
+from persistence.names import name_key
 from persistence.workspaces import Workspace
 
 
-def _read_no_reference(text: str) -> int | None:
-    return None
+def open_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
+    """The scope of a workspace's queries; its resolver is also what they are parsed with."""
+    return SearchScope(WorkspaceResolver(tx, workspace.id), environment_of(workspace), FixedClock(tx.now))
 
 
-def _find_no_history(flow_id: int | None) -> ColumnElement[bool]:
-    return false()
+def open_group_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
+    """The scope of queries that define groups: what people may not see still decides which groups they are in."""
+    scope = open_scope(tx, workspace)
+    return replace(scope, environment=replace(scope.environment, redaction_policy="none"))
 
 
-def open_scope(
-    tx: Transaction,
-    workspace: Workspace,
-    *,
-    flows: Mapping[str, tuple[int, str]] | None = None,
-    find_history: Callable[[int | None], ColumnElement[bool]] = _find_no_history,
-    read_reference: Callable[[str], int | None] = _read_no_reference,
-) -> SearchScope:
-    """The scope of a workspace's queries; its resolver is also what they are parsed with.
+class WorkspaceResolver:
+    """The fields, groups and flows of a workspace, each kind read by one statement when a query first names one."""
 
-    `flows` gives the id and uuid of each flow by its name; `find_history` the condition that a contact was in one of
-    them, and `read_reference` the id behind a contact's short reference, where the caller knows such things.
-    """
-    flows = flows or {}
-    resolver = ListResolver.of(
-        _read_fields(tx, workspace.id),
-        _read_groups(tx, workspace.id),
-        [NamedReference(uuid, name) for name, (_, uuid) in flows.items()],
-    )
-    return SearchScope(
-        resolver=resolver,
-        environment=environment_of(workspace),
-        read_reference=read_reference,
-        clock=FixedClock(tx.now),
-        flow_ids={name.lower(): flow_id for name, (flow_id, _) in flows.items()},
-        find_history=find_history,
-    )
+    def __init__(self, tx: Transaction, workspace_id: int) -> None:
+        self._tx = tx
+        self._workspace_id = workspace_id
 
+    def find_field(self, key: str) -> FieldReference | None:
+        """The field with a key in lower case."""
+        return self._fields.get(key)
 
-def _read_fields(tx: Transaction, workspace_id: int) -> list[FieldReference]:
-    statement = select(field.c.key, field.c.name, field.c.type, field.c.uuid)
-    rows = tx.execute(statement.where(field.c.workspace_id == workspace_id))
-    return [FieldReference(row.key, row.name, cast(ValueType, row.type), row.uuid) for row in rows]
+    def find_group(self, name: str) -> NamedReference | None:
+        """The group with a name."""
+        return self._groups.get(name_key(name))
 
+    def find_flow(self, name: str) -> NamedReference | None:
+        """The flow with a name, archived or not."""
+        return self._flows.get(name_key(name))
 
-def _read_groups(tx: Transaction, workspace_id: int) -> list[NamedReference]:
-    rows = tx.execute(select(group.c.uuid, group.c.name).where(group.c.workspace_id == workspace_id))
-    return [NamedReference(row.uuid, row.name) for row in rows]
+    @cached_property
+    def _fields(self) -> dict[str, FieldReference]:
+        rows = self._read(field, field.c.key, field.c.name, field.c.type, field.c.uuid)
+        return {row.key: FieldReference(row.key, row.name, cast(ValueType, row.type), row.uuid) for row in rows}
+
+    @cached_property
+    def _groups(self) -> dict[str, NamedReference]:
+        return self._read_named(group)
+
+    @cached_property
+    def _flows(self) -> dict[str, NamedReference]:
+        return self._read_named(flow)
+
+    def _read_named(self, table: Table) -> dict[str, NamedReference]:
+        rows = self._read(table, table.c.uuid, table.c.name, table.c.name_key)
+        return {row.name_key: NamedReference(row.uuid, row.name) for row in rows}
+
+    def _read(self, table: Table, *columns: Any) -> Any:
+        return self._tx.execute(select(*columns).where(table.c.workspace_id == self._workspace_id))

@@ -5,11 +5,9 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Select, select, update
 
-from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flow_starts import TRIGGER, NewStart, create_start
 from persistence.flows import flow
-from persistence.groups import group
 from persistence.schedules import NEVER, find_next_due
 from persistence.triggers import SCHEDULE, trigger, trigger_contact, trigger_group
 from persistence.workspaces import workspace
@@ -46,17 +44,14 @@ def _find_due(tx: Transaction) -> Select[Any]:
 
 def _describe_start(tx: Transaction, row: Any) -> NewStart:
     links = trigger_group.c
-    of_groups = select(links.group_id, group.c.name, links.is_excluded).join(group, group.c.id == links.group_id)
-    groups = tx.execute(of_groups.where(links.trigger_id == row.id).order_by(links.group_id)).all()
+    of_groups = select(links.group_id, links.is_excluded).where(links.trigger_id == row.id).order_by(links.group_id)
+    groups = tx.execute(of_groups).all()
     named = trigger_contact.c
-    of_contacts = select(named.contact_id, contact.c.uuid).join(contact, contact.c.id == named.contact_id)
-    contacts = tx.execute(of_contacts.where(named.trigger_id == row.id).order_by(named.contact_id)).all()
-    excluded = [each.name for each in groups if each.is_excluded]
-    if not excluded:
-        return NewStart(
-            row.flow_id, TRIGGER, [each.contact_id for each in contacts], group_ids=[each.group_id for each in groups]
-        )
-    included = [f'group = "{each.name}"' for each in groups if not each.is_excluded]
-    chosen = " OR ".join([*included, *(f'uuid = "{each.uuid}"' for each in contacts)])
-    others = " AND ".join(f'group != "{name}"' for name in excluded)
-    return NewStart(row.flow_id, TRIGGER, query=f"({chosen}) AND {others}")
+    contacts = select(named.contact_id).where(named.trigger_id == row.id).order_by(named.contact_id)
+    return NewStart(
+        row.flow_id,
+        TRIGGER,
+        tx.execute(contacts).scalars().all(),
+        group_ids=[each.group_id for each in groups if not each.is_excluded],
+        excluded_group_ids=[each.group_id for each in groups if each.is_excluded],
+    )

@@ -5,7 +5,6 @@ Queries know nothing of the present, so time alone changes no membership.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from sqlalchemy import ColumnElement, Integer, and_, delete, false, func, insert, literal, select, update
 
@@ -19,7 +18,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.group_members import add_members, remove_members
 from persistence.groups import INITIALIZING, create_group, group, group_membership
-from persistence.query_scope import open_scope
+from persistence.query_scope import open_group_scope
 from persistence.workspaces import Workspace, find_workspace
 
 CONTACTS_PER_STATEMENT = 500
@@ -28,7 +27,7 @@ GROUPS_PER_STATEMENT = 100
 
 def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field: str = "query") -> str:
     """The canonical form of a query for a group. Raises InvalidInput for one that is broken or may not define one."""
-    scope = _open_unredacted(tx, workspace)
+    scope = open_group_scope(tx, workspace)
     try:
         query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
     except QueryError as error:
@@ -75,7 +74,7 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
     ).all()
     if not rows:
         return
-    scope = _open_unredacted(tx, workspace)
+    scope = open_group_scope(tx, workspace)
     for some in _chunk(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
         for start in range(0, len(rows), GROUPS_PER_STATEMENT):
             conditions = {
@@ -89,7 +88,7 @@ def refresh_group(tx: Transaction, workspace: Workspace, group_id: int) -> None:
     """Make exactly those contacts members of a query group that its query finds now; four statements for any number."""
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
     locked = select(group.c.query).where(mine, group.c.query.is_not(None)).with_for_update()
-    condition = _membership(workspace.id, tx.execute(locked).scalar_one(), _open_unredacted(tx, workspace))
+    condition = _membership(workspace.id, tx.execute(locked).scalar_one(), open_group_scope(tx, workspace))
     rows = group_membership.c
     found = select(contact.c.id).where(condition)
     tx.execute(delete(group_membership).where(rows.group_id == group_id, rows.contact_id.not_in(found)))
@@ -128,12 +127,6 @@ def _membership(workspace_id: int, text: str, scope: SearchScope) -> ColumnEleme
         return and_(find_matches(workspace_id, query, scope))
     except QueryError:
         return false()
-
-
-def _open_unredacted(tx: Transaction, workspace: Workspace) -> SearchScope:
-    # What people may not see still decides which groups they are in.
-    scope = open_scope(tx, workspace)
-    return replace(scope, environment=replace(scope.environment, redaction_policy="none"))
 
 
 def _chunk(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:

@@ -4,6 +4,7 @@ A page and the note of how far the start is are one transaction under the lock o
 leaves neither, and two workers never find the contacts of the same start.
 """
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,8 @@ from persistence.portions import split
 from persistence.start_batches import end_start, has_pending
 from persistence.start_recipients import next_candidates
 from persistence.workspaces import find_workspace
+
+logger = logging.getLogger("relayboard.worker")
 
 PAGE = 1000
 BATCH = 100
@@ -65,7 +68,8 @@ def expand_start(tx: Transaction, start: Any) -> list[int]:
         return []
     try:
         found = next_candidates(tx, workspace, start, PAGE)
-    except QueryError:
+    except QueryError as error:
+        logger.warning("Start %s failed: its query cannot be used: %s", start.uuid, error.message)
         end_start(tx, start.workspace_id, start.id, FAILED)
         return []
     taken = found.contact_ids

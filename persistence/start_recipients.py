@@ -1,21 +1,17 @@
-"""Whom a start takes: contacts it names, members of its groups and matches of its query, each once, by their ids."""
+"""Whom a start takes of its audience: who is active, and not left out by what the start itself asks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, exists, false, select, union
+from sqlalchemy import ColumnElement, exists, false, select
 
-from flows.queries import parse_query
-from persistence.contact_queries import find_matches
+from persistence.audience import Audience, pick_ids
 from persistence.contacts import ACTIVE, contact
 from persistence.database import Transaction
 from persistence.flow_runs import flow_run
 from persistence.flow_sessions import IS_WAITING, flow_session
 from persistence.flow_starts import flow_start_contact, flow_start_group
-from persistence.flows import flow
-from persistence.groups import group_membership
-from persistence.query_scope import open_scope
 from persistence.workspaces import Workspace
 
 
@@ -31,50 +27,18 @@ class Candidates:
 def next_candidates(tx: Transaction, workspace: Workspace, start: Any, size: int) -> Candidates:
     """Looks at up to `size` contacts after `start.last_contact_id`; those who get runs at once are held meanwhile.
 
-    Reads `size` rows of each group, however many members it has. Raises QueryError for a query that is broken.
+    Raises QueryError for a query that is broken.
     """
-    mine = flow_start_group.c.start_id == start.id
-    group_ids = tx.execute(select(flow_start_group.c.group_id).where(mine).order_by(flow_start_group.c.group_id))
-    sources = [_named(start.id), *(_members(group_id) for group_id in group_ids.scalars())]
-    if start.query:
-        sources.append(_matches(tx, workspace, start.query))
-    parts = [_cut(source, start.last_contact_id, size) for source in sources]
-    ids = tx.execute(union(*parts).order_by("contact_id").limit(size)).scalars().all()
-    return Candidates(_take(tx, workspace.id, start, ids), ids[-1] if ids else None, len(ids) < size)
-
-
-def was_in_flow(workspace_id: int, flow_id: int | None) -> ColumnElement[bool]:
-    """Whether a contact has a run in a flow, or with None in any flow."""
-    theirs = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.contact_id == contact.c.id)
-    of_flow = theirs if flow_id is None else theirs & (flow_run.c.flow_id == flow_id)
-    return exists(select(flow_run.c.id).where(of_flow).correlate(contact))
-
-
-def _named(start_id: int) -> Select[Any]:
-    return select(flow_start_contact.c.contact_id).where(flow_start_contact.c.start_id == start_id)
-
-
-def _members(group_id: int) -> Select[Any]:
-    return select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
-
-
-def _matches(tx: Transaction, workspace: Workspace, text: str) -> Select[Any]:
-    rows = tx.execute(select(flow.c.name, flow.c.id, flow.c.uuid).where(flow.c.workspace_id == workspace.id))
-    scope = open_scope(
-        tx,
-        workspace,
-        flows={row.name: (row.id, row.uuid) for row in rows},
-        find_history=lambda flow_id: was_in_flow(workspace.id, flow_id),
+    named, groups = flow_start_contact.c, flow_start_group.c
+    of_groups = select(groups.group_id).where(groups.start_id == start.id).order_by(groups.group_id)
+    audience = Audience(
+        select(named.contact_id).where(named.start_id == start.id),
+        of_groups.where(~groups.is_excluded),
+        start.query,
+        of_groups.where(groups.is_excluded),
     )
-    query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
-    return select(contact.c.id.label("contact_id")).where(find_matches(workspace.id, query, scope))
-
-
-def _cut(source: Select[Any], last_contact_id: int, size: int) -> Select[Any]:
-    """The first rows after a contact; only in subqueries may the parts of a union have limits on every database."""
-    column = source.selected_columns[0]
-    first = source.where(column > last_contact_id).order_by(column).limit(size).subquery()
-    return select(first.c.contact_id)
+    ids = pick_ids(tx, workspace, audience, start.last_contact_id, size)
+    return Candidates(_take(tx, workspace.id, start, ids), ids[-1] if ids else None, len(ids) < size)
 
 
 def _take(tx: Transaction, workspace_id: int, start: Any, ids: Sequence[int]) -> Sequence[int]:

@@ -24,7 +24,7 @@ _CONTACTS = json_list(
 _GROUPS = json_list(
     select(json_record(GROUP_REF).label("item"))
     .join(flow_start_group, flow_start_group.c.group_id == group.c.id)
-    .where(flow_start_group.c.start_id == flow_start.c.id)
+    .where(flow_start_group.c.start_id == flow_start.c.id, ~flow_start_group.c.is_excluded)
     .order_by(group.c.id)
     .correlate(flow_start)
 )

@@ -2,8 +2,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from sqlalchemy import false, insert, select
+from sqlalchemy import insert, select
 
+from flows.engine.contact_reference import write_contact_reference
 from flows.environment import Environment
 from flows.queries import FieldReference, ListResolver, NamedReference, QueryError, evaluate, parse_query
 from flows.queries.evaluation import matches_name
@@ -12,6 +13,7 @@ from persistence.contacts import contact, contact_urn
 from persistence.groups import group, group_membership
 from persistence.name_patterns import make_name_pattern
 from persistence.query_functions import make_name_match
+from tests.run_rows import add_flow, add_run
 
 FIELDS = [
     FieldReference("age", "Age", "number", "6b6a43fa-a26d-4017-bede-328bcdd5c93b"),
@@ -21,19 +23,14 @@ FIELDS = [
 ]
 UUIDS = {field.key: field.uuid for field in FIELDS}
 FARMERS, FISHERS = "8de30b78-d9ef-4db2-b2e8-4f7b6aef64cf", "cf51cf8d-94da-447a-b27e-a42a900c37a6"
+REGISTRATION, SURVEY = "c261165a-f5b0-40ba-b916-76fb49667a4f", "5c6e1d7c-5b0d-4b83-8f1c-1a4b4c4a7c55"
 RESOLVER = ListResolver.of(
     FIELDS,
     [NamedReference(FARMERS, "Farmers"), NamedReference(FISHERS, "Fishers")],
-    [NamedReference("c261165a-f5b0-40ba-b916-76fb49667a4f", "Registration")],
+    [NamedReference(REGISTRATION, "Registration"), NamedReference(SURVEY, "Survey")],
 )
 ENVIRONMENT = Environment(timezone="America/New_York")
-SCOPE = SearchScope(
-    RESOLVER,
-    ENVIRONMENT,
-    read_reference=lambda text: 2 if text == "A6YWQL" else None,
-    flow_ids={"registration": 234},
-    find_history=lambda flow_id: contact.c.id == 1 if flow_id in (None, 234) else false(),
-)
+SCOPE = SearchScope(RESOLVER, ENVIRONMENT)
 PEOPLE = [
     {
         "uuid": "c7d9bece-6bbd-4b3b-8a86-eb0cf1ac9d05",
@@ -42,7 +39,7 @@ PEOPLE = [
         "created_on": datetime(2018, 6, 24, 3, 59, 59, 999999, tzinfo=UTC),
         "last_seen_on": datetime(2018, 6, 24, 4, 0, tzinfo=UTC),
         "open_ticket_count": 2,
-        "current_flow_id": 234,
+        "flow": "Registration",
         "fields": {
             "age": {"text": "36.50", "number": "36.5"},
             "color": {"text": "Straße Красный"},
@@ -87,13 +84,14 @@ QUERIES = [
     *("name ~ rob", "name ~ bert", "name ~ smi", "name ~ o'reilly", "name ~ reilly", "name ~ étienne", "name ~ ÉTI"),
     *("name ~ οδ", "name ~ বাতি", "name ~ তিল", 'name ~ "zz rob"', "name ~ robertson"),
     *("uuid = C7D9BECE-6bbd-4b3b-8a86-eb0cf1ac9d05", "uuid != c7d9bece-6bbd-4b3b-8a86-eb0cf1ac9d05", "uuid = 1"),
-    *("id = 1", "id != 1", "id = 01", "id = 99999999999999999999", "ref = A6YWQL", "ref = KNGEUX"),
+    *("id = 1", "id != 1", "id = 01", "id = 99999999999999999999", f"ref = {write_contact_reference(2)}"),
+    *(f"ref = {write_contact_reference(3).lower()}", f"ref != {write_contact_reference(2)}", "ref = KNGEUX"),
     *("status = active", "status != ACTIVE", "language = ENG", "language != eng", 'language = ""', 'language != ""'),
     *("urn = +250788383383", "urn ~ 0788", 'urn = ""', 'urn != ""', "urn != bobby", "tel = 5080", "tel != 5080"),
     *('tel = ""', 'tel != ""', "tel ~ 206", 'ext ~ "ab_c%"', 'ext = "AB_C%D"', "ext ~ abcd", "twitter = BOBBY"),
     *("group = farmers", "group != farmers", "group = Fishers", 'group = ""', 'group != ""'),
-    *("flow = registration", "flow != registration", 'flow = ""', 'flow != ""'),
-    *("history = registration", "history != registration", 'history = ""', 'history != ""'),
+    *("flow = registration", "flow != registration", "flow = survey", 'flow = ""', 'flow != ""'),
+    *("history = registration", "history != registration", "history = survey", 'history = ""', 'history != ""'),
     *("tickets = 2", "tickets != 0", "tickets > 0", "tickets < 1", "tickets <= 1", "tickets >= 1.5"),
     *("created_on < 2018-06-23", "created_on = 2018-06-23", "created_on != 2018-06-23", "created_on > 2018-06-23"),
     *("last_seen_on > 2018-06-23", "last_seen_on >= 2018-06-24", 'last_seen_on = ""', 'last_seen_on != ""'),
@@ -117,11 +115,11 @@ class Person:
             return self._field(key)
         lists = {
             "group": [item.name for item in RESOLVER.groups.values() if item.uuid in person["groups"]],
-            "flow": ["Registration"] if person.get("current_flow_id") else [],
+            "flow": [person["flow"]] if "flow" in person else [],
             "history": ["Registration"] if self.number == 1 else [],
             "tickets": [person.get("open_ticket_count", 0)],
             "id": [str(self.number)],
-            "ref": ["A6YWQL"] if self.number == 2 else [],
+            "ref": [write_contact_reference(self.number)],
             "status": ["active"],
         }
         return lists[key] if key in lists else [value for value in [person.get(key)] if value is not None]
@@ -136,12 +134,15 @@ class Person:
 
 @pytest.fixture
 def people(database, workspace):
+    add_flow(database, workspace, "Registration", id=234, uuid=REGISTRATION)
+    add_flow(database, workspace, "Survey", id=235, uuid=SURVEY)
     with database.writing() as tx:
         names = {"workspace_id": workspace.id, "created_on": tx.now, "modified_on": tx.now}
         for number, (uuid, name) in enumerate([(FARMERS, "Farmers"), (FISHERS, "Fishers")], start=1):
             tx.execute(insert(group).values(id=100 + number, uuid=uuid, name=name, name_key=name.lower(), **names))
         for number, person in enumerate(PEOPLE, start=1):
-            columns = {key: value for key, value in person.items() if key not in ("fields", "urns", "groups")}
+            columns = {key: value for key, value in person.items() if key not in ("fields", "urns", "groups", "flow")}
+            columns["current_flow_id"] = 234 if "flow" in person else None
             fields = {UUIDS[key]: value for key, value in person["fields"].items()}
             row = {**names, **columns, "id": number, "fields": fields}
             tx.execute(insert(contact).values(row))
@@ -151,6 +152,7 @@ def people(database, workspace):
             for uuid in person["groups"]:
                 group_id = 101 if uuid == FARMERS else 102
                 tx.execute(insert(group_membership).values(group_id=group_id, contact_id=number))
+    add_run(database, workspace, 234, 1)
     return PEOPLE
 
 

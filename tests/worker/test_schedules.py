@@ -17,7 +17,7 @@ from persistence.trigger_writes import NewTrigger, create_trigger, set_archived
 from persistence.triggers import SCHEDULE, trigger
 from persistence.workspaces import Workspace
 from tests.conftest import Clock
-from tests.run_rows import add_flow
+from tests.run_rows import add_flow, add_people
 from worker.schedules import begin_schedules
 from worker.services import Services
 
@@ -130,6 +130,18 @@ def test_what_is_archived_starts_nothing(
     run()
 
     assert starts(database) == []
+
+
+def test_any_number_of_contacts_may_be_chosen_where_others_are_left_out(
+    database: Database, workspace: Workspace, clock: Clock, group_id: int, run: Callable[[], None]
+) -> None:
+    people = add_people(database, workspace, 300)
+    add_schedule(database, workspace, clock, contact_ids=frozenset(people), excluded_group_ids=frozenset({group_id}))
+    clock.advance(hours=1)
+
+    run()
+
+    assert taken(database) == people
 
 
 def test_contacts_of_excluded_groups_are_left_out(

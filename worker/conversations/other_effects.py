@@ -9,7 +9,6 @@ from sqlalchemy import select
 
 from flows.engine import Event
 from flows.urns import Urn, UrnError, parse
-from persistence.broadcast_recipients import add_matches
 from persistence.broadcasts import NewBroadcast, create_broadcast
 from persistence.channel_event_form import FLOW
 from persistence.channels import channel
@@ -101,10 +100,9 @@ def create_broadcasts(tx: Transaction, workspace: Workspace, events: Sequence[Ev
             files={language: _attachments(content) for language, content in parts.items()},
             quick_replies={language: _quick_replies(content) for language, content in parts.items()},
             is_evaluated=True,
+            query=event.get("contact_query") or None,
         )
-        broadcast_id = create_broadcast(tx, workspace.id, new)
-        if event.get("contact_query"):
-            add_matches(tx, workspace, broadcast_id, event["contact_query"])
+        create_broadcast(tx, workspace.id, new)
 
 
 def start_others(tx: Transaction, workspace: Workspace, flow_ids: Mapping[str, int], events: Sequence[Event]) -> None:

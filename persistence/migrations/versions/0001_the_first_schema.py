@@ -571,6 +571,7 @@ def upgrade() -> None:
         sa.Column("base_language", sa.String(length=3), nullable=False),
         sa.Column("is_evaluated", sa.Boolean(), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=True),
+        sa.Column("query", sa.Text(), nullable=True),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("started", sa.Integer(), nullable=False),
         sa.Column("last_contact_id", sa.Integer(), nullable=False),
@@ -1310,6 +1311,7 @@ def upgrade() -> None:
         "flow_start_group",
         sa.Column("start_id", sa.Integer(), nullable=False),
         sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.Column("is_excluded", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
             ["group_id"], ["contact_group.id"], name=op.f("fk_flow_start_group_group_id"), ondelete="CASCADE"
         ),

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
+from persistence.smart_groups import create_query_group
 from persistence.workspaces import create_workspace
 from tests.api import Api, make_token
 from tests.campaign_rows import make_flow
-from tests.factories import make_contact
+from tests.factories import make_contact, make_field
 
 AMINA = "tel:+250788000111"
 
@@ -49,3 +50,13 @@ def test_a_broadcast_to_an_address_does_not_show_whose_it_is(anonymous: Api) -> 
     record = anonymous.post("/api/v2/broadcasts.json", {"urns": [AMINA], "text": {"eng": "Hi"}}).json()
 
     assert (record["urns"], record["contacts"]) == ([], [])
+
+
+def test_a_field_of_a_group_whose_query_names_addresses_is_not_deleted(anonymous: Api, database: Database) -> None:
+    key = make_field(database, anonymous.workspace, "Age", "number")
+    with database.writing() as tx:
+        create_query_group(tx, anonymous.workspace, "Grown-ups", "age > 18 AND tel ~ 788")
+
+    response = anonymous.delete("/api/v2/fields.json", key=key)
+
+    assert (response.status_code, response.json()) == (400, {"detail": 'The group "Grown-ups" uses this field.'})

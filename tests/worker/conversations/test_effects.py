@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import pytest
 from sqlalchemy import select, text
 
+from flows.engine.contact_reference import write_contact_reference
 from flows.urns import Urn
 from persistence.broadcasts import broadcast
 from persistence.contact_urns import ensure_owners
 from persistence.contacts import contact, contact_urn
-from persistence.fields import create_field
+from persistence.fields import create_field, field
 from persistence.flow_runs import flow_run
 from persistence.flow_sessions import flow_session
 from persistence.flow_starts import flow_start
@@ -19,6 +21,7 @@ from persistence.tickets import ticket, ticket_event
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
 from worker.broadcasts import begin_broadcasts
+from worker.conversations.starts import begin_starts
 
 AMINA, BEN = "+254722000111", "+254722000222"
 
@@ -142,6 +145,51 @@ def test_a_broadcast_of_a_flow_says_what_the_flow_evaluated_and_nothing_more(sta
 
     assert stage.sent_to(ben) == ["From @contact.uuid"]
     assert [row.status for row in stage.rows(broadcast)] == ["completed"]
+
+
+@pytest.mark.parametrize(
+    "query", ['flow = "Waiting"', 'flow != ""', 'history = "Waiting"', "ref = @(trigger.params.ref)", 'name = "Ben"']
+)
+def test_a_broadcast_and_a_start_with_one_query_reach_the_same_people(stage: Stage, query: str) -> None:
+    ben = stage.add_contact(BEN, "Ben")
+    waiting = definition("Waiting", [ask("wait", {"x": None}, None, actions=[say("Waiting")])])
+    stage.start(store_flow(stage.database, stage.workspace, waiting), ben)
+    stage.work()
+    told = store_flow(stage.database, stage.workspace, definition("Told", [node("told", [say("Started")])]))
+    actions = [
+        action("send_broadcast", text="Broadcast", contact_query=query),
+        action("start_session", flow={"uuid": told, "name": "Told"}, contact_query=query),
+    ]
+    asking = store_flow(stage.database, stage.workspace, definition("Asking", [node("asking", actions)]))
+    amina = stage.add_contact(AMINA, "Amina")
+
+    stage.start(asking, amina, params={"ref": write_contact_reference(ben)})
+    steps = begin_starts(stage.services), begin_broadcasts(stage.services), begin_starts(stage.services)
+    while steps[0]() and not stage.rows(broadcast):
+        pass
+    for step in steps[1:]:
+        while step():
+            pass
+
+    assert stage.sent_to(ben) == ["Waiting", "Broadcast", "Started"]
+    assert stage.sent_to(amina) == []
+
+
+def test_a_broadcast_whose_query_means_nothing_any_more_fails_and_says_so(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    with stage.database.writing() as tx:
+        create_field(tx, stage.workspace.id, "Age", "number")
+    run(stage, action("send_broadcast", text="Hi", contact_query="age > 10"))
+    with stage.database.writing() as tx:
+        tx.execute(field.delete())
+
+    broadcasting = begin_broadcasts(stage.services)
+    while broadcasting():
+        pass
+
+    assert [row.status for row in stage.rows(broadcast)] == ["failed"]
+    assert "can't resolve 'age'" in caplog.text
 
 
 def test_a_flow_starts_another_contact_who_sees_the_run_that_did_it(stage: Stage) -> None:
