@@ -29,6 +29,7 @@ from persistence.columns import id_column, metadata, time_column, workspace_colu
 from persistence.database import Transaction
 from persistence.deliveries import record_channel_event
 from persistence.messages import DELIVERED, IS_UNSENT, READ, SENT, message
+from persistence.sealed_columns import Sealed
 
 BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
 
@@ -161,7 +162,9 @@ def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
 def _queue_events(tx: Transaction, channel_ids: list[int]) -> None:
     if not channel_ids:
         return
-    for row in tx.execute(select(channel).where(channel.c.id.in_(channel_ids))).all():
+    # Not the whole row: one phone's damaged secret must not keep the others' alarms back.
+    plain = [column for column in channel.c if not isinstance(column.type, Sealed)]
+    for row in tx.execute(select(*plain).where(channel.c.id.in_(channel_ids))).all():
         fields = alarm_fields(EventChannel(row.id, row.uuid, row.address), _phone_state(row))
         record_channel_event(tx, row.workspace_id, row.id, ALARM, fields)
 

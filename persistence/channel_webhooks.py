@@ -13,6 +13,7 @@ from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
+from persistence.sealed_columns import open_or_none, sealed_text
 from persistence.webhook_trouble import end_trouble
 
 SECRET_BYTES = 32
@@ -97,11 +98,13 @@ def _read_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str |
     """The signing secret of a channel, whose row stays locked: two changes at once must not make two secrets."""
     if not is_uuid(channel_uuid):
         raise RecordMissing(NO_CHANNEL)
-    statement = select(channel.c.webhook_secret).where(_named(workspace_id, channel_uuid)).with_for_update()
+    kept = channel.c.webhook_secret
+    statement = select(sealed_text(kept).label("sealed")).where(_named(workspace_id, channel_uuid)).with_for_update()
     row = tx.execute(statement).first()
     if row is None:
         raise RecordMissing(NO_CHANNEL)
-    secret: str | None = row.webhook_secret
+    # One that cannot be decrypted counts as none: setting it anew is how it is mended.
+    secret: str | None = open_or_none(tx.dialect, kept, row.sealed)
     return secret
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, and_, insert, select, text
+from sqlalchemy import Boolean, Column, Float, Index, Integer, String, Table, Text, and_, insert, select, text
 
 from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
@@ -32,6 +32,7 @@ channel = Table(
     Column("claim_code", String(9), unique=True),
     sealed_column("channel", "secret"),
     sealed_column("channel", "previous_secret"),
+    time_column("secret_rotated_on", nullable=True),
     Column("is_secret_used", Boolean, nullable=False, default=False),
     sealed_column("channel", "pending_secret"),
     sealed_column("channel", "pending_token"),
@@ -47,6 +48,8 @@ channel = Table(
     Column("retry_count", Integer, nullable=False, default=0),
     # gateways
     sealed_json_column("channel", "config"),
+    Column("messages_per_second", Float),
+    time_column("paced_until", nullable=True),
     # delivery of channel events
     Column("webhook_url", Text),
     Column("webhook_events", Json),
@@ -68,7 +71,8 @@ channel = Table(
 
 """A phone that registers anew keeps its secret until the new one is used (`previous_secret`). A registration of a
 claimed phone under another push token waits as `pending_*` for a new claim and disturbs nobody until then. Push tokens
-are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials included."""
+are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials included.
+The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""
 
 CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError
 from sqlalchemy.pool import QueuePool
 
@@ -65,6 +65,10 @@ class Transaction:
         self.sqlite = connection.dialect.name == "sqlite"
         self._kinds: set[str] = set()
         self._settlements: dict[type[Settlement], Settlement] = {}
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.connection.dialect
 
     def execute(
         self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None

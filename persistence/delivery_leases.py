@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Table,
     and_,
     bindparam,
     exists,
@@ -22,7 +23,8 @@ from sqlalchemy import (
 from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
-from persistence.resthook_subscribers import end_subscriptions
+from persistence.resthook_subscribers import end_subscriptions, resthook_subscriber
+from persistence.sealed_columns import open_or_none, sealed_text
 
 ANSWER_LENGTH = 500
 
@@ -49,11 +51,12 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """The secrets of a delivery URL, and since when the present one is used."""
+    """The secrets of a delivery URL, and since when the present one is used; a damaged one cannot be decrypted."""
 
     secret: str | None
     previous_secret: str | None
     rotated_on: datetime | None
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +167,42 @@ def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
         )
 
 
-def find_signers(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Signer]:
-    """The secrets that the events of these channels are signed with now, by channel; one statement."""
-    if not channel_ids:
+def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Signer]:
+    """The secrets that these deliveries are signed with now, by the id of each; two statements at most."""
+    by_channel = _read_signers(tx, channel, {each.channel_id for each in leased if each.subscriber_id is None})
+    by_subscriber = _read_signers(tx, resthook_subscriber, {each.subscriber_id for each in leased})
+    found = {
+        each.id: by_channel.get((each.workspace_id, each.channel_id))
+        if each.subscriber_id is None
+        else by_subscriber.get((each.workspace_id, each.subscriber_id))
+        for each in leased
+    }
+    return {delivery_id: signer for delivery_id, signer in found.items() if signer is not None}
+
+
+def _read_signers(tx: Transaction, table: Table, ids: Collection[int | None]) -> dict[tuple[int, int | None], Signer]:
+    """The secrets of channels or subscribers; one that cannot be decrypted stalls only its own receiver."""
+    wanted = sorted(each for each in ids if each is not None)
+    if not wanted:
         return {}
-    secrets = (channel.c.webhook_secret, channel.c.webhook_previous_secret, channel.c.webhook_rotated_on)
-    rows = tx.execute(select(channel.c.id, *secrets).where(channel.c.id.in_(channel_ids)))
-    return {channel_id: Signer(*signer) for channel_id, *signer in rows}
+    secret, previous = table.c.webhook_secret, table.c.webhook_previous_secret
+    columns = (
+        table.c.workspace_id,
+        table.c.id,
+        sealed_text(secret).label("secret"),
+        sealed_text(previous).label("previous"),
+        table.c.webhook_rotated_on,
+    )
+    signers = {}
+    for row in tx.execute(select(*columns).where(table.c.id.in_(wanted))):
+        opened = open_or_none(tx.dialect, secret, row.secret)
+        signers[row.workspace_id, row.id] = Signer(
+            opened,
+            open_or_none(tx.dialect, previous, row.previous),
+            row.webhook_rotated_on,
+            is_damaged=row.secret is not None and opened is None,
+        )
+    return signers
 
 
 def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.urns import UrnError, parse
-from persistence.channels import channel
+from persistence.channels import EXTERNAL, channel
 from persistence.database import Transaction
 from persistence.outgoing import Draft, Route, add_outgoing
 
@@ -23,11 +23,15 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message of a flow as the engine's event has it (`msg`: urn, channel, text, attachments, quick_replies)."""
+    """A message of a flow as the engine's event has it (`msg`: urn, channel, text, attachments, quick_replies).
+
+    `is_bulk` ones were sent because the flow was started for many, not because the contact wrote.
+    """
 
     contact_id: int
     flow_id: int | None
     content: Mapping[str, Any]
+    is_bulk: bool = False
 
 
 def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[Reply]) -> None:
@@ -38,14 +42,16 @@ def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[Reply]) -
     add_outgoing(tx, workspace_id, [draft for draft in drafts if not draft.is_empty])
 
 
-def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, int]:
+def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, tuple[int, bool]]:
+    """Ids of active channels by uuid, and whether each is a gateway."""
     if not uuids:
         return {}
     mine = (channel.c.workspace_id == workspace_id) & channel.c.uuid.in_(sorted(uuids)) & channel.c.is_active
-    return {uuid: channel_id for uuid, channel_id in tx.execute(select(channel.c.uuid, channel.c.id).where(mine))}
+    found = tx.execute(select(channel.c.uuid, channel.c.id, channel.c.type).where(mine))
+    return {uuid: (channel_id, kind == EXTERNAL) for uuid, channel_id, kind in found}
 
 
-def _draft(reply: Reply, channels: Mapping[str, int]) -> Draft:
+def _draft(reply: Reply, channels: Mapping[str, tuple[int, bool]]) -> Draft:
     content = reply.content
     return Draft(
         reply.contact_id,
@@ -54,17 +60,20 @@ def _draft(reply: Reply, channels: Mapping[str, int]) -> Draft:
         tuple(_quick_reply(each) for each in content.get("quick_replies") or ()),
         flow_id=reply.flow_id,
         route=_route(content, channels),
+        is_bulk=reply.is_bulk,
     )
 
 
-def _route(content: Mapping[str, Any], channels: Mapping[str, int]) -> Route | None:
+def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]]) -> Route | None:
     """Where the engine wants a message to go; None when that channel is gone and another may do."""
     reason = content.get("unsendable_reason")
     if reason:
         return Route(failed_reason=REASONS.get(reason, "no_route"))
-    channel_id = channels.get(str((content.get("channel") or {}).get("uuid")))
+    found = channels.get(str((content.get("channel") or {}).get("uuid")))
     try:
-        return None if channel_id is None else Route(parse(content.get("urn") or "").identity, channel_id)
+        if found is None:
+            return None
+        return Route(parse(content.get("urn") or "").identity, found[0], is_by_gateway=found[1])
     except UrnError:
         return None
 

@@ -1,94 +1,52 @@
-"""Outgoing messages of HTTP gateways: leased in batches, and their outcomes recorded (relayer protocol, section 22)."""
+"""The queue of HTTP gateways: what they still have to be given, a row for each message (relayer protocol, section 22).
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+A message goes to its gateway in parts, one request each. The row remembers how many parts were begun and how many the
+gateway has accepted; it goes when the last one is accepted or the message is given up.
+"""
 
-from sqlalchemy import or_, select, update
+from collections.abc import Collection
 
-from persistence.channels import EXTERNAL, channel
+from sqlalchemy import Column, ForeignKey, Index, Integer, Table, delete, insert, literal, select
+
+from persistence.columns import id_column, metadata, time_column, workspace_column
 from persistence.database import Transaction
-from persistence.messages import ERRORED, FAILED, IS_UNSENT, QUEUED, VISIBLE, WIRED, message
+from persistence.messages import message
 
-LEASE = timedelta(minutes=2)
-RETRY_STEP = timedelta(minutes=5)
-MOST_ERRORS = 3
-GATEWAY_FAILED = "gateway_failed"
+CONVERSATION, BULK = 0, 1
+"""Priorities: answers to somebody and single messages go before broadcasts, campaigns and starts of flows."""
 
-
-@dataclass(frozen=True, slots=True)
-class GatewaySend:
-    """A message that a worker holds until its lease ends, with all its gateway needs."""
-
-    message_id: int
-    workspace_id: int
-    urn: str
-    text: str
-    attachment_urls: tuple[str, ...]
-    quick_replies: tuple[str, ...]
-    error_count: int
-    channel_id: int
-    address: str | None
-    country: str | None
-    config: dict[str, Any]
-
-
-def lease_sends(tx: Transaction, limit: int) -> list[GatewaySend]:
-    """Take the oldest due messages of all gateways; nobody else gets them while the lease runs."""
-    gateways = select(channel.c.id).where(channel.c.type == EXTERNAL, channel.c.is_active)
-    is_due = or_(message.c.next_attempt_on.is_(None), message.c.next_attempt_on <= tx.now)
-    waiting = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
-    due = (
-        select(message.c.id)
-        .where(message.c.channel_id.in_(gateways), waiting, message.c.visibility == VISIBLE, is_due)
-        .order_by(message.c.created_on, message.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    leased = tx.execute(
-        update(message)
-        .where(message.c.id.in_(due), is_due)
-        .values(next_attempt_on=tx.now + LEASE)
-        .returning(message.c.id)
-    ).scalars()
-    statement = (
-        select(message, channel.c.address, channel.c.country, channel.c.config)
-        .join(channel, channel.c.id == message.c.channel_id)
-        .where(message.c.id.in_(list(leased)))
-        .order_by(message.c.created_on, message.c.id)
-    )
-    return [_read(row) for row in tx.execute(statement)]
+gateway_send = Table(
+    "gateway_send",
+    metadata,
+    id_column(),
+    workspace_column(),
+    Column("channel_id", Integer, ForeignKey("channel.id"), nullable=False),
+    Column("message_id", Integer, ForeignKey("message.id", ondelete="CASCADE"), nullable=False, unique=True),
+    Column("priority", Integer, nullable=False),
+    Column("parts_begun", Integer, nullable=False),
+    Column("parts_accepted", Integer, nullable=False),
+    Column("error_count", Integer, nullable=False),
+    time_column("created_on"),
+    time_column("due_on"),
+    Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`due_on` is when the next part may be sent; a worker leases a part by moving it into the future and counting the part
+as begun. A lease that ran out with more parts begun than accepted is of a worker that died: nobody knows whether the
+gateway has that part."""
 
 
-def _read(row: Any) -> GatewaySend:
-    return GatewaySend(
-        message_id=row.id,
-        workspace_id=row.workspace_id,
-        urn=row.urn,
-        text=row.text,
-        attachment_urls=tuple(attachment["url"] for attachment in row.attachments),
-        quick_replies=tuple(reply["text"] for reply in row.quick_replies),
-        error_count=row.error_count,
-        channel_id=row.channel_id,
-        address=row.address,
-        country=row.country,
-        config=dict(row.config or {}),
-    )
+def queue_sends(tx: Transaction, uuids: Collection[str], priority: int) -> None:
+    """Queue messages for their gateways, by uuid; one statement."""
+    if not uuids:
+        return
+    fresh = [literal(priority), literal(0), literal(0), literal(0), message.c.created_on, message.c.created_on]
+    rows = select(message.c.workspace_id, message.c.channel_id, message.c.id, *fresh).where(message.c.uuid.in_(uuids))
+    columns = [column.name for column in gateway_send.c if column.name != "id"]
+    tx.execute(insert(gateway_send).from_select(columns, rows.order_by(message.c.id)))
 
 
-def record_sends(tx: Transaction, wired: Sequence[GatewaySend], failed: Sequence[GatewaySend]) -> None:
-    """Accepted messages are wired; the others errored, to be tried again after five minutes times their errors, and
-    failed with a reason at the third error. Only messages that still wait are moved.
-    """
-    waits = message.c.status.in_((QUEUED, ERRORED))
-    accepted = message.c.id.in_([send.message_id for send in wired])
-    done = {"status": WIRED, "sent_on": tx.now, "next_attempt_on": None, "modified_on": tx.now}
-    tx.execute(update(message).where(accepted, waits).values(**done))
-    for send in failed:
-        errors = send.error_count + 1
-        is_last = errors >= MOST_ERRORS
-        again = {"status": ERRORED, "next_attempt_on": tx.now + errors * RETRY_STEP}
-        over = {"status": FAILED, "next_attempt_on": None, "failed_reason": GATEWAY_FAILED}
-        values = {"error_count": errors, "sent_on": None, "modified_on": tx.now, **(over if is_last else again)}
-        tx.execute(update(message).where(message.c.id == send.message_id, waits).values(**values))
+def drop_sends_of(tx: Transaction, workspace_id: int, channel_ids: Collection[int]) -> None:
+    """Forget what gateways that are released still had to be given."""
+    rows = gateway_send.c
+    tx.execute(delete(gateway_send).where(rows.workspace_id == workspace_id, rows.channel_id.in_(channel_ids)))

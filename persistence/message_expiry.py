@@ -25,6 +25,6 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     statement = (
         update(message)
         .where(message.c.id.in_(old.scalar_subquery()), is_waiting)
-        .values(status=FAILED, failed_reason=TOO_OLD, modified_on=tx.now, next_attempt_on=None)
+        .values(status=FAILED, failed_reason=TOO_OLD, modified_on=tx.now)
     )
     return tx.execute(statement).rowcount

@@ -59,7 +59,6 @@ message = Table(
     Column("external_id", String(255)),
     Column("failed_reason", String(16)),
     Column("error_count", Integer, nullable=False, default=0),
-    time_column("next_attempt_on", nullable=True),
     time_column("offered_on", nullable=True),
     time_column("reported_on", nullable=True),
     time_column("created_on"),

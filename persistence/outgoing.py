@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from flows.urns import Urn
-from persistence.channels import channel
+from persistence.channels import EXTERNAL, channel
 from persistence.columns import new_uuid
 from persistence.contacts import ACTIVE, contact, contact_urn
 from persistence.database import Transaction
+from persistence.gateway_sends import BULK, CONVERSATION, queue_sends
 from persistence.messages import DELETED, FAILED, OUTGOING, QUEUED, VISIBLE, message
 
 NO_ROUTE = "no_route"
@@ -19,16 +20,23 @@ CONTACT_INACTIVE = "contact_inactive"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The URN and channel a contact is reached by; without them `failed_reason` says why it is not."""
+    """The URN and channel a contact is reached by; without them `failed_reason` says why it is not.
+
+    `is_by_gateway` tells gateways, which workers call, from phones, which fetch their messages.
+    """
 
     urn: str | None = None
     channel_id: int | None = None
     failed_reason: str | None = None
+    is_by_gateway: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message to make: to whom, and what it says; `route` says where it goes when that is decided already."""
+    """A message to make: to whom, and what it says; `route` says where it goes when that is decided already.
+
+    `is_bulk` messages, of broadcasts and the like, let conversations go first where both wait.
+    """
 
     contact_id: int
     text: str = ""
@@ -37,6 +45,7 @@ class Draft:
     broadcast_id: int | None = None
     flow_id: int | None = None
     route: Route | None = None
+    is_bulk: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -58,7 +67,7 @@ def find_routes(
     A URN's own channel comes first, then the channel seen last; `channel_id` allows that channel only.
     """
     senders = tx.execute(
-        select(channel.c.id, channel.c.schemes)
+        select(channel.c.id, channel.c.type, channel.c.schemes)
         .where(channel.c.workspace_id == workspace_id, channel.c.is_active)
         .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
     ).all()
@@ -81,10 +90,11 @@ def _choose(found: _Candidates, senders: Sequence[Any]) -> Route:
     if found.status != ACTIVE:
         return Route(failed_reason=CONTACT_INACTIVE)
     for urn in found.urns:
-        able = [sender.id for sender in senders if urn.scheme in sender.schemes]
+        able = [sender for sender in senders if urn.scheme in sender.schemes]
         if able:
-            chosen = urn.channel_id if urn.channel_id in able else able[0]
-            return Route(Urn(urn.scheme, urn.path).identity, chosen)
+            chosen = next((sender for sender in able if sender.id == urn.channel_id), able[0])
+            is_by_gateway = chosen.type == EXTERNAL
+            return Route(Urn(urn.scheme, urn.path).identity, chosen.id, is_by_gateway=is_by_gateway)
     return Route(failed_reason=NO_ROUTE)
 
 
@@ -109,18 +119,25 @@ def add_outgoing(
     """Create outgoing messages as `queued`, or as `failed` with a reason where a contact cannot be reached.
 
     `leaves_out_unreachable` makes no message instead of a failed one. Returns their uuids in the order of the drafts;
-    three statements whatever their number.
+    a constant number of statements whatever theirs.
     """
     undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
-    rows = [_row(tx, workspace_id, draft, draft.route or routes.get(draft.contact_id)) for draft in drafts]
-    if leaves_out_unreachable:
-        rows = [row for row in rows if row["failed_reason"] is None]
-    if not rows:
+    made = [
+        (draft, route, _row(tx, workspace_id, draft, route))
+        for draft in drafts
+        for route in [draft.route or routes.get(draft.contact_id)]
+        if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
+    ]
+    if not made:
         return []
-    tx.execute(insert(message), rows)
-    tx.wake("sending")
-    return [row["uuid"] for row in rows]
+    tx.execute(insert(message), [row for _, _, row in made])
+    for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.is_by_gateway]
+    if for_gateways:
+        queue_sends(tx, [row["uuid"] for draft, row in for_gateways if not draft.is_bulk], CONVERSATION)
+        queue_sends(tx, [row["uuid"] for draft, row in for_gateways if draft.is_bulk], BULK)
+        tx.wake("sending")
+    return [row["uuid"] for _, _, row in made]
 
 
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Writer:
             text = self._texts.write(wording.text[language], self._contacts[one.id])
         files = wording.files.get(self._choose(wording.files, one), [])
         replies = wording.quick_replies.get(self._choose(wording.quick_replies, one), [])
-        return Draft(one.id, text, tuple(files), tuple(replies), broadcast_id=wording.broadcast_id)
+        return Draft(one.id, text, tuple(files), tuple(replies), broadcast_id=wording.broadcast_id, is_bulk=True)
 
     def _choose(self, translations: Mapping[str, Any], one: Any) -> str:
         wanted = (one.language, self._workspace.default_language)

@@ -15,6 +15,7 @@ from persistence.columns import new_uuid
 from persistence.contact_numbers import normalise_numbers
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.gateway_sends import drop_sends_of
 from persistence.messages import FAILED, IS_UNSENT, message
 from persistence.registration_limits import Origin, count_registration
 from persistence.workspaces import Workspace
@@ -166,5 +167,6 @@ def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) 
     if not channel_ids:
         return
     theirs = (message.c.workspace_id == workspace_id) & message.c.channel_id.in_(channel_ids)
-    failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None, "next_attempt_on": None}
+    failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
     tx.execute(update(message).where(theirs, IS_UNSENT).values(modified_on=tx.now, **failed))
+    drop_sends_of(tx, workspace_id, channel_ids)

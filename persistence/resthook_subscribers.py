@@ -7,13 +7,14 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, delete, insert, select, text, update
 
-from persistence.channel_webhooks import check_webhook_url
+from persistence.channel_webhooks import check_webhook_url, new_webhook_secret
 from persistence.columns import id_column, metadata, time_column, workspace_column
 from persistence.database import Transaction
 from persistence.deliveries import FAILED, PENDING, delivery
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.resthooks import find_resthook, resthook, touch_resthooks
+from persistence.sealed_columns import sealed_column
 from persistence.shapes import as_text, declare_record
 from persistence.webhook_trouble import end_trouble, webhook_trouble
 
@@ -30,6 +31,9 @@ resthook_subscriber = Table(
     Column("resthook_id", Integer, ForeignKey("resthook.id"), nullable=False),
     Column("target_url", Text, nullable=False),
     time_column("created_on"),
+    sealed_column("resthook_subscriber", "webhook_secret"),
+    sealed_column("resthook_subscriber", "webhook_previous_secret"),
+    time_column("webhook_rotated_on", nullable=True),
     Index("uq_resthook_subscriber_target", "resthook_id", "target_url", unique=True),
     Index("ix_resthook_subscriber_page", "workspace_id", "created_on", "id"),
     sqlite_autoincrement=True,
@@ -109,6 +113,7 @@ def create_subscriber(
     if tx.execute(same).first() is not None:
         raise InvalidInput.across("This URL is already subscribed.")
     values = {"resthook_id": resthook_id, "target_url": target_url, "created_on": tx.now}
+    values["webhook_secret"] = new_webhook_secret()
     statement = insert(resthook_subscriber).values(workspace_id=workspace_id, **values).returning(rows.id)
     subscriber_id: int = tx.execute(statement).scalar_one()
     touch_resthooks(tx, [resthook_id])

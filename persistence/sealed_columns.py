@@ -1,14 +1,17 @@
 """The column type of secrets: sealed whenever they are written, opened whenever they are read."""
 
+import logging
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import orjson
-from sqlalchemy import Column, Engine, Text, TypeDecorator
+from sqlalchemy import Column, ColumnElement, Engine, Text, TypeDecorator, type_coerce
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.operators import OperatorType, is_, is_not
 
-from persistence.sealing import KeyRing
+from persistence.sealing import KeyRing, SecretDamaged, SecretKeyChanged
+
+logger = logging.getLogger("relayboard.secrets")
 
 _RINGS: WeakKeyDictionary[Dialect, KeyRing] = WeakKeyDictionary()
 """The keys of each engine; an engine has a dialect of its own, which is all that a column type gets to know of it."""
@@ -75,6 +78,21 @@ def sealed_column(table: str, name: str) -> Column[str]:
 def sealed_json_column(table: str, name: str) -> Column[Any]:
     """A column for a document that holds secrets."""
     return Column(name, SealedJson(f"{table}.{name}"))
+
+
+def sealed_text(column: ColumnElement[Any]) -> ColumnElement[str]:
+    """What stands in a sealed column, to be opened row by row: reading the column opens all rows or fails."""
+    return type_coerce(column, Text)
+
+
+def open_or_none(dialect: Dialect, column: Column[Any], sealed: str | None) -> Any:
+    """What one sealed text of a column holds; None for none and for one that no key opens."""
+    assert isinstance(column.type, Sealed)
+    try:
+        return column.type.process_result_value(sealed, dialect)
+    except (SecretDamaged, SecretKeyChanged):
+        logger.error("a secret in %s cannot be decrypted; renew the secrets or set it anew", column.type.place)
+        return None
 
 
 def give_keys(engine: Engine, ring: KeyRing) -> None:

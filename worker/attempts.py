@@ -14,6 +14,8 @@ from worker.signing import secrets_in_force, signature_headers
 
 STATES = {Verdict.DELIVERED: DELIVERED, Verdict.RETRY: PENDING, Verdict.FAILED: FAILED, Verdict.GONE: FAILED}
 
+DAMAGED = "The secret that signs this event cannot be decrypted; set a new one."
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -29,6 +31,8 @@ class Attempt:
 def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: datetime) -> Attempt:
     """Sends an event; every failure is part of the result."""
     secrets: Sequence[str] = ()
+    if signer is not None and signer.is_damaged:
+        return Attempt(due, None, DAMAGED, 0.0)
     if signer is not None:
         secrets = secrets_in_force(signer.secret, signer.previous_secret, signer.rotated_on, now)
     headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets)}

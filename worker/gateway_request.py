@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
@@ -9,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import phonenumbers
 
-from persistence.gateway_sends import GatewaySend
+from persistence.gateway_leases import GatewaySend
 
 CONTENT_TYPES = {
     "urlencoded": "application/x-www-form-urlencoded",
@@ -24,6 +25,7 @@ JSON_PIECE = re.compile(r'"\{\{\s*(\w+)\s*\}\}"|\{\{\s*(\w+)\s*\}\}|\\.|"')
 PLAIN_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 XML_QUOTES = {'"': "&quot;", "'": "&apos;"}
 DEFAULT_LENGTH = 160
+PART_HEADER = "Idempotency-Key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +36,16 @@ class GatewayRequest:
     body: bytes | None
 
 
-def make_requests(send: GatewaySend) -> list[GatewayRequest]:
-    """One request for each part of the text that fits the gateway, all with the message's id."""
+def make_requests(send: GatewaySend, config: Mapping[str, Any]) -> list[GatewayRequest]:
+    """One request for each part of the text that fits the gateway, all with the message's id.
+
+    The header `Idempotency-Key` names the part: it is the same whenever that part is sent, so that a gateway can
+    recognise a repeat.
+    """
     text = "\n".join([send.text, *send.attachment_urls]).strip("\n")
-    length = int(send.config.get("max_length", DEFAULT_LENGTH))
-    return [_make(send, part) for part in split_text(text, length)]
+    length = int(config.get("max_length", DEFAULT_LENGTH))
+    parts = split_text(text, length)
+    return [_make(send, config, part, number, len(parts)) for number, part in enumerate(parts, start=1)]
 
 
 def split_text(text: str, length: int) -> list[str]:
@@ -52,12 +59,14 @@ def split_text(text: str, length: int) -> list[str]:
     return [*parts, text] if text or not parts else parts
 
 
-def _make(send: GatewaySend, text: str) -> GatewayRequest:
-    config = send.config
-    values = _values(send, text)
+def _make(send: GatewaySend, config: Mapping[str, Any], text: str, number: int, parts: int) -> GatewayRequest:
+    part_id = f"{send.message_uuid}-{number}"
+    values = _values(send, config, text) | {"part": str(number), "parts": str(parts), "part_id": part_id}
     method = str(config.get("method", "POST")).upper()
     kind = str(config.get("content_type", "urlencoded"))
     headers = {str(name): str(value) for name, value in dict(config.get("headers") or {}).items()}
+    if not any(name.lower() == PART_HEADER.lower() for name in headers):
+        headers[PART_HEADER] = part_id
     if config.get("send_authorization"):
         headers["Authorization"] = str(config["send_authorization"])
     template = str(config.get("send_url") or "")
@@ -95,9 +104,9 @@ def _fill_json(template: str, values: dict[str, Any]) -> str:
     return JSON_PIECE.sub(fill, template)
 
 
-def _values(send: GatewaySend, text: str) -> dict[str, Any]:
+def _values(send: GatewaySend, config: Mapping[str, Any], text: str) -> dict[str, Any]:
     number = send.urn.partition(":")[2]
-    if send.config.get("use_national"):
+    if config.get("use_national"):
         number = _national(number)
     address = send.address or ""
     return {

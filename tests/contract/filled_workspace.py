@@ -187,7 +187,7 @@ def _value(table: Table, column: Column[Any], filled: Filled, number: int) -> An
 
 
 OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "pending_secret", "device_uuid", "geometry"} | {
-    "closed_on", "exited_on", "revoked_on", "next_attempt_on", "handling_until", "evaluated_until", "sent_on", "hash",
+    "closed_on", "exited_on", "revoked_on", "paced_until", "handling_until", "evaluated_until", "sent_on", "hash",
     "ended_on", "finished_on", "webhook_url", "webhook_events", "due_on", "leased_until", "wait_expires_on",
 }  # fmt: skip
 """Columns that mean something special when they are not null."""

@@ -1,11 +1,13 @@
 """HTTP gateways calling in: messages, fates, opt-outs."""
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import select
 
-from persistence.channels import create_external_channel
+from persistence.channels import channel, create_external_channel
 from persistence.contacts import contact
-from persistence.gateway_sends import lease_sends, record_sends
+from persistence.gateway_leases import SendOutcome, lease_sends, record_sends
 from persistence.messages import message
 from persistence.outgoing import Draft, create_outgoing
 from tests.api import Api
@@ -110,10 +112,12 @@ class TestFates:
         with api.database.writing() as tx:
             contact_id = tx.execute(select(contact.c.id)).scalar_one()
             (message_id,) = create_outgoing(tx, api.workspace.id, [Draft(contact_id, "Welcome")])
+            channel_id = tx.execute(select(channel.c.id)).scalar_one()
         for _ in range(3):
             clock.advance(minutes=20)
             with api.database.writing() as tx:
-                record_sends(tx, [], lease_sends(tx, 1))
+                (send,) = lease_sends(tx, {channel_id: 1}, timedelta(minutes=1)).sends
+                record_sends(tx, [SendOutcome(send, is_accepted=False)])
         given_up = status_of(api.database, message_id)
 
         early = {"id": str(message_id), "date": "2026-03-02T08:00:00Z"}

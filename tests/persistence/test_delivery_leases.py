@@ -189,8 +189,11 @@ def test_a_channel_signs_with_its_secrets(database, workspace, clock):
     values = {"webhook_secret": "new", "webhook_previous_secret": "old", "webhook_rotated_on": rotated_on}
     channel_id = add_channel(database, workspace, **values)
 
-    with database.reading() as tx:
-        signer = find_signers(tx, {channel_id})[channel_id]
+    with database.writing() as tx:
+        record_deliveries(tx, workspace.id, [NewDelivery("mo_sms", FIRST, "text/plain", b"", channel_id=channel_id)])
+        (leased,) = lease_deliveries(tx, {FIRST: 1}, LEASE)
+        signer = find_signers(tx, [leased])[leased.id]
         assert find_signers(tx, []) == {}
 
     assert (signer.secret, signer.previous_secret, signer.rotated_on) == ("new", "old", rotated_on)
+    assert not signer.is_damaged

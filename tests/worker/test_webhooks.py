@@ -8,16 +8,17 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from standardwebhooks.webhooks import Webhook
 
-from persistence.channel_webhooks import new_webhook_secret
+from persistence.channel_webhooks import new_webhook_secret, rotate_webhook_secret
 from persistence.channels import channel
 from persistence.columns import new_uuid
 from persistence.deliveries import delivery, delivery_attempt, record_channel_event
 from persistence.delivery_records import Ledger, send_again
 from persistence.messages import message
 from tests.channel_rows import add_channel, add_contact
+from tests.running import wait_until
 from tests.worker.receivers import Reply, receiving
-from worker.hands import HANDS_PER_RECEIVER
-from worker.webhooks import begin_webhooks
+from worker.attempts import DAMAGED
+from worker.webhooks import SLOTS_PER_RECEIVER, begin_webhooks
 
 WAIT_SECONDS = 15
 FIELDS = {"event": "mo_sms", "text": "Hello"}
@@ -169,6 +170,30 @@ class TestReplies:
         assert self.texts(database) == []
 
 
+class TestDamagedSecrets:
+    def test_one_damaged_secret_stalls_only_its_own_receiver(self, database, workspace, services, add, receiver):
+        damaged = add_channel(database, workspace, webhook_url=f"{receiver.url}/damaged")
+        with database.writing() as tx:
+            tx.execute(text("UPDATE channel SET webhook_secret = '1.damaged' WHERE id = :id"), {"id": damaged})
+        add(to=damaged)
+        fine = [add() for _ in range(3)]
+        begin_webhooks(services)
+
+        assert receiver.wait_for(3, WAIT_SECONDS)
+        wait_until(lambda: len(attempts_of(database)) == 7, "four attempts of the damaged one")
+        assert {request.headers["webhook-id"] for request in receiver.received} == set(fine)
+        assert [row.error for row in attempts_of(database) if row.status is None] == [DAMAGED] * 4
+
+    def test_a_new_secret_mends_it(self, database, workspace, channel_id):
+        with database.writing() as tx:
+            tx.execute(text("UPDATE channel SET webhook_secret = '1.damaged'"))
+            uuid = tx.execute(select(channel.c.uuid)).scalar_one()
+            secret = rotate_webhook_secret(tx, workspace.id, uuid)
+        with database.reading() as tx:
+            row = tx.execute(select(channel.c.webhook_secret, channel.c.webhook_previous_secret)).one()
+            assert tuple(row) == (secret, None)
+
+
 class TestManyReceivers:
     def test_a_silent_receiver_does_not_delay_the_others(self, database, workspace, services, add):
         silence = threading.Event()
@@ -182,7 +207,7 @@ class TestManyReceivers:
             begin_webhooks(services)
 
             assert quick.wait_for(40, timeout_seconds=1.5)
-            assert len(slow.received) == HANDS_PER_RECEIVER
+            assert len(slow.received) == SLOTS_PER_RECEIVER
             silence.set()
 
     def test_each_event_arrives_once_when_two_processes_work(self, services, database, settings, add, receiver, ledger):

@@ -194,8 +194,9 @@ def _carry_out(
 
 def _replies(outcome: Outcome, assets: StoredAssets) -> list[Reply]:
     session = _session(outcome)
+    is_bulk = outcome.task.start_id is not None
     return [
-        Reply(outcome.task.contact_id, assets.flow_ids.get(flow.get("uuid", "")), event["msg"])
+        Reply(outcome.task.contact_id, assets.flow_ids.get(flow.get("uuid", "")), event["msg"], is_bulk)
         for event, flow in flows_of_events(session, outcome.task.state, outcome.events)
         if event["type"] in MESSAGE_EVENTS
     ]

@@ -172,6 +172,7 @@ def upgrade() -> None:
         sa.Column("claim_code", sa.String(length=9), nullable=True),
         sa.Column("secret", sa.Text(), nullable=True),
         sa.Column("previous_secret", sa.Text(), nullable=True),
+        sa.Column("secret_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("is_secret_used", sa.Boolean(), nullable=False),
         sa.Column("pending_secret", sa.Text(), nullable=True),
         sa.Column("pending_token", sa.Text(), nullable=True),
@@ -186,6 +187,8 @@ def upgrade() -> None:
         sa.Column("pending_count", sa.Integer(), nullable=False),
         sa.Column("retry_count", sa.Integer(), nullable=False),
         sa.Column("config", sa.Text(), nullable=True),
+        sa.Column("messages_per_second", sa.Float(), nullable=True),
+        sa.Column("paced_until", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("webhook_url", sa.Text(), nullable=True),
         sa.Column("webhook_events", sa.JSON(), nullable=True),
         sa.Column("webhook_secret", sa.Text(), nullable=True),
@@ -898,7 +901,6 @@ def upgrade() -> None:
         sa.Column("external_id", sa.String(length=255), nullable=True),
         sa.Column("failed_reason", sa.String(length=16), nullable=True),
         sa.Column("error_count", sa.Integer(), nullable=False),
-        sa.Column("next_attempt_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("offered_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("reported_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
@@ -973,6 +975,30 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "gateway_send",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("message_id", sa.Integer(), nullable=False),
+        sa.Column("priority", sa.Integer(), nullable=False),
+        sa.Column("parts_begun", sa.Integer(), nullable=False),
+        sa.Column("parts_accepted", sa.Integer(), nullable=False),
+        sa.Column("error_count", sa.Integer(), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("due_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_gateway_send_channel_id")),
+        sa.ForeignKeyConstraint(
+            ["message_id"], ["message.id"], name=op.f("fk_gateway_send_message_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_gateway_send_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_gateway_send")),
+        sa.UniqueConstraint("message_id", name=op.f("uq_gateway_send_message_id")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("gateway_send", schema=None) as batch_op:
+        batch_op.create_index("ix_gateway_send_due", ["channel_id", "priority", "due_on", "id"], unique=False)
+
+    op.create_table(
         "resthook_event",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
@@ -996,6 +1022,11 @@ def upgrade() -> None:
         sa.Column("resthook_id", sa.Integer(), nullable=False),
         sa.Column("target_url", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("webhook_secret", sa.Text(), nullable=True),
+        sa.Column("webhook_previous_secret", sa.Text(), nullable=True),
+        sa.Column(
+            "webhook_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True
+        ),
         sa.ForeignKeyConstraint(["resthook_id"], ["resthook.id"], name=op.f("fk_resthook_subscriber_resthook_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_subscriber_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_resthook_subscriber")),
@@ -1572,6 +1603,10 @@ def downgrade() -> None:
         batch_op.drop_index("ix_resthook_event_age")
 
     op.drop_table("resthook_event")
+    with op.batch_alter_table("gateway_send", schema=None) as batch_op:
+        batch_op.drop_index("ix_gateway_send_due")
+
+    op.drop_table("gateway_send")
     with op.batch_alter_table("message", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_message_unhandled",

@@ -1,0 +1,101 @@
+"""How the calls of a process are shared between receivers."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from worker.receiver_slots import ReceiverSlots
+
+
+@pytest.fixture
+def slots() -> ReceiverSlots:
+    return ReceiverSlots(8, first=3)
+
+
+def take(slots: ReceiverSlots, rooms: dict[str, int]) -> None:
+    for receiver, room in rooms.items():
+        for _ in range(room):
+            slots.take(receiver)
+
+
+def answer(slots: ReceiverSlots, receivers: Iterable[str]) -> None:
+    for receiver in receivers:
+        slots.take(receiver)
+        slots.release(receiver, has_answered=True)
+
+
+def test_a_receiver_gets_no_more_than_its_share(slots: ReceiverSlots) -> None:
+    take(slots, slots.share(["a"]))
+
+    assert slots.busy == 3
+    assert slots.share(["a", "b"]) == {"b": 3}
+
+
+def test_slots_are_shared_evenly(slots: ReceiverSlots) -> None:
+    assert slots.share(["a", "b"]) == {"a": 3, "b": 3}
+    assert slots.share("abcdefghij") == dict.fromkeys("abcdefgh", 1)
+
+
+def test_no_receiver_takes_more_than_it_leaves_free() -> None:
+    slots = ReceiverSlots(12, first=100)
+
+    assert slots.share(["a"]) == {"a": 6}
+    assert slots.share(["a", "b"]) == {"a": 4, "b": 4}
+    take(slots, {"a": 6})
+    assert slots.share(["b"]) == {"b": 3}
+
+
+def test_nothing_is_shared_when_all_are_busy(slots: ReceiverSlots) -> None:
+    take(slots, {"a": 4, "b": 4})
+
+    assert slots.share(["c"]) == {}
+
+
+def test_those_who_occupy_fewest_come_first(slots: ReceiverSlots) -> None:
+    take(slots, {"a": 3, "b": 4})
+
+    assert slots.share(["b", "a", "c"]) == {"c": 1}
+
+
+def test_those_served_longest_ago_come_first(slots: ReceiverSlots) -> None:
+    answer(slots, "abcdef")
+    answer(slots, "bc")
+    take(slots, {"x": 4, "y": 3})
+
+    assert slots.share(["f", "c", "b", "a"]) == {"a": 1}
+
+
+def test_a_receiver_that_gave_no_answer_gets_one_slot_until_it_answers(slots: ReceiverSlots) -> None:
+    slots.take("a")
+    slots.release("a", has_answered=False)
+    assert slots.share(["a"]) == {"a": 1}
+
+    slots.take("a")
+    assert slots.share(["a"]) == {}
+
+    slots.release("a", has_answered=True)
+    assert slots.share(["a"]) == {"a": 3}
+
+
+def test_silent_receivers_get_a_quarter_together(slots: ReceiverSlots) -> None:
+    for receiver in "abcdef":
+        slots.take(receiver)
+        slots.release(receiver, has_answered=False)
+
+    assert sum(slots.share("abcdef").values()) == 2
+    take(slots, {"a": 1, "b": 1})
+    assert slots.share("cdefx") == {"x": 3}
+
+
+def test_each_answer_lets_a_receiver_have_one_slot_more_and_silence_takes_them_away() -> None:
+    slots = ReceiverSlots(100, first=2, most=5)
+    answer(slots, "aa")
+    assert slots.share(["a"]) == {"a": 4}
+
+    answer(slots, "aaaa")
+    assert slots.share(["a"]) == {"a": 5}
+
+    slots.take("a")
+    slots.release("a", has_answered=False)
+    answer(slots, "a")
+    assert slots.share(["a"]) == {"a": 2}

@@ -1,0 +1,219 @@
+"""Calling receivers from a leased queue: events for webhooks, messages for gateways.
+
+One thread per queue and process, the dispatcher, does everything with the database: in one short transaction it records
+what came of finished calls and leases as much as there are slots free. A pool of threads only calls receivers. So no
+transaction is open while a receiver is called, each outcome is recorded as it comes, and each receiver occupies few
+slots: one that is slow or dead does not delay the others.
+"""
+
+import contextlib
+import heapq
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from persistence.database import Transaction
+from worker.receiver_slots import ReceiverSlots
+from worker.services import Services
+
+logger = logging.getLogger("relayboard.dispatcher")
+
+LEASE_FACTOR = 2
+"""A lease lasts so many times the limit of a call, to leave time for recording what came of it."""
+PAUSE_AFTER_ERROR_SECONDS = 1.0
+GATHER_SECONDS = 0.005
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Tell = Callable[[], None]
+"""What is logged and counted once a transaction is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished(Generic[Item, Result]):
+    """A call that has ended; without a result it broke inside the service."""
+
+    item: Item
+    receiver: str
+    result: Result | None
+    has_answered: bool
+
+
+@dataclass(slots=True)
+class Leased(Generic[Item]):
+    """What was leased, each with the receiver that it occupies a slot of, and when to look again for what may not go
+    out yet."""
+
+    items: list[tuple[str, Item]] = field(default_factory=list)
+    look_again_on: datetime | None = None
+
+
+class LeasedQueue(Protocol[Item, Result]):
+    """What a dispatcher works on. Leases and records run in its transactions, calls in threads of their own."""
+
+    name: str
+
+    def list_due(self, tx: Transaction) -> list[str]:
+        """The receivers for which anything is due."""
+
+    def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[Item]:
+        """Takes so much per receiver at most."""
+
+    def call(self, item: Item) -> tuple[Result, bool]:
+        """One call outside any transaction: what came of it, and whether the receiver answered."""
+
+    def record_alone(self, finished: Finished[Item, Result]) -> Tell | None:
+        """Records one that wants a transaction of its own; None for all others."""
+
+    def record(self, tx: Transaction, finished: Sequence[Finished[Item, Result]]) -> Tell:
+        """Writes down what came of calls."""
+
+    def next_look(self, finished: Sequence[Finished[Item, Result]]) -> Sequence[datetime]:
+        """When what was just recorded is due again."""
+
+
+class Dispatcher(Generic[Item, Result]):
+    """Leases what is due, has receivers called, records outcomes, and is back in time for the retries it made."""
+
+    def __init__(self, services: Services, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> None:
+        self._services = services
+        self._work = work
+        self._slots = slots
+        self._pool = ThreadPoolExecutor(slots.total, thread_name_prefix=work.name)
+        self._thread = threading.Thread(target=self._run, name=f"{work.name} dispatcher", daemon=True)
+        self._news: queue.SimpleQueue[Finished[Item, Result] | None] = queue.SimpleQueue()
+        self._unrecorded: list[Finished[Item, Result]] = []
+        self._looks: list[datetime] = []
+
+    def start(self) -> None:
+        self._thread.start()
+        self.wake()
+
+    def wake(self) -> None:
+        """Look for what is due now."""
+        self._news.put(None)
+
+    def stop(self) -> None:
+        """Start no further call; returns when those under way have ended and are recorded."""
+        self._services.stopping.set()
+        self.wake()
+        self._thread.join()
+        self._pool.shutdown()
+
+    def _run(self) -> None:
+        while not self._services.stopping.is_set() or self._slots.busy:
+            self._collect()
+            try:
+                self._record_those_alone()
+                self._record_and_lease()
+            except Exception:
+                # This thread must survive whatever the database does. What is not recorded stays in memory; should the
+                # process end before it is, the leases run out and somebody else goes on.
+                logger.exception("%s: outcomes could not be recorded or nothing leased", self._work.name)
+                self._services.stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
+                self._record_singly()
+                self.wake()
+
+    def _collect(self) -> None:
+        """Waits until something happened or is due again, and takes in everything that has happened."""
+        news: list[Finished[Item, Result] | None] = []
+        with contextlib.suppress(queue.Empty):
+            news.append(self._news.get(timeout=self._seconds_to_look()))
+            # While others are calling, a moment's patience makes one transaction of many.
+            patient_until = time.monotonic() + (GATHER_SECONDS if self._slots.busy else 0.0)
+            while len(news) < self._slots.total:
+                news.append(self._news.get(timeout=max(patient_until - time.monotonic(), 0.0)))
+        for finished in news:
+            if finished is not None:
+                self._slots.release(finished.receiver, has_answered=finished.has_answered)
+                self._unrecorded.append(finished)
+
+    def _seconds_to_look(self) -> float | None:
+        now = self._services.database.clock()
+        while self._looks and self._looks[0] <= now:
+            heapq.heappop(self._looks)
+            self.wake()
+        return (self._looks[0] - now).total_seconds() if self._looks else None
+
+    def _record_those_alone(self) -> None:
+        for finished in list(self._unrecorded):
+            try:
+                tell = self._work.record_alone(finished)
+            except Exception:
+                # Whatever is wrong with it, the receiver accepted: it is recorded with the others.
+                logger.exception("%s: one outcome could not be recorded alone", self._work.name)
+            else:
+                if tell is not None:
+                    self._settle([finished], tell)
+
+    def _record_and_lease(self) -> None:
+        """Records all other calls and hands out what is due."""
+        if not self._unrecorded and not self._is_anything_due():
+            return
+        done = list(self._unrecorded)
+        tell, leased = self._services.database.write(partial(self._exchange, done))
+        self._settle(done, tell)
+        if leased.look_again_on is not None:
+            heapq.heappush(self._looks, leased.look_again_on)
+        for receiver, item in leased.items:
+            self._slots.take(receiver)
+            self._pool.submit(self._call, receiver, item)
+
+    def _exchange(self, done: Sequence[Finished[Item, Result]], tx: Transaction) -> tuple[Tell, Leased[Item]]:
+        tell = self._work.record(tx, done)
+        if self._services.stopping.is_set():
+            return tell, Leased()
+        rooms = self._slots.share(self._work.list_due(tx))
+        return tell, self._work.lease(tx, rooms) if rooms else Leased()
+
+    def _settle(self, done: Sequence[Finished[Item, Result]], tell: Tell) -> None:
+        tell()
+        for moment in self._work.next_look(done):
+            heapq.heappush(self._looks, moment)
+        recorded = {id(each) for each in done}
+        self._unrecorded = [each for each in self._unrecorded if id(each) not in recorded]
+
+    def _record_singly(self) -> None:
+        """After a failure: one outcome that cannot be recorded must not keep the others from it.
+
+        It is dropped; its lease runs out, and the queue's rule for workers that died applies.
+        """
+        for finished in list(self._unrecorded):
+            try:
+                tell = self._services.database.write(lambda tx, each=finished: self._work.record(tx, [each]))  # type: ignore[misc]
+            except (OperationalError, PoolTimeout):
+                return  # the database is away, and nothing is wrong with the outcomes
+            except Exception:
+                logger.exception("%s: an outcome cannot be recorded", self._work.name)
+                tell = _say_nothing
+            self._settle([finished], tell)
+
+    def _is_anything_due(self) -> bool:
+        # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.
+        with self._services.database.reading() as tx:
+            return bool(self._slots.share(self._work.list_due(tx)))
+
+    def _call(self, receiver: str, item: Item) -> None:
+        """One call in a thread of the pool. Always reports, or the slot would count as busy for ever."""
+        finished: Finished[Item, Result] = Finished(item, receiver, None, has_answered=False)
+        try:
+            result, has_answered = self._work.call(item)
+            finished = Finished(item, receiver, result, has_answered)
+        except Exception:
+            logger.exception("%s: a call failed inside the service", self._work.name)
+        finally:
+            self._news.put(finished)
+
+
+def _say_nothing() -> None:
+    return None
