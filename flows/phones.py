@@ -31,10 +31,11 @@ def normalize_number(text: str, country: str = "") -> str:
     """The path of a `tel` address for what somebody typed: E.164 if possible, else its bare letters and digits.
 
     Repairs numbers that spreadsheets wrote with an exponent, and adds the `+` that people leave out of international
-    numbers. Short codes and sender names come back cleaned and in lower case; the result may be empty.
+    numbers, unless the country itself dials them so. Short codes and sender names come back cleaned and in lower case;
+    the result may be empty.
     """
     cleaned, dialled = _clean(text)
-    return _read_possible(dialled, country) or cleaned
+    return _read_dialled(dialled, country) or cleaned
 
 
 def parse_number(text: str, country: str = "", *, allow_short: bool = False, allow_sender: bool = False) -> str:
@@ -43,7 +44,7 @@ def parse_number(text: str, country: str = "", *, allow_short: bool = False, all
     Raises PhoneError for everything else.
     """
     cleaned, dialled = _clean(text)
-    number = _read_possible(dialled, country)
+    number = _read_dialled(dialled, country)
     if number:
         return number
     is_short_code = allow_short and country and _SHORT_CODE.fullmatch(cleaned)
@@ -93,17 +94,30 @@ def _clean(text: str) -> tuple[str, str]:
     if _SPREADSHEET_EXPONENT.search(lowered):
         lowered = lowered[:-4].replace(".", "")
     cleaned = _NOT_ALPHANUMERIC.sub("", lowered)
-    is_international = len(cleaned) >= INTERNATIONAL_DIGITS_MIN and not cleaned.startswith("0")
-    dialled = "+" + cleaned if cleaned and (lowered.startswith("+") or is_international) else cleaned
-    return cleaned, dialled
+    return cleaned, "+" + cleaned if cleaned and lowered.startswith("+") else cleaned
 
 
 def _read_candidate(candidate: str, country: str) -> str:
-    dialled = _NOT_DIALLED.sub("", candidate)
+    return _read_dialled(_NOT_DIALLED.sub("", candidate), country)
+
+
+def _read_dialled(dialled: str, country: str) -> str:
+    """The number as the country dials it, else as an international one whose `+` was left out; or empty text.
+
+    What the country's lengths merely allow gives way to a number that is assigned as an international one: some
+    countries allow so many lengths that they would swallow all others.
+    """
     number = _read_possible(dialled, country)
-    if not number and len(dialled) >= INTERNATIONAL_DIGITS_MIN and dialled[0] not in "0+":
-        return _read_possible("+" + dialled, country)
-    return number
+    may_be_international = len(dialled) >= INTERNATIONAL_DIGITS_MIN and dialled[0] not in "0+"
+    if not may_be_international or _is_assigned(number):
+        return number
+    international = _read_possible("+" + dialled, country)
+    return international if not number or _is_assigned(international) else number
+
+
+def _is_assigned(number: str) -> bool:
+    """Whether an E.164 number, or none at all, fits its country's numbering plan in more than its length."""
+    return number != "" and phonenumbers.is_valid_number(phonenumbers.parse(number, None))
 
 
 def _read_possible(dialled: str, country: str) -> str:

@@ -9,8 +9,8 @@ from flows.languages import is_language
 from persistence.broadcasts import NewBroadcast
 from persistence.columns import is_uuid
 from persistence.contact_actions import find_contacts
+from persistence.contact_addresses import read_recipients
 from persistence.contact_urns import ensure_owners
-from persistence.contact_writes import read_urns
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups import group
@@ -30,7 +30,7 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) ->
     files = _find_files(tx, workspace, body, attachments)
     group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
-    urns = read_urns(workspace, body.get("urns") or [])
+    urns = read_recipients(tx, workspace, body.get("urns") or [])
     owners = ensure_owners(tx, workspace.id, urns)
     return NewBroadcast(
         text,

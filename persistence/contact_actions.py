@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import select, update
 
-from flows.urns import Urn, UrnError, read_urn
+from flows.urns import Urn
 from persistence.columns import is_uuid
+from persistence.contact_addresses import HIDDEN, find_urns
 from persistence.contact_urns import is_one_of
 from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.database import Transaction
@@ -28,15 +29,15 @@ def find_contacts(
     addresses none may be named: the answer would tell whose it is.
     """
     uuids = {reference.lower() for reference in references if is_uuid(reference)}
-    urns = {reference: _read(workspace, reference) for reference in references if not is_uuid(reference)}
+    urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
     found: dict[str, int] = {}
     living = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
     if uuids:
         rows = tx.execute(select(contact.c.uuid, contact.c.id).where(living, contact.c.uuid.in_(uuids)))
         found = {uuid: contact_id for uuid, contact_id in rows}
-    wanted = [urn for urn in urns.values() if urn is not None]
+    wanted = list(urns.values())
     if wanted and workspace.is_anonymous:
-        raise InvalidInput.on(field, "Contacts cannot be named by URN in an anonymous workspace.")
+        raise InvalidInput.on(field, HIDDEN)
     if wanted:
         columns = contact_urn.c
         statement = (
@@ -53,13 +54,6 @@ def find_contacts(
             raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
         ids.append(contact_id)
     return list(dict.fromkeys(ids))
-
-
-def _read(workspace: Workspace, reference: str) -> Urn | None:
-    try:
-        return read_urn(reference, workspace.country)
-    except UrnError:
-        return None
 
 
 def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:

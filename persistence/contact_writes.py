@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from flows.languages import is_language
-from flows.urns import Urn, UrnError, read_urn
+from flows.urns import Urn
 from persistence.channel_events import channel_event
 from persistence.columns import new_uuid
 from persistence.contact_places import read_place_values
@@ -26,7 +26,6 @@ from persistence.smart_groups import follow_contacts
 from persistence.ticket_actions import delete_tickets_of
 from persistence.workspaces import Workspace
 
-BAD_URN = "Not a valid URN; phone numbers need a country code."
 TAKEN_URN = "This URN belongs to another contact."
 
 
@@ -40,18 +39,6 @@ class ContactChange:
     group_ids: Sequence[int] | None = None
     fields: Mapping[str, str | None] | None = None
     clears: frozenset[str] = frozenset()
-
-
-def read_urns(workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
-    """Normalised URNs without repeats. Raises InvalidInput at the first bad one."""
-    urns: dict[str, Urn] = {}
-    for index, text in enumerate(texts):
-        try:
-            urn = read_urn(text, workspace.country)
-        except UrnError as error:
-            raise InvalidInput.at(field, index, BAD_URN) from error
-        urns.setdefault(urn.identity, urn)
-    return list(urns.values())
 
 
 def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:

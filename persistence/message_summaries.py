@@ -98,8 +98,7 @@ class SummaryFilter:
     directions: Sequence[str] | None = None
     is_archived: bool | None = None
     types: Sequence[str] | None = None
-    urns: Sequence[tuple[str, str]] | None = None
-    """Scheme and path of each."""
+    urns: Sequence[Urn] | None = None
     text: str | None = None
     """A part of the text, in any case."""
     labels: Sequence[str] | None = None
@@ -193,7 +192,7 @@ def _by_owners(tx: Transaction, workspace_id: int, wanted: SummaryFilter) -> lis
         owning = select(rows.contact_id).where(
             rows.workspace_id == workspace_id,
             rows.contact_id.is_not(None),
-            is_one_of(Urn(scheme, path) for scheme, path in wanted.urns),
+            is_one_of(wanted.urns),
         )
         found.append(_is_one_of(owner, tx.execute(owning).scalars().all()))
     if wanted.group_uuids:

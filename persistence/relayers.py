@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import phonenumbers
 from sqlalchemy import ColumnElement, insert, select, update
 
-from flows.phones import country_of
+from flows.phones import PhoneError, country_of, parse_number
 from persistence.channel_alarms import close_alarms
 from persistence.channels import ANDROID, channel
 from persistence.columns import new_uuid
@@ -140,16 +139,12 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, phone: s
 
 def read_own_number(text: str, country: str | None) -> str:
     """A phone's own number in E164 form. Raises InvalidInput when it is no possible number."""
-    try:
-        number = phonenumbers.parse(text, country or None)
-    except phonenumbers.NumberParseException:
+    for form in (text, "+" + text.strip().lstrip("+")):
         try:
-            number = phonenumbers.parse("+" + text.lstrip("+"), None)
-        except phonenumbers.NumberParseException as error:
-            raise InvalidInput.on("phone", "Not a possible phone number.") from error
-    if not phonenumbers.is_possible_number(number):
-        raise InvalidInput.on("phone", "Not a possible phone number.")
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+            return parse_number(form, country or "")
+        except PhoneError:
+            continue
+    raise InvalidInput.on("phone", "Not a possible phone number.")
 
 
 def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> list[int]:

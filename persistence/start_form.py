@@ -6,13 +6,13 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
-from flows.phones import is_possible
+from flows.phones import PhoneError, parse_number
 from persistence.broadcast_form import find_groups
 from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.contact_actions import find_contacts
+from persistence.contact_addresses import BAD_URN, read_recipients
 from persistence.contact_urns import ensure_owners
-from persistence.contact_writes import BAD_URN, read_urns
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flow_starts import API, API_V1, NewStart
@@ -31,7 +31,7 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], cr
         raise InvalidInput.across("Name at least one URN, contact or group.")
     group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
-    urns = read_urns(workspace, body.get("urns") or [])
+    urns = read_recipients(tx, workspace, body.get("urns") or [])
     owners = ensure_owners(tx, workspace.id, urns)
     return NewStart(
         flow_id,
@@ -98,12 +98,12 @@ def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str]) 
     """The contacts of phone numbers, made where they are new. Raises InvalidInput."""
     if not texts:
         return []
-    if workspace.is_anonymous:
-        raise InvalidInput.on("phone", "People cannot be named by phone number in an anonymous workspace.")
-    urns = read_urns(workspace, [f"{PHONE}:{text}" for text in texts], field="phone")
+    urns = read_recipients(tx, workspace, [f"{PHONE}:{text}" for text in texts], field="phone")
     for index, text in enumerate(texts):
-        if not is_possible(text, workspace.country or ""):
-            raise InvalidInput.at("phone", index, BAD_URN)
+        try:
+            parse_number(text, workspace.country or "")
+        except PhoneError as error:
+            raise InvalidInput.at("phone", index, BAD_URN) from error
     mine = (channel.c.workspace_id == workspace.id) & channel.c.is_active
     if not any(PHONE in schemes for schemes in tx.execute(select(channel.c.schemes).where(mine)).scalars()):
         raise InvalidInput.on("phone", "No channel of this workspace can send to phone numbers.")

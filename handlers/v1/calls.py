@@ -2,11 +2,12 @@
 
 from datetime import datetime
 
+from flows.phones import normalize_number
 from handlers.answers import Answer, answer_numbered_page
 from handlers.calls import Call
+from handlers.v1.addresses import refuse_addresses
 from persistence import call_records
 from persistence.call_records import CallFilter
-from persistence.errors import Refused
 
 
 def list_calls(
@@ -21,8 +22,9 @@ def list_calls(
     page: str | None = None,
 ) -> Answer:
     workspace = request.workspace
-    if phone and workspace.is_anonymous:
-        raise Refused("This workspace hides addresses; parameter phone cannot be used.")
+    if phone:
+        refuse_addresses(request, "phone")
+        phone = [*phone, *(normalize_number(text, workspace.country) for text in phone)]
     wanted = CallFilter(call, call_type, phone, relayer, before, after)
     return answer_numbered_page(
         request,

@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from flows.urns import Urn, UrnError, read_urn
+from flows.urns import Urn
 from handlers.answers import Answer, answer_numbered_page, created, no_content
 from handlers.calls import Call
+from handlers.v1.addresses import read_addresses
 from persistence import contact_summaries, contact_writes
 from persistence.columns import is_uuid
+from persistence.contact_addresses import read_urns
 from persistence.contact_summaries import ContactFilter
 from persistence.contact_urns import find_owners
 from persistence.contact_writes import ContactChange
 from persistence.contacts import find_contact
-from persistence.errors import InvalidInput, Refused
+from persistence.errors import InvalidInput
 from persistence.group_members import find_manual_groups
 
 
@@ -28,7 +30,7 @@ def list_contacts(
     page: str | None = None,
 ) -> Answer:
     workspace = call.workspace
-    wanted = ContactFilter(uuid, _addresses(call, urns), group_uuids, before, after)
+    wanted = ContactFilter(uuid, read_addresses(call, urns, "urns"), group_uuids, before, after)
     return answer_numbered_page(
         call,
         page,
@@ -40,7 +42,7 @@ def list_contacts(
 
 def write_contact(call: Call) -> Answer:
     workspace = call.workspace
-    urns = contact_writes.read_urns(workspace, _texts(call, "urns"))
+    urns = read_urns(call.tx, workspace, _texts(call, "urns"))
     contact_id = _find_contact(call, urns)
     change = _read_change(call, urns, contact_id)
     if contact_id is None:
@@ -59,7 +61,7 @@ def delete_contacts(
     group_uuids: list[str] | None = None,
 ) -> Answer:
     workspace = call.workspace
-    wanted = ContactFilter(uuid, _addresses(call, urns), group_uuids)
+    wanted = ContactFilter(uuid, read_addresses(call, urns, "urns"), group_uuids)
     contact_summaries.delete_matching_contacts(call.tx, workspace.id, wanted)
     return no_content()
 
@@ -69,34 +71,51 @@ def _find_contact(call: Call, urns: Sequence[Urn]) -> int | None:
     workspace_id, uuid = call.workspace.id, call.body.get("uuid")
     if uuid is None and not urns:
         raise InvalidInput.on("urns", "A value is required.")
+    if call.workspace.is_anonymous:
+        return _find_unnamed(call, urns)
     owners = {owner.contact_id for owner in find_owners(call.tx, workspace_id, urns).values()}
     if len(owners) > 1:
         raise InvalidInput.across("These URNs belong to more than one contact.")
     if uuid is None:
         return next(iter(owners), None)
-    contact_id = find_contact(call.tx, workspace_id, uuid)
-    if contact_id is None:
-        raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".')
+    contact_id = _find_by_uuid(call, uuid)
     if owners - {contact_id}:
         raise InvalidInput.across("These URNs belong to another contact.")
+    return contact_id
+
+
+def _find_unnamed(call: Call, urns: Sequence[Urn]) -> int | None:
+    """`_find_contact` where addresses are hidden: they are for new contacts, and nothing tells whose they are."""
+    uuid = call.body.get("uuid")
+    if uuid is None:
+        return None
+    if urns:
+        raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
+    return _find_by_uuid(call, uuid)
+
+
+def _find_by_uuid(call: Call, uuid: str) -> int:
+    contact_id = find_contact(call.tx, call.workspace.id, uuid)
+    if contact_id is None:
+        raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".')
     return contact_id
 
 
 def _read_change(call: Call, urns: Sequence[Urn], contact_id: int | None) -> ContactChange:
     """What the body changes; found by its addresses, a contact keeps those it has and gets the others."""
     body, workspace_id = call.body, call.workspace.id
+    # The empty list that the record shows in place of hidden addresses takes none away.
+    keeps = call.workspace.is_anonymous
     if contact_id is not None and body.get("uuid") is None:
         present = contact_summaries.list_urns(call.tx, workspace_id, contact_id)
         known = {urn.identity for urn in present}
         urns = [*present, *(urn for urn in urns if urn.identity not in known)]
-    elif contact_id is not None and urns and call.workspace.is_anonymous:
-        raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
     fields = body.get("fields") or {}
     keys = contact_summaries.find_field_keys(call.tx, workspace_id, list(fields))
     return ContactChange(
         name=body.get("name"),
         language=body.get("language"),
-        urns=urns if "urns" in body else None,
+        urns=urns if "urns" in body and (urns or not keeps) else None,
         group_ids=_group_ids(call),
         fields={keys[name]: value for name, value in fields.items()},
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
@@ -126,19 +145,3 @@ def _texts(call: Call, name: str) -> list[str]:
     """A list of texts in the body, where a single one may stand without a list."""
     given: str | list[str] = call.body.get(name) or []
     return [given] if isinstance(given, str) else given
-
-
-def _addresses(call: Call, texts: Sequence[str] | None) -> list[Urn] | None:
-    """The addresses of a parameter in the form they are stored; texts that are no address are left out."""
-    if texts is None:
-        return None
-    if call.workspace.is_anonymous:
-        raise Refused("This workspace hides addresses; parameter urns cannot be used.")
-    found = []
-    for text in texts:
-        try:
-            # A plain `+` in a query string arrives as a blank.
-            found.append(read_urn(text.strip().replace(": ", ":+"), call.workspace.country, lenient=True))
-        except UrnError:
-            continue
-    return found

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from flows.urns import UrnError, normalize, parse
 from handlers.answers import Answer, answer_numbered_page
 from handlers.calls import Call
+from handlers.v1.addresses import read_addresses
 from persistence import message_summaries
-from persistence.errors import Refused
 from persistence.message_summaries import SummaryFilter
 
 
@@ -42,7 +41,7 @@ def list_messages(
         directions=_capitals(direction),
         is_archived=archived,
         types=_capitals(type),
-        urns=_addresses(call, None if urn is None and urns is None else [*(urn or ()), *(urns or ())]),
+        urns=read_addresses(call, None if urn is None and urns is None else [*(urn or ()), *(urns or ())], "urn"),
         text=text,
         labels=label,
         flow_ids=flow,
@@ -62,20 +61,3 @@ def list_messages(
 
 def _capitals(letters: Sequence[str] | None) -> list[str] | None:
     return None if letters is None else [letter.upper() for letter in letters]
-
-
-def _addresses(call: Call, texts: Sequence[str] | None) -> list[tuple[str, str]] | None:
-    """Scheme and path of each address, in the form they are stored; texts that are no address are left out."""
-    if texts is None:
-        return None
-    if call.workspace.is_anonymous:
-        raise Refused("This workspace hides addresses; parameter urn cannot be used.")
-    found = []
-    for text in texts:
-        try:
-            # A plain `+` in a query string arrives as a blank.
-            urn = normalize(parse(text.strip().replace(": ", ":+")), call.workspace.country)
-        except UrnError:
-            continue
-        found.append((urn.scheme, urn.path))
-    return found

@@ -5,10 +5,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from flows.numbers import render_decimal
-from flows.urns import Urn, UrnError, read_urn
+from flows.urns import Urn
 from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import contact_records, contact_writes
+from persistence.contact_addresses import find_urns, read_urns
 from persistence.contact_urns import find_owners
 from persistence.contact_writes import ContactChange
 from persistence.contacts import find_contact
@@ -84,10 +85,10 @@ def _read(call: Call, contact_id: int) -> str:
 def _read_lookup(call: Call, urn: str) -> Urn:
     if call.workspace.is_anonymous:
         raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
-    try:
-        return read_urn(urn, call.workspace.country)
-    except UrnError as error:
-        raise Refused("Parameter urn must be a URN; phone numbers need a country code.") from error
+    found = find_urns(call.tx, call.workspace, [urn])
+    if urn not in found:
+        raise Refused("Parameter urn must be a URN; phone numbers need a country code.")
+    return found[urn]
 
 
 def _find(call: Call, uuid: str | None, urn: Urn | None) -> int | None:
@@ -99,7 +100,7 @@ def _find(call: Call, uuid: str | None, urn: Urn | None) -> int | None:
 
 def _read_change(call: Call, first_urn: Urn | None) -> ContactChange:
     body = call.body
-    urns = contact_writes.read_urns(call.workspace, body["urns"]) if "urns" in body else None
+    urns = read_urns(call.tx, call.workspace, body["urns"]) if "urns" in body else None
     groups = body.get("groups")
     return ContactChange(
         name=body.get("name"),
