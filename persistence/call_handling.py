@@ -7,10 +7,10 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, exists, select, update
 
 from persistence.channel_events import channel_event
-from persistence.channels import channel
 from persistence.contact_turns import DueContact, is_free
 from persistence.contacts import contact
 from persistence.database import Transaction
+from persistence.former_channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.triggers import INCOMING_CALL, MISSED_CALL, trigger
 
 TRIGGER_TYPES = {"call-in": INCOMING_CALL, "call-in-missed": MISSED_CALL}
@@ -65,10 +65,8 @@ def load_first_calls(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
     """The oldest pending call of each contact, by contact id."""
     rows = channel_event.c
     statement = (
-        select(
-            rows.id, rows.uuid, rows.contact_id, rows.type, rows.urn, channel.c.uuid, channel.c.name, rows.occurred_on
-        )
-        .join(channel, channel.c.id == rows.channel_id)
+        select(rows.id, rows.uuid, rows.contact_id, rows.type, rows.urn, SEEN_UUID, SEEN_NAME, rows.occurred_on)
+        .select_from(join_channels(channel_event, channel_event))
         .where(rows.workspace_id == workspace_id, rows.contact_id.in_(contact_ids), IS_PENDING)
         .order_by(rows.created_on.desc(), rows.id.desc())
     )

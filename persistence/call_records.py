@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, func, null
 
 from persistence.channel_events import CALL_TYPES, CHANNEL_EVENTS_ORDER, channel_event
-from persistence.channels import channel
 from persistence.contacts import contact
 from persistence.database import Transaction
+from persistence.former_channels import SEEN_ADDRESS, join_channels
 from persistence.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.relayer_records import as_e164
 from persistence.shapes import declare_record
@@ -20,8 +20,8 @@ TEL = "tel:"
 CALL_FIELDS: dict[str, ColumnElement[Any]] = {
     "call": channel_event.c.id,
     "contact": contact.c.uuid,
-    "relayer": channel.c.id,
-    "relayer_phone": channel.c.address,
+    "relayer": channel_event.c.channel_id,
+    "relayer_phone": SEEN_ADDRESS,
     "phone": case((channel_event.c.urn.startswith(TEL), func.substr(channel_event.c.urn, len(TEL) + 1)), else_=null()),
     "created_on": channel_event.c.occurred_on,
     "duration": func.coalesce(channel_event.c.extra["duration"].as_integer(), 0),
@@ -32,9 +32,7 @@ CALL_RECORD = declare_record(CALL_FIELDS)
 MASKED_CALL_RECORD = declare_record({**CALL_FIELDS, "phone": null()})
 """The record in an anonymous workspace, which shows no address."""
 
-SOURCE = channel_event.join(contact, contact.c.id == channel_event.c.contact_id).join(
-    channel, channel.c.id == channel_event.c.channel_id
-)
+SOURCE = join_channels(channel_event.join(contact, contact.c.id == channel_event.c.contact_id), channel_event)
 
 
 @dataclass(frozen=True, slots=True)

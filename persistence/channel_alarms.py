@@ -29,6 +29,7 @@ from persistence.columns import id_column, metadata, time_column, workspace_colu
 from persistence.database import Transaction
 from persistence.deliveries import record_channel_event
 from persistence.messages import DELIVERED, IS_UNSENT, READ, SENT, message
+from persistence.pending_messages import PENDING_COUNT
 from persistence.sealed_columns import Sealed
 
 BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
@@ -97,6 +98,7 @@ def _has_unsent(now: datetime) -> ColumnElement[bool]:
     return exists(
         select(literal(1)).where(
             message.c.channel_id == channel.c.id,
+            message.c.workspace_id == channel.c.workspace_id,
             IS_UNSENT,
             message.c.created_on > now - UNSENT_UNTIL,
             message.c.created_on < now - UNSENT_AFTER,
@@ -115,18 +117,17 @@ def _is_quiet(now: datetime) -> ColumnElement[bool]:
             message.c.channel_id == channel.c.id,
         )
     )
-    alarmed = exists(
-        select(literal(1)).where(
-            channel_alarm.c.channel_id == channel.c.id, channel_alarm.c.opened_on > now - QUIET_FOR
-        )
-    )
+    alarmed = exists(select(literal(1)).where(_is_alarm_of_channel(), channel_alarm.c.opened_on > now - QUIET_FOR))
     return not_(or_(sent, alarmed))
 
 
+def _is_alarm_of_channel() -> ColumnElement[bool]:
+    """A phone that has moved begins anew: the alarms of the workspace before are none of it."""
+    return and_(channel_alarm.c.channel_id == channel.c.id, channel_alarm.c.workspace_id == channel.c.workspace_id)
+
+
 def _close(tx: Transaction, kind: str, is_over: ColumnElement[bool]) -> None:
-    ended = exists(
-        select(literal(1)).where(channel.c.id == channel_alarm.c.channel_id, or_(is_over, not_(channel.c.is_active)))
-    )
+    ended = exists(select(literal(1)).where(_is_alarm_of_channel(), or_(is_over, not_(channel.c.is_active))))
     tx.execute(
         update(channel_alarm)
         .where(channel_alarm.c.kind == kind, channel_alarm.c.closed_on.is_(None), ended)
@@ -138,7 +139,7 @@ def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
     """Opens alarms for the phones of this condition and queues their events; the number opened."""
     is_open = exists(
         select(literal(1)).where(
-            channel_alarm.c.channel_id == channel.c.id,
+            _is_alarm_of_channel(),
             channel_alarm.c.kind == kind,
             channel_alarm.c.closed_on.is_(None),
         )
@@ -155,27 +156,30 @@ def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
         .returning(channel_alarm.c.channel_id)
     )
     opened = list(tx.execute(statement).scalars())
-    _queue_events(tx, opened)
+    _queue_events(tx, kind, opened)
     return len(opened)
 
 
-def _queue_events(tx: Transaction, channel_ids: list[int]) -> None:
+def _queue_events(tx: Transaction, kind: str, channel_ids: list[int]) -> None:
     if not channel_ids:
         return
     # Not the whole row: one phone's damaged secret must not keep the others' alarms back.
-    plain = [column for column in channel.c if not isinstance(column.type, Sealed)]
-    for row in tx.execute(select(*plain).where(channel.c.id.in_(channel_ids))).all():
-        fields = alarm_fields(EventChannel(row.id, row.uuid, row.address), _phone_state(row))
+    columns = [column for column in channel.c if not isinstance(column.type, Sealed)]
+    counted = [PENDING_COUNT.label("unsent_here")] if kind == BACKLOG else []
+    for row in tx.execute(select(*columns, *counted).where(channel.c.id.in_(channel_ids))).all():
+        fields = alarm_fields(EventChannel(row.id, row.uuid, row.address), _phone_state(row, kind))
         record_channel_event(tx, row.workspace_id, row.id, ALARM, fields)
 
 
-def _phone_state(row: Any) -> PhoneState:
+def _phone_state(row: Any, kind: str) -> PhoneState:
+    """What a phone reported last. A backlog counts what waits here too: the phone knows only what it has fetched."""
+    pending_count = max(row.pending_count, row.unsent_here) if kind == BACKLOG else row.pending_count
     return PhoneState(
         row.power_level,
         row.power_status,
         row.power_source,
         row.network_type,
-        row.pending_count,
+        pending_count,
         row.retry_count,
         row.last_seen,
     )

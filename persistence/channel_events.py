@@ -4,10 +4,10 @@ from datetime import datetime
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, UniqueConstraint, select, text
 
-from persistence.channels import channel
 from persistence.columns import Json, id_column, is_uuid, metadata, time_column, uuid_column, workspace_column
 from persistence.contacts import contact
 from persistence.database import Transaction
+from persistence.former_channels import SEEN_REF, join_channels
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import declare_record, json_record
 
@@ -51,7 +51,7 @@ CHANNEL_EVENT_RECORD = declare_record(
         "uuid": channel_event.c.uuid,
         "type": channel_event.c.type,
         "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
-        "channel": json_record({"uuid": channel.c.uuid, "name": channel.c.name}),
+        "channel": json_record(SEEN_REF),
         "extra": channel_event.c.extra,
         "occurred_on": channel_event.c.occurred_on,
         "created_on": channel_event.c.created_on,
@@ -85,9 +85,7 @@ def list_channel_events(
         conditions.append(channel_event.c.created_on <= before)
     if after is not None:
         conditions.append(channel_event.c.created_on >= after)
-    source = channel_event.join(contact, contact.c.id == channel_event.c.contact_id).join(
-        channel, channel.c.id == channel_event.c.channel_id
-    )
+    source = join_channels(channel_event.join(contact, contact.c.id == channel_event.c.contact_id), channel_event)
     return fetch_page(
         tx,
         record=CHANNEL_EVENT_RECORD,

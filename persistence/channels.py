@@ -34,8 +34,7 @@ channel = Table(
     sealed_column("channel", "previous_secret"),
     time_column("secret_rotated_on", nullable=True),
     Column("is_secret_used", Boolean, nullable=False, default=False),
-    sealed_column("channel", "pending_secret"),
-    sealed_column("channel", "pending_token"),
+    Column("parted_from_id", Integer),
     sealed_column("channel", "push_token"),
     Column("device", String(255)),
     Column("os", String(255)),
@@ -63,16 +62,18 @@ channel = Table(
         "uq_channel_device",
         "device_uuid",
         unique=True,
-        postgresql_where=text("is_active"),
-        sqlite_where=text("is_active"),
+        postgresql_where=text("is_active AND parted_from_id IS NULL"),
+        sqlite_where=text("is_active AND parted_from_id IS NULL"),
     ),
+    Index("ix_channel_device", "device_uuid"),
+    Index("ix_channel_parted_from", "parted_from_id"),
     sqlite_autoincrement=True,
 )
 
-"""A phone that registers anew keeps its secret until the new one is used (`previous_secret`). A registration of a
-claimed phone under another push token waits as `pending_*` for a new claim and disturbs nobody until then. Push tokens
-are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials included.
-The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""
+"""A phone that registers anew keeps its secret until the new one is used (`previous_secret`). `parted_from_id` is the
+phone under whose id and device uuid another one syncs, with a secret of its own (see `persistence.relayers`). Push
+tokens are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials
+included. The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""
 
 CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
 

@@ -86,18 +86,19 @@ def _read(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: Exp
         flow_id=find_flow_to_start(tx, workspace_id, known[0], kind),
         keywords=read_keywords(given.keywords),
         match=MATCHES.get(given.match_type, FIRST_WORD),
-        channel_id=_find_channel(tx, assets, given),
+        channel_id=_find_channel(tx, workspace_id, assets, given),
         group_ids=_find_groups(tx, workspace_id, assets, given.groups),
         excluded_group_ids=_find_groups(tx, workspace_id, assets, given.exclude_groups),
     )
 
 
-def _find_channel(tx: Transaction, assets: ImportedAssets, given: ExportedTrigger) -> int | None:
+def _find_channel(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: ExportedTrigger) -> int | None:
     """The channel of a trigger; one from a server with other channels works on all of them."""
     known = assets.find("channel", given.channel.uuid, given.channel.name) if given.channel else None
     if known is None:
         return None
-    channel_id: int = tx.execute(select(channel.c.id).where(channel.c.uuid == known[0])).scalar_one()
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == known[0])
+    channel_id: int = tx.execute(select(channel.c.id).where(mine)).scalar_one()
     return channel_id
 
 

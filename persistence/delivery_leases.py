@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
-    Table,
     and_,
     bindparam,
     exists,
@@ -23,6 +23,7 @@ from sqlalchemy import (
 from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
+from persistence.former_channels import former_channel
 from persistence.resthook_subscribers import end_subscriptions, resthook_subscriber
 from persistence.sealed_columns import open_or_none, sealed_text
 
@@ -168,9 +169,12 @@ def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
 
 
 def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Signer]:
-    """The secrets that these deliveries are signed with now, by the id of each; two statements at most."""
-    by_channel = _read_signers(tx, channel, {each.channel_id for each in leased if each.subscriber_id is None})
-    by_subscriber = _read_signers(tx, resthook_subscriber, {each.subscriber_id for each in leased})
+    """The secrets that these deliveries are signed with now, by the id of each; three statements at most."""
+    from_channels = [each for each in leased if each.subscriber_id is None]
+    by_channel = _read_signers(tx, channel.c.id, {each.channel_id for each in from_channels})
+    moved = {each.channel_id for each in from_channels if (each.workspace_id, each.channel_id) not in by_channel}
+    by_channel = _read_signers(tx, former_channel.c.channel_id, moved) | by_channel
+    by_subscriber = _read_signers(tx, resthook_subscriber.c.id, {each.subscriber_id for each in leased})
     found = {
         each.id: by_channel.get((each.workspace_id, each.channel_id))
         if each.subscriber_id is None
@@ -180,23 +184,28 @@ def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Si
     return {delivery_id: signer for delivery_id, signer in found.items() if signer is not None}
 
 
-def _read_signers(tx: Transaction, table: Table, ids: Collection[int | None]) -> dict[tuple[int, int | None], Signer]:
+Signers = dict[tuple[int, int | None], Signer]
+"""By the workspace, and the id of the channel or subscriber."""
+
+
+def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]) -> Signers:
     """The secrets of channels or subscribers; one that cannot be decrypted stalls only its own receiver."""
+    table = key.table
     wanted = sorted(each for each in ids if each is not None)
     if not wanted:
         return {}
     secret, previous = table.c.webhook_secret, table.c.webhook_previous_secret
     columns = (
         table.c.workspace_id,
-        table.c.id,
+        key.label("key"),
         sealed_text(secret).label("secret"),
         sealed_text(previous).label("previous"),
         table.c.webhook_rotated_on,
     )
-    signers = {}
-    for row in tx.execute(select(*columns).where(table.c.id.in_(wanted))):
+    signers: Signers = {}
+    for row in tx.execute(select(*columns).where(key.in_(wanted))):
         opened = open_or_none(tx.dialect, secret, row.secret)
-        signers[row.workspace_id, row.id] = Signer(
+        signers[row.workspace_id, row.key] = Signer(
             opened,
             open_or_none(tx.dialect, previous, row.previous),
             row.webhook_rotated_on,

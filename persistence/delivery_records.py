@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, delete, func, select, update
 
-from persistence.channels import CHANNEL_REF, channel
+from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.deliveries import DELIVERED, FAILED, PENDING, WAKE, delivery, delivery_attempt
+from persistence.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import declare_record, json_list, json_record_or_null
 
@@ -33,7 +34,7 @@ DELIVERY_RECORD = declare_record(
     {
         "uuid": delivery.c.uuid,
         "event": delivery.c.event,
-        "channel": json_record_or_null(channel.c.id, CHANNEL_REF),
+        "channel": json_record_or_null(SEEN_ID, SEEN_REF),
         "subscriber": delivery.c.subscriber_id,
         "url": delivery.c.url,
         "body": delivery.c.body,
@@ -82,7 +83,7 @@ def list_deliveries(
     return fetch_page(
         tx,
         record=DELIVERY_RECORD,
-        source=delivery.outerjoin(channel, channel.c.id == delivery.c.channel_id),
+        source=join_channels(delivery, delivery),
         source_id=delivery.c.id,
         order=DELIVERIES_ORDER,
         conditions=conditions,

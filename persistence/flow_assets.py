@@ -180,7 +180,7 @@ def _load_templates(tx: Transaction, workspace_id: int) -> tuple[Template, ...]:
     statement = (
         select(template.c.uuid, template.c.name, channel.c.uuid.label("channel_uuid"), template_translation)
         .join(template_translation, rows.template_id == template.c.id)
-        .join(channel, channel.c.id == rows.channel_id)
+        .join(channel, (channel.c.id == rows.channel_id) & (channel.c.workspace_id == template.c.workspace_id))
         .where(template.c.workspace_id == workspace_id, rows.status == APPROVED)
         .order_by(template.c.id, rows.id)
     )

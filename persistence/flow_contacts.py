@@ -103,9 +103,10 @@ def write_value(value: FieldValue | None) -> dict[str, str] | None:
 
 def _add_urns(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
     rows = contact_urn.c
+    is_theirs = (channel.c.id == rows.channel_id) & (channel.c.workspace_id == rows.workspace_id)
     statement = (
         select(rows.contact_id, rows.scheme, rows.path, rows.display, channel.c.uuid)
-        .outerjoin(channel, (channel.c.id == rows.channel_id) & channel.c.is_active)
+        .outerjoin(channel, is_theirs & channel.c.is_active)
         .where(rows.workspace_id == workspace_id, rows.contact_id.in_(list(found)))
         .order_by(rows.contact_id, rows.priority, rows.id)
     )

@@ -96,7 +96,13 @@ def list_due_gateways(tx: Transaction) -> list[int]:
     gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
     has_due = or_(
         *(
-            exists(select(literal(1)).where(rows.channel_id == channel.c.id, *_is_due(gateway_send, priority, tx.now)))
+            exists(
+                select(literal(1)).where(
+                    rows.channel_id == channel.c.id,
+                    rows.workspace_id == channel.c.workspace_id,
+                    *_is_due(gateway_send, priority, tx.now),
+                )
+            )
             for priority in (CONVERSATION, BULK)
         )
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, exists, select, update
 
-from persistence.channels import channel
 from persistence.contact_turns import DueContact, is_free
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flow_sessions import IS_WAITING, flow_session
+from persistence.former_channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.messages import HANDLED, IS_UNHANDLED, QUEUED, message
 from persistence.triggers import IS_MESSAGE_TRIGGER, trigger
 
@@ -71,13 +71,13 @@ def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequen
         message.c.text,
         message.c.attachments,
         message.c.urn,
-        channel.c.uuid.label("channel_uuid"),
-        channel.c.name,
+        SEEN_UUID,
+        SEEN_NAME,
         message.c.created_on,
     )
     statement = (
         select(*columns)
-        .outerjoin(channel, channel.c.id == message.c.channel_id)
+        .select_from(join_channels(message, message))
         .where(message.c.workspace_id == workspace_id, message.c.contact_id.in_(contact_ids), IS_UNHANDLED)
         .order_by(message.c.created_on.desc(), message.c.id.desc())
     )

@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, literal, null, select
 
 from persistence.broadcasts import broadcast
-from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flows import FLOW_REF, flow
+from persistence.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.labels import find_label, label, message_label
 from persistence.messages import ARCHIVED, DELETED, HANDLED, INCOMING, VISIBLE, message
 from persistence.pages import Order, Page, Position, fetch_page
@@ -31,7 +31,7 @@ MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
     "id": message.c.id,
     "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
     "urn": message.c.urn,
-    "channel": json_record_or_null(channel.c.id, {"uuid": channel.c.uuid, "name": channel.c.name}),
+    "channel": json_record_or_null(SEEN_ID, SEEN_REF),
     "direction": message.c.direction,
     "type": message.c.type,
     "status": message.c.status,
@@ -60,10 +60,8 @@ MESSAGE_RECORD = declare_record(MESSAGE_FIELDS)
 MASKED_MESSAGE_RECORD = declare_record({**MESSAGE_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no address."""
 
-SOURCE = (
-    message.join(contact, contact.c.id == message.c.contact_id)
-    .outerjoin(channel, channel.c.id == message.c.channel_id)
-    .outerjoin(flow, flow.c.id == message.c.flow_id)
+SOURCE = join_channels(message.join(contact, contact.c.id == message.c.contact_id), message).outerjoin(
+    flow, flow.c.id == message.c.flow_id
 )
 
 CREATED_ORDER = Order(message.c.created_on, message.c.id)

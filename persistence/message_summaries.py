@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, and_, case, null, or_, select
 
 from flows.urns import Urn
 from flows.words import fold_case
-from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.contact_urns import is_one_of
 from persistence.contacts import contact, contact_urn
@@ -68,7 +67,7 @@ SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
     "status": case(STATUS_LETTERS, value=message.c.status),
     "type": case((message.c.type == VOICE, "V"), (message.c.flow_id.is_not(None), "F"), else_="I"),
     "labels": LABEL_NAMES,
-    "relayer": channel.c.id,
+    "relayer": message.c.channel_id,
     "direction": case(DIRECTION_LETTERS, value=message.c.direction),
     "archived": message.c.visibility == ARCHIVED,
     "text": message.c.text,
@@ -81,9 +80,7 @@ SUMMARY = declare_record(SUMMARY_FIELDS)
 MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no address."""
 
-SOURCE = message.join(contact, contact.c.id == message.c.contact_id).outerjoin(
-    channel, channel.c.id == message.c.channel_id
-)
+SOURCE = message.join(contact, contact.c.id == message.c.contact_id)
 ORDER = Order(message.c.created_on, message.c.id)
 
 

@@ -44,10 +44,12 @@ sync_record = Table(
 Command = dict[str, Any]
 
 
-def lock_phone(tx: Transaction, channel_id: int) -> Any | None:
-    """The row of an active phone, held until the transaction ends, so that its syncs come one after another."""
-    known = (channel.c.id == channel_id) & (channel.c.type == ANDROID) & channel.c.is_active
-    return tx.execute(select(channel).where(known).with_for_update()).first()
+def lock_phones(tx: Transaction, channel_id: int) -> list[Any]:
+    """The active phones that sync under an id, its own first; held until the transaction ends, so that the syncs of
+    a phone come one after another. More than one when registrations under other push tokens were claimed elsewhere."""
+    named = (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id)
+    known = named & (channel.c.type == ANDROID) & channel.c.is_active
+    return list(tx.execute(select(channel).where(known).order_by(channel.c.id).with_for_update()))
 
 
 def note_secret_used(tx: Transaction, phone: Any) -> None:

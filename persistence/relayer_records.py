@@ -3,31 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, and_, select
 
 from persistence.channels import ANDROID, channel
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, Refused
-from persistence.messages import ERRORED, OUTGOING, QUEUED, VISIBLE, WIRED, message
 from persistence.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.pages import Order
+from persistence.pending_messages import PENDING_COUNT
 from persistence.relayers import release_channels
 from persistence.shapes import as_text, declare_record
-
-# Literal values, so that the database can use the partial index of unsent messages.
-_UNSENT: BindParameter[Any] = bindparam(None, (QUEUED, WIRED, ERRORED), expanding=True, literal_execute=True)
-_OUTGOING: BindParameter[Any] = bindparam(None, OUTGOING, literal_execute=True)
-
-PENDING_COUNT = (
-    select(func.count())
-    .select_from(message)
-    .where(message.c.channel_id == channel.c.id, message.c.workspace_id == channel.c.workspace_id)
-    .where(message.c.direction == _OUTGOING, message.c.status.in_(_UNSENT), message.c.visibility == VISIBLE)
-    .correlate(channel)
-    .scalar_subquery()
-)
 
 RELAYER_RECORD = declare_record(
     {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, update
 
-from persistence.channels import CHANNEL_REF, channel
+from persistence.channels import channel
 from persistence.columns import (
     id_column,
     is_uuid,
@@ -18,6 +18,7 @@ from persistence.columns import (
 )
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.former_channels import SEEN_REF, join_channels
 from persistence.names import check_name, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record, json_list, json_record
@@ -67,7 +68,7 @@ TRANSLATION_RECORD = json_record(
         "namespace": template_translation.c.namespace,
         "variable_count": template_translation.c.variable_count,
         "status": template_translation.c.status,
-        "channel": json_record(CHANNEL_REF),
+        "channel": json_record(SEEN_REF),
     }
 )
 
@@ -77,7 +78,7 @@ TEMPLATE_RECORD = declare_record(
         "name": template.c.name,
         "translations": json_list(
             select(TRANSLATION_RECORD.label("item"))
-            .join(channel, channel.c.id == template_translation.c.channel_id)
+            .select_from(join_channels(template_translation, template_translation))
             .where(template_translation.c.template_id == template.c.id)
             .order_by(template_translation.c.id)
             .correlate(template)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from flows.definition.exports import ExportedTrigger, Named
-from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.definition_triggers import LETTERS, MATCH_LETTERS
 from persistence.flows import flow
+from persistence.former_channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.groups import group
 from persistence.triggers import KEYWORD, trigger, trigger_group
 
@@ -27,13 +27,12 @@ def load_trigger_parts(tx: Transaction, workspace_id: int) -> dict[str, TriggerP
         trigger,
         flow.c.uuid.label("flow_uuid"),
         flow.c.name.label("flow_name"),
-        channel.c.uuid.label("channel_uuid"),
-        channel.c.name.label("channel_name"),
+        SEEN_UUID.label("channel_uuid"),
+        SEEN_NAME.label("channel_name"),
     )
     statement = (
         select(*columns)
-        .join(flow, flow.c.id == trigger.c.flow_id)
-        .outerjoin(channel, channel.c.id == trigger.c.channel_id)
+        .select_from(join_channels(trigger.join(flow, flow.c.id == trigger.c.flow_id), trigger))
         .where(trigger.c.workspace_id == workspace_id, ~trigger.c.is_archived, trigger.c.type.in_(LETTERS))
         .order_by(trigger.c.id)
     )

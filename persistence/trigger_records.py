@@ -2,10 +2,10 @@
 
 from sqlalchemy import select
 
-from persistence.channels import channel
 from persistence.contacts import CONTACT_REF, contact
 from persistence.database import Transaction
 from persistence.flows import FLOW_REF, flow
+from persistence.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.groups import GROUP_REF, group
 from persistence.shapes import as_text, declare_record, json_list, json_record, json_record_or_null
 from persistence.triggers import trigger, trigger_contact, trigger_group
@@ -32,7 +32,7 @@ TRIGGER_RECORD = declare_record(
         "flow": json_record(FLOW_REF),
         "keywords": trigger.c.keywords,
         "match": trigger.c.match,
-        "channel": json_record_or_null(channel.c.id, {"uuid": channel.c.uuid, "name": channel.c.name}),
+        "channel": json_record_or_null(SEEN_ID, SEEN_REF),
         "groups": json_list(_GROUPS.where(~trigger_group.c.is_excluded)),
         "exclude_groups": json_list(_GROUPS.where(trigger_group.c.is_excluded)),
         "contacts": json_list(_CONTACTS),
@@ -43,7 +43,7 @@ TRIGGER_RECORD = declare_record(
         "created_on": trigger.c.created_on,
     }
 )
-SOURCE = trigger.join(flow, flow.c.id == trigger.c.flow_id).outerjoin(channel, channel.c.id == trigger.c.channel_id)
+SOURCE = join_channels(trigger.join(flow, flow.c.id == trigger.c.flow_id), trigger)
 
 
 def list_triggers(tx: Transaction, workspace_id: int) -> list[str]:

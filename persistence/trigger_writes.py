@@ -120,6 +120,14 @@ def archive_triggers_of_flow(tx: Transaction, workspace_id: int, flow_id: int) -
     tx.execute(update(trigger).where(mine).values(is_archived=True, modified_on=tx.now))
 
 
+def archive_triggers_of_channels(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
+    """Puts away the triggers that listen to these channels only."""
+    if not channel_ids:
+        return
+    theirs = (trigger.c.workspace_id == workspace_id) & trigger.c.channel_id.in_(channel_ids) & ~trigger.c.is_archived
+    tx.execute(update(trigger).where(theirs).values(is_archived=True, modified_on=tx.now))
+
+
 def _load(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[tuple[Any, frozenset[int], frozenset[int]]]:
     """The triggers of a type and channel, with the groups they are for and not for."""
     mine = (trigger.c.workspace_id == workspace_id) & (trigger.c.type == new.type)

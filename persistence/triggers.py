@@ -20,10 +20,10 @@ from sqlalchemy import (
     text,
 )
 
-from persistence.channels import channel
 from persistence.columns import Json, id_column, metadata, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
 from persistence.flows import flow
+from persistence.former_channels import SEEN_UUID, join_channels
 from persistence.groups import group
 
 KEYWORD, CATCH_ALL, NEW_CONVERSATION = "keyword", "catch_all", "new_conversation"
@@ -114,11 +114,10 @@ class Trigger:
 def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
     """The active triggers of a workspace whose flow is not archived, oldest first; two statements."""
     rows = trigger.c
-    columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, channel.c.uuid)
+    columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
     statement = (
         select(*columns)
-        .join(flow, flow.c.id == rows.flow_id)
-        .outerjoin(channel, channel.c.id == rows.channel_id)
+        .select_from(join_channels(trigger.join(flow, flow.c.id == rows.flow_id), trigger))
         .where(rows.workspace_id == workspace_id, ~rows.is_archived, ~flow.c.is_archived)
         .order_by(rows.id)
     )

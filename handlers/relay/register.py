@@ -6,9 +6,9 @@ from handlers.answers import Answer
 from handlers.calls import RelayCall
 from handlers.relay.commands import WRONG_REQUEST, MalformedBody, answer_commands, answer_error, read_commands
 from persistence.phone_commands import clean_text
+from persistence.phone_registrations import PhoneIdentity, Registration
+from persistence.phone_registrations import register_phone as register_in_database
 from persistence.registration_limits import Origin, TooManyRegistrations
-from persistence.relayers import PhoneIdentity, Registration
-from persistence.relayers import register_phone as register_in_database
 
 UNSUPPORTED = {"cmd": "reg", "relayer_id": -1, "relayer_secret": "0" * 64, "relayer_claim_code": "*" * 9}
 TEXT_LENGTH = 255

@@ -1,5 +1,7 @@
 """`POST /relayers/relayer/sync/<id>/`."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from handlers.answers import Answer
@@ -18,7 +20,7 @@ from handlers.relay.signature import is_signed
 from persistence import phone_sync
 from persistence.database import Transaction
 from persistence.phone_commands import read_integer, read_upload
-from persistence.relayers import Registration
+from persistence.phone_registrations import Registration, find_waiting, note_waiting_seen
 
 CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1
@@ -35,44 +37,71 @@ def sync_phone(call: RelayCall) -> Answer:
 
 def _sync(tx: Transaction, call: RelayCall, channel_id: int | None) -> Answer:
     """The checks of the protocol in its order, then the exchange of commands."""
-    phone = None
+    phones = []
     if channel_id is not None and 0 < channel_id <= LARGEST_ID:
-        phone = phone_sync.lock_phone(tx, channel_id)
-    if phone is None:
-        return answer_commands([{"cmd": "rel", "relayer_id": channel_id}])
-    if phone.secret is None:
+        phones = phone_sync.lock_phones(tx, channel_id)
+    if not phones:
+        return _release(channel_id)
+    if all(phone.secret is None for phone in phones):
         return answer_error(401, WRONG_REQUEST, "This phone has no secret; register again.")
     ts = call.query.get("ts", "")
     sent_at = read_integer(ts)
     if sent_at is None or abs(int(tx.now.timestamp()) - sent_at) > CLOCK_TOLERANCE_SECONDS:
         return answer_error(401, WRONG_CLOCK, "The clocks differ by more than fifteen minutes.")
-    secret = _secret_of(phone, ts, call)
-    if secret is None:
+    signer = _find_signer(tx, phones, ts, call)
+    if signer is None and phones[0].id != channel_id:
+        return _release(channel_id)
+    if signer is None:
         return answer_error(401, WRONG_SIGNATURE, "The signature does not fit.")
     try:
         commands = read_commands(call.raw_body) if call.raw_body else []
     except MalformedBody as error:
         return answer_error(400, WRONG_REQUEST, str(error))
-    return _exchange(tx, phone, secret, commands, is_empty=not call.raw_body)
+    return _exchange(tx, signer, commands, is_empty=not call.raw_body)
 
 
-def _secret_of(phone: Any, ts: str, call: RelayCall) -> str | None:
-    """Which of the phone's secrets signed the request."""
+def _release(channel_id: int | None) -> Answer:
+    return answer_commands([{"cmd": "rel", "relayer_id": channel_id}])
+
+
+@dataclass(frozen=True, slots=True)
+class _Signer:
+    """Who signed a sync: a phone with one of its secrets, or a registration that waits beside it."""
+
+    phone: Any
+    secret: str
+    waiting: Any | None = None
+
+
+def _find_signer(tx: Transaction, phones: Sequence[Any], ts: str, call: RelayCall) -> _Signer | None:
     signature = call.query.get("signature", "")
-    candidates = [secret for secret in (phone.secret, phone.previous_secret, phone.pending_secret) if secret]
-    return next((secret for secret in candidates if is_signed(secret, ts, call.raw_body, signature)), None)
+    own = [_Signer(phone, secret) for phone in phones for secret in (phone.secret, phone.previous_secret) if secret]
+    found = next((each for each in own if is_signed(each.secret, ts, call.raw_body, signature)), None)
+    if found is not None:
+        return found
+    by_id = {phone.id: phone for phone in phones}
+    beside = [_Signer(by_id[each.channel_id], each.secret, each) for each in find_waiting(tx, list(by_id))]
+    return next((each for each in beside if is_signed(each.secret, ts, call.raw_body, signature)), None)
 
 
-def _exchange(tx: Transaction, phone: Any, secret: str, commands: list[Any], *, is_empty: bool) -> Answer:
+def _exchange(tx: Transaction, signer: _Signer, commands: list[Any], *, is_empty: bool) -> Answer:
     first = commands[0] if commands and isinstance(commands[0], dict) else {}
     if not is_empty and first.get("cmd") not in ("fcm", "gcm"):
         return answer_error(401, WRONG_REQUEST, "The first command must be fcm.")
-    is_waiting = phone.workspace_id is None or secret == phone.pending_secret
-    if is_waiting:
+    phone = signer.phone
+    if signer.waiting is not None or phone.workspace_id is None:
         if read_device_uuid(first) != phone.device_uuid:
             return answer_error(401, WRONG_REQUEST, "This registration belongs to another phone.")
-        phone_sync.note_unclaimed_sync(tx, phone)
-        return answer_commands([registration_command(Registration(phone.id, secret, phone.claim_code))])
-    if secret == phone.secret:
+        return _tell_registration(tx, signer)
+    if signer.secret == phone.secret:
         phone_sync.note_secret_used(tx, phone)
     return answer_commands(phone_sync.apply_sync(tx, phone, read_upload(commands)))
+
+
+def _tell_registration(tx: Transaction, signer: _Signer) -> Answer:
+    if signer.waiting is None:
+        phone_sync.note_unclaimed_sync(tx, signer.phone)
+    else:
+        note_waiting_seen(tx, signer.waiting)
+    claim_code = (signer.waiting or signer.phone).claim_code
+    return answer_commands([registration_command(Registration(signer.phone.id, signer.secret, claim_code))])

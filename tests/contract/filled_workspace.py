@@ -29,7 +29,7 @@ from persistence.database import Database, Transaction
 from persistence.tables import metadata
 from persistence.workspaces import Workspace
 
-SHARED = {"workspace", "boundary", "boundary_alias", "registration_window", "secret_key_check"}
+SHARED = {"workspace", "boundary", "boundary_alias", "registration_window", "secret_key_check", "waiting_registration"}
 """Tables whose rows belong to no workspace, or to such rows."""
 TEMPORARY = {"rate_window", "idempotency_answer", "api_token"}
 """Tables that requests themselves write."""
@@ -186,7 +186,7 @@ def _value(table: Table, column: Column[Any], filled: Filled, number: int) -> An
     return _text_value(table, column, filled.workspace, number) or _plain_value(column, filled, number)
 
 
-OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "pending_secret", "device_uuid", "geometry"} | {
+OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "device_uuid", "geometry"} | {
     "closed_on", "exited_on", "revoked_on", "paced_until", "handling_until", "evaluated_until", "sent_on", "hash",
     "ended_on", "finished_on", "webhook_url", "webhook_events", "due_on", "leased_until", "wait_expires_on",
 }  # fmt: skip

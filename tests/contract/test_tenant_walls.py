@@ -11,8 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from sqlalchemy import ForeignKey, Row, Table, select
+from sqlalchemy import ForeignKey, Row, Table, select, update
 
+from persistence.channels import channel
+from persistence.columns import new_uuid
+from persistence.phone_registrations import random_code
 from persistence.users import membership
 from tests.api import Api
 from tests.contract.bodies import Case, Request, all_cases
@@ -34,6 +37,9 @@ SAME_FOR_ALL = [
     (re.compile(r"(?<![\w.])\d+(?![\w.])"), "<int>"),
 ]
 """What may differ between two answers that say the same."""
+
+SINGLE = ("/org.json", "/workspace.json", "/definitions.json")
+"""Paths that answer with one record."""
 
 Answer = tuple[int, str]
 
@@ -150,6 +156,48 @@ def test_a_foreign_cursor_leads_to_no_foreign_record(sides: Sides, operation: Op
 
     mine = {json.dumps(record, sort_keys=True) for record in ours.api.all_results(path)}
     assert {json.dumps(record, sort_keys=True) for record in found.json()["results"]} <= mine
+
+
+@pytest.mark.parametrize("returns", [False, True], ids=["once", "and-back-and-forth"])
+def test_a_phone_that_moved_tells_neither_workspace_of_the_other(sides: Sides, returns: bool) -> None:
+    old, new = sides.of("post")
+    before = read_everything(old)
+    phone = old.filled.first("channel")
+    claim_elsewhere(old, phone.id, new)
+    if returns:
+        claim_elsewhere(new, phone.id, old, phone=phone.address, name=phone.name)
+        claim_elsewhere(old, phone.id, new)
+
+    after, theirs = read_everything(old), read_everything(new)
+
+    assert "Taken over" in theirs["v1/relayers.json"] and "Taken over" in theirs["v2/channels.json"]
+    for path, text in after.items():
+        assert "Taken over" not in text and "+250780099999" not in text, path
+    for path, text in theirs.items():
+        assert phone.name not in text and phone.address not in text, path
+    present = {"v1/relayers.json", "v2/channels.json"}
+    assert {path for path, text in after.items() if text != before[path]} == present
+
+
+def claim_elsewhere(
+    side: Side, channel_id: int, to: Side, phone: str = "+250780099999", name: str = "Taken over"
+) -> None:
+    """Let a phone of one side be claimed by the other, which gives it a name and a number of its own."""
+    code = random_code(9)
+    with side.api.database.writing() as tx:
+        named = {"device_uuid": new_uuid(), "claim_code": code}
+        tx.execute(update(channel).where(channel.c.id == channel_id).values(**named))
+    body = {"claim_code": code, "phone": phone, "name": name}
+    assert to.api.post("/api/v1/relayers.json", body).status_code == 201
+
+
+def read_everything(side: Side) -> dict[str, str]:
+    """What all lists of both generations hold, by path."""
+    return {
+        f"{each.generation}{each.path}": json.dumps(side.api.all_results(f"/api/{each.generation}{each.path}"))
+        for each in SERVED
+        if each.method == "get" and each.path not in SINGLE
+    }
 
 
 def test_a_foreign_idempotency_key_is_a_new_one(sides: Sides) -> None:

@@ -124,6 +124,20 @@ class TestBacklog:
         assert (check(database), check(database)) == (1, 0)
         assert alarms(database) == ([("backlog", True)], 1)
 
+    @pytest.mark.parametrize(("of_phone", "told"), [(0, "2"), (7, "7")], ids=["more-here", "more-on-the-phone"])
+    def test_it_tells_the_larger_of_the_counts_of_phone_and_server(self, database, phone, clock, queue, of_phone, told):
+        queue()
+        queue("errored")
+        queue("failed")
+        change_channel(database, phone, pending_count=of_phone)
+        stay_in_touch(database, clock, phone, minutes=31)
+
+        check(database)
+
+        with database.reading() as tx:
+            body = parse_qs(tx.execute(select(delivery.c.body)).scalar_one())
+        assert (body["pending_message_count"], body["unsent"]) == ([told], [told])
+
     @pytest.mark.parametrize("minutes", [29, 60 * 24 + 1])
     def test_a_younger_or_much_older_message_is_no_backlog(self, database, phone, clock, queue, minutes):
         queue()

@@ -11,7 +11,7 @@ from persistence.tables import metadata
 from tests.channel_rows import add_channel
 
 SEALED = [
-    *("secret", "previous_secret", "pending_secret", "pending_token", "push_token"),
+    *("secret", "previous_secret", "push_token"),
     *("webhook_secret", "webhook_previous_secret"),
 ]
 CONFIG = {"send_url": "https://gateway.example.org", "send_authorization": "Token hidden"}
@@ -104,7 +104,7 @@ def test_each_sealed_column_is_bound_to_its_own_place():
 
 
 def test_every_column_that_is_named_like_a_secret_is_sealed():
-    named = re.compile(r"(^|_)(secret|password|credentials?|api_key|push_token|pending_token|config)$")
+    named = re.compile(r"(^|_)(secret|password|credentials?|api_key|push_token|config)$")
     plain = [
         f"{table.name}.{column.name}"
         for table in metadata.sorted_tables

@@ -174,8 +174,7 @@ def upgrade() -> None:
         sa.Column("previous_secret", sa.Text(), nullable=True),
         sa.Column("secret_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("is_secret_used", sa.Boolean(), nullable=False),
-        sa.Column("pending_secret", sa.Text(), nullable=True),
-        sa.Column("pending_token", sa.Text(), nullable=True),
+        sa.Column("parted_from_id", sa.Integer(), nullable=True),
         sa.Column("push_token", sa.Text(), nullable=True),
         sa.Column("device", sa.String(length=255), nullable=True),
         sa.Column("os", sa.String(length=255), nullable=True),
@@ -210,9 +209,55 @@ def upgrade() -> None:
             "uq_channel_device",
             ["device_uuid"],
             unique=True,
-            postgresql_where=sa.text("is_active"),
-            sqlite_where=sa.text("is_active"),
+            postgresql_where=sa.text("is_active AND parted_from_id IS NULL"),
+            sqlite_where=sa.text("is_active AND parted_from_id IS NULL"),
         )
+        batch_op.create_index("ix_channel_device", ["device_uuid"], unique=False)
+        batch_op.create_index("ix_channel_parted_from", ["parted_from_id"], unique=False)
+
+    op.create_table(
+        "waiting_registration",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("claim_code", sa.String(length=9), nullable=False),
+        sa.Column("secret", sa.Text(), nullable=True),
+        sa.Column("push_token", sa.Text(), nullable=True),
+        sa.Column("country", sa.String(length=2), nullable=True),
+        sa.Column("device", sa.String(length=255), nullable=True),
+        sa.Column("os", sa.String(length=255), nullable=True),
+        sa.Column("last_seen", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_waiting_registration_channel_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_waiting_registration")),
+        sa.UniqueConstraint("claim_code", name=op.f("uq_waiting_registration_claim_code")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("waiting_registration", schema=None) as batch_op:
+        batch_op.create_index("ix_waiting_registration_channel", ["channel_id"], unique=False)
+        batch_op.create_index("ix_waiting_registration_seen", ["last_seen"], unique=False)
+
+    op.create_table(
+        "former_channel",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=True),
+        sa.Column("address", sa.String(length=255), nullable=True),
+        sa.Column("webhook_url", sa.Text(), nullable=True),
+        sa.Column("webhook_events", sa.JSON(), nullable=True),
+        sa.Column("webhook_secret", sa.Text(), nullable=True),
+        sa.Column("webhook_previous_secret", sa.Text(), nullable=True),
+        sa.Column(
+            "webhook_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True
+        ),
+        sa.Column("left_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_former_channel_channel_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_former_channel_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_former_channel")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("former_channel", schema=None) as batch_op:
+        batch_op.create_index("uq_former_channel", ["channel_id", "workspace_id"], unique=True)
 
     op.create_table(
         "classifier",
@@ -1822,9 +1867,22 @@ def downgrade() -> None:
         batch_op.drop_index("ix_classifier_page")
 
     op.drop_table("classifier")
+    with op.batch_alter_table("former_channel", schema=None) as batch_op:
+        batch_op.drop_index("uq_former_channel")
+
+    op.drop_table("former_channel")
+    with op.batch_alter_table("waiting_registration", schema=None) as batch_op:
+        batch_op.drop_index("ix_waiting_registration_seen")
+        batch_op.drop_index("ix_waiting_registration_channel")
+
+    op.drop_table("waiting_registration")
     with op.batch_alter_table("channel", schema=None) as batch_op:
+        batch_op.drop_index("ix_channel_parted_from")
+        batch_op.drop_index("ix_channel_device")
         batch_op.drop_index(
-            "uq_channel_device", postgresql_where=sa.text("is_active"), sqlite_where=sa.text("is_active")
+            "uq_channel_device",
+            postgresql_where=sa.text("is_active AND parted_from_id IS NULL"),
+            sqlite_where=sa.text("is_active AND parted_from_id IS NULL"),
         )
         batch_op.drop_index("ix_channel_seen")
         batch_op.drop_index("ix_channel_page")

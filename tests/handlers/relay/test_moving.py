@@ -1,14 +1,21 @@
 """A claimed phone that registers again and is claimed by another workspace (relayer protocol, 15)."""
 
+from dataclasses import fields
+
 import pytest
 from sqlalchemy import select
 
 from persistence.channel_alarms import channel_alarm
 from persistence.channel_webhooks import set_channel_webhook
-from persistence.deliveries import delivery
+from persistence.deliveries import delivery, record_test_event
+from persistence.delivery_leases import DueDelivery, Signer, find_signers
+from persistence.flows import flow
+from persistence.trigger_writes import NewTrigger, create_trigger
+from persistence.triggers import CATCH_ALL, trigger
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import NoReply
 from tests.api import Api
+from tests.flow_rows import definition, store_flow
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, send_texts, status_of
 
 RELAYERS = "/api/v1/relayers.json"
@@ -107,6 +114,41 @@ class TestMoving:
         assert (phone.state.queue, last_reply(phone).status) == ([], 200)
         assert [len(each.results("/api/v2/messages.json")) for each in (api, other_api)] == [1, 0]
 
+    def test_the_history_of_the_old_workspace_shows_the_phone_as_it_was(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        phone.receive_sms("+250788000111", "hello")
+        phone.log_call("mo_miss", "+250788000111")
+        phone.sync()
+
+        move(phone, other_api, name="New owner")
+
+        (call,) = api.results("/api/v1/calls.json")
+        assert (call["relayer"], call["relayer_phone"]) == (phone.state.relayer_id, "+250788123123")
+        shown = [api.results(f"/api/v2/{path}.json")[0]["channel"]["name"] for path in ("messages", "channel_events")]
+        assert shown == [None, None]
+
+    def test_what_the_old_workspace_still_has_to_hear_is_signed_with_its_secret(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        listen(api)
+        (channel,) = api.results("/api/v2/channels.json")
+        with api.database.writing() as tx:
+            record_test_event(tx, api.workspace.id, channel["uuid"])
+        before = signer_of_next(api)
+
+        move(phone, other_api)
+        with api.database.writing() as tx:
+            set_channel_webhook(tx, other_api.workspace.id, channel["uuid"], "https://old.example.org/events")
+
+        assert (before is not None, signer_of_next(api)) == (True, before)
+
+    def test_triggers_of_the_phone_are_put_away(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        trigger_id = make_trigger(api, phone.state.relayer_id)
+
+        move(phone, other_api)
+
+        assert is_archived(api, trigger_id)
+
     def test_a_low_battery_is_told_to_the_new_workspace_too(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)
         phone.battery(level=10, status="DIS", source="BAT")
@@ -114,6 +156,26 @@ class TestMoving:
         move(phone, other_api)
 
         assert (_open_alarms(other_api), _open_alarms(api)) == (["battery"], [])
+
+
+def signer_of_next(api: Api) -> Signer | None:
+    """The secrets that the one pending delivery to the old receiver would be signed with now."""
+    with api.database.reading() as tx:
+        row = tx.execute(select(delivery)).one()
+        known = {each.name: row._mapping[each.name] for each in fields(DueDelivery) if each.name in row._mapping}
+        return find_signers(tx, [DueDelivery(**known, attempt=1)]).get(row.id)
+
+
+def make_trigger(api: Api, channel_id: int | None) -> int:
+    flow_uuid = store_flow(api.database, api.workspace, definition("Survey", []))
+    with api.database.writing() as tx:
+        flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == flow_uuid)).scalar_one()
+        return create_trigger(tx, api.workspace.id, NewTrigger(CATCH_ALL, flow_id, channel_id=channel_id))
+
+
+def is_archived(api: Api, trigger_id: int) -> bool:
+    with api.database.reading() as tx:
+        return bool(tx.execute(select(trigger.c.is_archived).where(trigger.c.id == trigger_id)).scalar_one())
 
 
 def _open_alarms(api: Api) -> list[str]:

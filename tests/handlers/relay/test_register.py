@@ -9,18 +9,33 @@ import pytest
 from handlers.relay.signature import sign
 from persistence.channels import channel
 from persistence.database import Database
+from relayboard.phone.phone import Phone
 from relayboard.phone.wire import sign_body
 from relayboard.settings import RateLimit
 from tests.api import Api
 from tests.conftest import Clock
-from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, new_phone
+from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, new_phone, send_texts
 
 BOTH_MODES = pytest.mark.parametrize("is_lagging", [False, True], ids=["classic", "lagging"])
 
 
-def register(client: Any, device_uuid: str) -> Any:
-    body = orjson.dumps({"cmds": [{"cmd": "fcm", "fcm_id": "tok", "uuid": device_uuid}, {"cmd": "status"}]})
+def register(client: Any, device_uuid: str, token: str = "tok") -> Any:
+    body = orjson.dumps({"cmds": [{"cmd": "fcm", "fcm_id": token, "uuid": device_uuid}, {"cmd": "status"}]})
     return AppTransport(client).post("/relayers/relayer/register/", {}, body)
+
+
+def phone_and_thief(api: Api) -> tuple[Phone, Phone]:
+    """A phone that nobody has claimed yet, and another that registered with its device uuid."""
+    phone, thief = new_phone(api), new_phone(api)
+    thief.state.device_uuid = phone.state.device_uuid
+    phone.register()
+    thief.register()
+    return phone, thief
+
+
+def claim(api: Api, phone: Phone) -> None:
+    body = {"claim_code": phone.state.claim_code, "phone": "+250788123123"}
+    assert api.post("/api/v1/relayers.json", body).status_code == 201
 
 
 class TestRegister:
@@ -57,6 +72,91 @@ class TestRegister:
         assert thief.state.workspace_id == -1
         assert commands(phone)[0]["cmd"] == "ack"
         assert thief.state.secret != phone.state.secret
+
+    def test_another_token_gets_a_secret_and_a_code_of_its_own_before_the_claim_too(self, api: Api) -> None:
+        phone, thief = phone_and_thief(api)
+
+        assert thief.state.secret != phone.state.secret
+        assert thief.state.claim_code != phone.state.claim_code
+        thief.register()
+        phone.sync()
+        assert commands(phone)[0]["relayer_claim_code"] == phone.state.claim_code
+        thief.sync()
+        assert commands(thief)[0]["relayer_claim_code"] == thief.state.claim_code
+
+    def test_after_the_claim_only_the_phone_whose_code_it_was_sends_and_receives(self, api: Api) -> None:
+        phone, thief = phone_and_thief(api)
+        claim(api, phone)
+        phone.sync()
+        send_texts(api, phone, "for the owner only")
+
+        thief.sync()
+        thief.register()
+        thief.sync()
+        phone.sync()
+
+        assert [command["cmd"] for command in commands(thief)] == ["reg"]
+        assert [command["cmd"] for command in commands(phone)] == ["mt_bcast"]
+
+    def test_a_claim_of_the_other_registration_elsewhere_takes_nothing_away(self, api: Api, other_api: Api) -> None:
+        phone, thief = phone_and_thief(api)
+        claim(api, phone)
+        phone.sync()
+
+        claim(other_api, thief)
+        thief.sync()
+        thief.receive_sms("+250788000222", "to the other workspace")
+        thief.sync()
+        phone.receive_sms("+250788000111", "still here")
+        phone.sync()
+
+        assert (phone.state.workspace_id, thief.state.workspace_id) == (api.workspace.id, other_api.workspace.id)
+        texts = [[each["text"] for each in side.results("/api/v2/messages.json")] for side in (api, other_api)]
+        assert texts == [["still here"], ["to the other workspace"]]
+
+    def test_whoever_is_claimed_first_the_other_goes_on_waiting(self, api: Api, other_api: Api) -> None:
+        phone, thief = phone_and_thief(api)
+        claim(other_api, thief)
+
+        phone.sync()
+        claim(api, phone)
+        phone.sync()
+        phone.sync()
+        thief.sync()
+
+        assert (phone.state.workspace_id, thief.state.workspace_id) == (api.workspace.id, other_api.workspace.id)
+
+    def test_the_same_workspace_claims_its_phone_back_under_a_new_token(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        again = new_phone(api)
+        again.state.device_uuid = phone.state.device_uuid
+        again.register()
+
+        claim(api, again)
+        again.sync()
+
+        assert again.state.workspace_id == api.workspace.id
+        assert [each["relayer"] for each in api.results("/api/v1/relayers.json")] == [phone.state.relayer_id]
+
+    def test_releasing_the_phone_leaves_the_one_that_another_workspace_claimed(self, api: Api, other_api: Api) -> None:
+        phone, thief = phone_and_thief(api)
+        claim(api, phone)
+        claim(other_api, thief)
+        thief.sync()
+        assert api.delete("/api/v1/relayers.json", relayer=phone.state.relayer_id).status_code == 204
+
+        phone.sync()
+        thief.receive_sms("+250788000111", "still here")
+        thief.sync()
+
+        assert commands(phone)[0]["cmd"] == "rel"
+        assert len(other_api.results("/api/v2/messages.json")) == 1
+
+    def test_registrations_under_new_tokens_count_towards_the_limit(self, make_client: Any) -> None:
+        with make_client(registration_limit=RateLimit(2, timedelta(hours=1))) as client:
+            statuses = [register(client, "device-1", token).status for token in ("a", "b", "b", "c")]
+
+        assert statuses == [200, 200, 200, 429]
 
     def test_a_phone_too_old_for_the_protocol_gets_a_dummy(self, api: Api) -> None:
         reply = AppTransport(api.client).post(
