@@ -7,12 +7,13 @@ from typing import Any
 
 from sqlalchemy import Table, select, update
 
+from flows.definition.exports import clean_name
 from persistence.channels import channel
 from persistence.classifiers import classifier
 from persistence.columns import is_uuid, new_uuid
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
-from persistence.fields import KEY, KEY_LENGTH, RESERVED_KEYS, create_field, field
+from persistence.fields import KEY, KEY_LENGTH, NAME_LENGTH, RESERVED_KEYS, create_field, field
 from persistence.flows import flow
 from persistence.global_values import global_value
 from persistence.groups import create_group, group
@@ -62,13 +63,14 @@ class ImportedAssets:
     def find(self, kind: str, uuid: str, name: str) -> Known | None:
         """What is meant by a UUID, else by a name in any case."""
         found = self._by_uuid[kind].get(uuid.lower()) if uuid else None
-        return found or (self._by_name[kind].get(name_key(name)) if name else None)
+        return found or (self._by_name[kind].get(name_key(clean_name(name))) if name else None)
 
     def resolve(self, kind: str, uuid: str, name: str) -> Known | None:
         """`find`, and for groups, labels and topics a new one when there is none. What has a name only, and is not
         there, gets a UUID of its own, so that the flow can be read and tells what it lacks."""
         if kind not in TABLES:
             return None
+        name = clean_name(name)
         found = self.find(kind, uuid, name)
         if found is None and name and kind in MAKERS:
             found = self._make(kind, uuid, name)
@@ -104,7 +106,8 @@ class ImportedAssets:
             return True
         if not KEY.match(key) or len(key) > KEY_LENGTH or key in RESERVED_KEYS:
             return False
-        for each in (name, _spell(key), f"{_spell(key)[: KEY_LENGTH - 5]} {len(self._field_keys) + 1}"):
+        numbered = f"{_spell(key)[: KEY_LENGTH - 5]} {len(self._field_keys) + 1}"
+        for each in (clean_name(name, NAME_LENGTH), _spell(key), numbered):
             try:
                 with naming_limit("field", key):
                     create_field(self._tx, self._workspace.id, each, kind, key=key)

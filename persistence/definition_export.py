@@ -12,7 +12,7 @@ from flows.queries import QueryError, inspect, parse_query
 from persistence.campaign_exports import ExportedCampaigns, export_campaigns
 from persistence.columns import is_uuid
 from persistence.database import Transaction
-from persistence.definition_parts import FlowParts, load_parts
+from persistence.definition_parts import FlowParts, Parts, load_parts
 from persistence.fields import field
 from persistence.flow_revisions import flow_revision
 from persistence.flows import flow
@@ -42,6 +42,26 @@ def export_definitions(
         [uuid.lower() for uuid in campaign_uuids if is_uuid(uuid)],
         dependencies,
     )
+    return _write(tx, workspace, parts, selection, dependencies, site)
+
+
+def export_workspace(tx: Transaction, workspace: Workspace, *, site: str) -> bytes:
+    """An export file as JSON with all flows, campaigns and triggers that are not archived, and all they need."""
+    parts = load_parts(tx, workspace.id)
+    living = select(flow.c.uuid).where(flow.c.workspace_id == workspace.id, ~flow.c.is_archived)
+    flow_uuids = list(tx.execute(living).scalars())
+    selection = select_parts(parts.together(), flow_uuids, list(parts.campaigns), Dependencies.ALL)
+    return _write(tx, workspace, parts, selection, Dependencies.ALL, site)
+
+
+def _write(
+    tx: Transaction,
+    workspace: Workspace,
+    parts: Parts,
+    selection: Selection,
+    dependencies: Dependencies,
+    site: str,
+) -> bytes:
     campaigns = export_campaigns(tx, workspace.id, selection.campaigns)
     triggers = [parts.triggers[key] for key in selection.triggers]
     fields: list[dict[str, Any]] = []
@@ -55,7 +75,7 @@ def export_definitions(
         {
             "version": FILE_VERSION,
             "site": site,
-            "flows": _read_definitions(tx, workspace.id, selection.flows),
+            "flows": [orjson.Fragment(text) for text in read_definitions(tx, workspace.id, selection.flows)],
             "campaigns": campaigns.campaigns,
             "triggers": [one.exported.to_json() for one in triggers],
             "fields": fields,
@@ -64,12 +84,12 @@ def export_definitions(
     )
 
 
-def _read_definitions(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[orjson.Fragment]:
+def read_definitions(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[str]:
+    """The newest definitions of flows as JSON texts, in the order in which the flows were made."""
     rows = flow_revision.c
     newest = (rows.flow_id == flow.c.id) & (rows.number == flow.c.definition_revision)
     statement = select(rows.definition).join(flow, newest).where(flow.c.workspace_id == workspace_id)
-    texts = tx.execute(statement.where(flow.c.uuid.in_(uuids)).order_by(flow.c.id)).scalars()
-    return [orjson.Fragment(text) for text in texts]
+    return list(tx.execute(statement.where(flow.c.uuid.in_(uuids)).order_by(flow.c.id)).scalars())
 
 
 def _list_group_uuids(

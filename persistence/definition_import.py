@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from flows.definition import DefinitionError, Flow, inspect, load
-from flows.definition.exports import ExportError, ExportFile, read_export
+from flows.definition.exports import ExportError, ExportFile, Renamed, read_export
 from persistence.database import Transaction
 from persistence.definition_assets import ImportedAssets
 from persistence.definition_campaigns import import_campaigns_of_file, make_date_fields
@@ -36,8 +36,8 @@ class ImportRefused(RuleBroken):
 class ImportReport:
     """What an import did: the records of flows, campaigns and triggers with their `change`, and what it made besides.
 
-    `made` has the keys of fields and globals and the names of groups, labels and topics; `skipped` the triggers of
-    kinds that do not exist here.
+    `made` has the keys of fields and globals and the names of groups, labels and topics; `skipped` the triggers that
+    cannot be here, with the reason; `renamed` what has another name than in the file.
     """
 
     flows: list[dict[str, Any]] = field(default_factory=list)
@@ -45,40 +45,42 @@ class ImportReport:
     triggers: list[dict[str, Any]] = field(default_factory=list)
     made: Mapping[str, list[str]] = field(default_factory=dict)
     skipped: list[dict[str, Any]] = field(default_factory=list)
+    renamed: list[dict[str, str]] = field(default_factory=list)
 
 
 def import_definitions(tx: Transaction, workspace: Workspace, document: Any, *, media_url: str = "") -> ImportReport:
-    """Brings the content of an export file into a workspace.
+    """Brings the content of an export file, or one definition, into a workspace.
 
     Relative addresses of old flows' attachments are taken below `media_url`. Raises ImportRefused for what cannot be
     imported, LimitReached when there is no room.
     """
-    _check_text(document)
+    _write_text(document)
     try:
         file = read_export(document, media_url=media_url)
+        if NUL.search(_write_text(file.to_json())):
+            raise ImportRefused("this cannot be stored: a text has a NUL character")
         return _import(tx, workspace, file)
     except ExportError as error:
         raise ImportRefused(str(error)) from error
 
 
-def _check_text(document: Any) -> None:
-    """Raises ImportRefused for what no database keeps: numbers and depths beyond all use, and NUL characters."""
+def _write_text(document: Any) -> bytes:
+    """The document as JSON; raises ImportRefused for numbers and depths that no database keeps."""
     try:
-        text = orjson.dumps(document)
+        return orjson.dumps(document)
     except orjson.JSONEncodeError as error:
         raise ImportRefused(f"this cannot be stored: {error}") from error
-    if NUL.search(text):
-        raise ImportRefused("this cannot be stored: a text has a NUL character")
 
 
 def _import(tx: Transaction, workspace: Workspace, file: ExportFile) -> ImportReport:
     assets = ImportedAssets(tx, workspace)
     _import_fields(assets, file)
     _import_groups(assets, file)
-    report = ImportReport(made=assets.made)
-    report.flows = _import_flows(tx, workspace, assets, file)
+    report = ImportReport(made=assets.made, renamed=[each.to_json() for each in file.renamed])
+    report.flows = _import_flows(tx, workspace, assets, file, report.renamed)
     report.campaigns = import_campaigns_of_file(tx, workspace, assets, file.campaigns)
-    report.triggers, report.skipped = import_triggers(tx, workspace, assets, file.triggers)
+    report.triggers, skipped = import_triggers(tx, workspace, assets, file.triggers)
+    report.skipped = [*(each.to_json() for each in file.skipped), *skipped]
     return report
 
 
@@ -99,9 +101,18 @@ def _import_groups(assets: ImportedAssets, file: ExportFile) -> None:
 
 
 def _import_flows(
-    tx: Transaction, workspace: Workspace, assets: ImportedAssets, file: ExportFile
+    tx: Transaction,
+    workspace: Workspace,
+    assets: ImportedAssets,
+    file: ExportFile,
+    renamed: list[dict[str, str]],
 ) -> list[dict[str, Any]]:
     placed = place_flows(tx, workspace.id, assets, file.flows)
+    renamed += [
+        Renamed("flow", one.definition["name"], one.name).to_json()
+        for one in placed
+        if one.name != one.definition["name"].strip()
+    ]
     flows = [_link(assets, one, f"flows[{index}]") for index, one in enumerate(placed)]
     free_old_names(tx, workspace.id, placed)
     ids = [

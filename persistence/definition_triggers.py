@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from flows.definition.exports import ExportedTrigger, ExportError
+from flows.definition.exports import ExportedTrigger, SkippedTrigger
 from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.definition_assets import ImportedAssets
@@ -44,21 +44,19 @@ MATCH_LETTERS = {match: letter for letter, match in MATCHES.items()}
 def import_triggers(
     tx: Transaction, workspace: Workspace, assets: ImportedAssets, triggers: Sequence[ExportedTrigger]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Brings triggers in after the flows; what became of each, and those of unknown types, which are left out.
+    """Brings triggers in after the flows; what became of each, and those that cannot be here, with the reason.
 
     A trigger that is here already stays, an archived one comes back; one that claims the same for something else is
-    archived. Raises ExportError.
+    archived.
     """
     reports: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
-    for index, given in enumerate(triggers):
-        if given.type not in TYPES:
-            skipped.append({"trigger_type": given.type, "flow": given.flow.to_json()})
-            continue
+    for given in triggers:
         try:
             new = _read(tx, workspace.id, assets, given)
         except InvalidInput as error:
-            raise ExportError(read_problem(error), f"triggers[{index}]") from error
+            skipped.append(SkippedTrigger(given.type, given.flow.to_json(), read_problem(error)).to_json())
+            continue
         change = _store(tx, workspace.id, new)
         reports.append({"type": new.type, "keywords": list(new.keywords), "flow": given.flow.name, "change": change})
     return reports, skipped
@@ -77,7 +75,9 @@ def _store(tx: Transaction, workspace_id: int, new: NewTrigger) -> str:
 
 
 def _read(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: ExportedTrigger) -> NewTrigger:
-    kind = TYPES[given.type]
+    kind = TYPES.get(given.type)
+    if kind is None:
+        raise InvalidInput.on("trigger_type", "There are no triggers of this type here.")
     known = assets.find("flow", given.flow.uuid, given.flow.name)
     if known is None:
         raise InvalidInput.on("flow", f'Nothing found for "{given.flow.name}".')

@@ -8,7 +8,7 @@ from typing import Any
 
 from flows import Assets, Contact, Environment, Flow, Session, resume, start
 from flows.clock import Clock
-from flows.definition.exports import ExportFile, list_needs
+from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine import ContactEditor, EventLog, apply_modifier
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event, write_moment
@@ -31,10 +31,13 @@ COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
 
 
 def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[str, Any]]] | None = None) -> Assets:
-    """Everything the flows of a file refer to, made up where neither the file nor a workspace has it; never flows."""
+    """Everything the flows of a file refer to, made up where neither the file nor a workspace has it; never flows.
+
+    What is referred to without a name goes by its UUID.
+    """
     needs = list_needs(content)
     fields = {each.key: each for each in (*needs.fields, *content.fields)}
-    groups = {each.name.lower(): {"uuid": each.uuid, "name": each.name} for each in needs.groups}
+    groups = {_name(each).lower(): {"uuid": each.uuid, "name": _name(each)} for each in needs.groups}
     groups |= {each.name.lower(): each.to_json() for each in content.groups}
     made: dict[str, list[dict[str, Any]]] = {kind: [] for kind in (*_KINDS.values(), "users")}
     for other in needs.others:
@@ -44,7 +47,9 @@ def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[
         elif other.kind in _KINDS:
             made[_KINDS[other.kind]].append(named)
     channels = [
-        {**CHANNEL, "uuid": each.identity, "name": each.name} for each in needs.others if each.kind == "channel"
+        {**CHANNEL, "uuid": each.identity, "name": each.name or each.identity}
+        for each in needs.others
+        if each.kind == "channel"
     ]
     return Assets.from_json(
         overlay(
@@ -56,11 +61,15 @@ def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[
                 "fields": [{**each.to_json(), "uuid": clock.uuid()} for each in fields.values()],
                 "groups": [{**each, "uuid": each["uuid"] or clock.uuid()} for each in groups.values()],
                 "globals": [{"key": key, "name": key, "value": f"[{key}]"} for key in needs.global_keys],
-                "labels": [{"uuid": each.uuid or clock.uuid(), "name": each.name} for each in needs.labels],
+                "labels": [{"uuid": each.uuid or clock.uuid(), "name": _name(each)} for each in needs.labels],
             },
             lent or {},
         )
     )
+
+
+def _name(reference: Named) -> str:
+    return reference.name or reference.uuid
 
 
 def make_contact(given: Mapping[str, Any], flow: Flow, assets: Assets, clock: Clock) -> Contact:

@@ -1,48 +1,52 @@
-"""`relayboard flow check`: what is wrong with the flows of a file."""
+"""`relayboard flow check`: what an import of a file would say against it."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from flows.definition import Finding, list_findings
-from flows.definition.exports import update_file
-from relayboard.commands.output import CommandFailed, print_json
-from relayboard.flow_files import ExportedAssets, as_export, is_export, read_document
+from flows.definition import Finding
+from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.flow_files import read_document
+from relayboard.flow_trial import FoundInFlow, empty_database, open_new_workspace, try_import
 
 
 def register(actions: Any) -> None:
-    parser = actions.add_parser("check", help="say what is wrong with the flows of a file")
+    parser = actions.add_parser(
+        "check",
+        help="say what an import of a file would refuse or complain about",
+        description="Imports the file into a new workspace, or into the one that is named, and undoes it.",
+    )
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
+    parser.add_argument("--workspace", metavar="UUID", help="check against what this workspace has; changes nothing")
     parser.add_argument("--json", action="store_true", help="print the issues as one JSON list")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints each issue with its place; 1 when there are any."""
-    document = read_document(options.file)
-    if is_export(document):
-        # Flows of old files refer to one another by numbers.
-        document = update_file(document)
-    definitions = document["flows"] if is_export(document) else [document]
-    if not all(isinstance(definition, Mapping) for definition in definitions):
-        raise CommandFailed(f"{options.file} holds something that is no flow")
-    assets = ExportedAssets(document) if is_export(document) else None
-    found = [(definition, finding) for definition in definitions for finding in list_findings(definition, assets)]
+    found = _check(options)
     if options.json:
-        print_json([{"flow_name": _name(definition), **finding.to_json()} for definition, finding in found])
+        print_json([each.to_json() for each in found])
     else:
-        for definition, finding in found:
-            print(f"{options.file}: {_describe(definition, finding)}")
-    if is_export(document) and not any(finding.is_fatal for _, finding in found):
-        # What is wrong around the flows has no place in one of them.
-        as_export(document)
+        for each in found:
+            print(f"{options.file}: {_describe(each)}")
     return 1 if found else 0
 
 
-def _describe(definition: Mapping[str, Any], finding: Finding) -> str:
-    place = ", ".join(part for part in (_name(definition), *_list_place(finding)) if part)
-    return f"{place}: {finding.message} ({finding.type})"
+def _check(options: argparse.Namespace) -> list[FoundInFlow]:
+    document = read_document(options.file)
+    if options.workspace is None:
+        with empty_database() as database:
+            return try_import(database, open_new_workspace, document)
+    with opened_database() as database:
+        return try_import(database, lambda tx: workspace_named(tx, options.workspace), document)
+
+
+def _describe(found: FoundInFlow) -> str:
+    place = ", ".join(part for part in (found.flow_name, *_list_place(found.finding)) if part)
+    message = f"{found.finding.message} ({found.finding.type})"
+    return f"{place}: {message}" if place else message
 
 
 def _list_place(finding: Finding) -> Iterator[str]:
@@ -51,9 +55,3 @@ def _list_place(finding: Finding) -> Iterator[str]:
     yield f"action {place.action_uuid}" if place.action_uuid else ""
     yield place.field
     yield f"translation {place.language}" if place.language else ""
-
-
-def _name(definition: Mapping[str, Any]) -> str:
-    metadata = definition.get("metadata")
-    name = definition.get("name") or (metadata.get("name") if isinstance(metadata, Mapping) else "")
-    return str(name or definition.get("uuid") or "")

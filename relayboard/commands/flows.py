@@ -1,4 +1,4 @@
-"""`relayboard flow import|list|archive|label`, and `run|check|draw` from modules of their own."""
+"""`relayboard flow import|export|list|archive|change|label`, and `run|check|draw` from modules of their own."""
 
 import argparse
 from dataclasses import asdict
@@ -7,8 +7,11 @@ from typing import Any
 
 import orjson
 
+from flows.definition.exports import Dependencies
+from persistence.campaigns import find_campaign
 from persistence.columns import is_uuid
 from persistence.database import Transaction
+from persistence.definition_export import export_definitions, export_workspace
 from persistence.definition_import import ImportReport, import_definitions
 from persistence.flow_archiving import archive_flow
 from persistence.flow_labels import add_flow_label, remove_flow_label
@@ -18,6 +21,8 @@ from persistence.flows import find_flow
 from persistence.workspaces import Workspace
 from relayboard.commands import flow_check, flow_draw, flow_run
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.flow_files import read_document
+from relayboard.settings import load_settings
 
 
 def register(commands: Any) -> None:
@@ -28,6 +33,18 @@ def register(commands: Any) -> None:
     importing.add_argument("--media-url", default="", metavar="URL", help="where old files' attachments are")
     importing.add_argument("file", type=Path, metavar="FILE")
     importing.set_defaults(run=run_import)
+    exporting = actions.add_parser("export", help="write flows and what they need as an export file")
+    exporting.add_argument("--workspace", required=True, metavar="UUID")
+    exporting.add_argument("--flow", action="append", default=[], metavar="UUID", help="a flow; all if none is")
+    exporting.add_argument("--campaign", action="append", default=[], metavar="UUID", help="a campaign")
+    exporting.add_argument(
+        "--dependencies",
+        choices=[each.value for each in Dependencies],
+        default=Dependencies.ALL.value,
+        help="what comes along with the named ones: other flows and triggers, also campaigns (all), or nothing",
+    )
+    exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write; stdout if not given")
+    exporting.set_defaults(run=run_export)
     listing = actions.add_parser("list", help="the flows of a workspace")
     listing.add_argument("--workspace", required=True, metavar="UUID")
     listing.set_defaults(run=run_list)
@@ -53,7 +70,7 @@ def _add_flow(parser: argparse.ArgumentParser) -> None:
 
 
 def run_import(options: argparse.Namespace) -> None:
-    document = _read_json(options.file)
+    document = read_document(options.file)
 
     def bring_in(tx: Transaction) -> ImportReport:
         workspace = workspace_named(tx, options.workspace)
@@ -62,6 +79,32 @@ def run_import(options: argparse.Namespace) -> None:
     with opened_database() as database:
         report = database.write(bring_in)
     print_json(asdict(report))
+
+
+def run_export(options: argparse.Namespace) -> None:
+    settings = load_settings()
+    with opened_database(settings) as database, database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        written = _export(tx, workspace, options, settings.base_url)
+    if options.output is None:
+        print_json(orjson.Fragment(written))
+        return
+    try:
+        options.output.write_bytes(written + b"\n")
+    except OSError as error:
+        raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
+
+
+def _export(tx: Transaction, workspace: Workspace, options: argparse.Namespace, site: str) -> bytes:
+    if not options.flow and not options.campaign:
+        return export_workspace(tx, workspace, site=site)
+    for uuid in options.flow:
+        _flow_named(tx, workspace, uuid)
+    for uuid in options.campaign:
+        if not is_uuid(uuid) or find_campaign(tx, workspace.id, uuid) is None:
+            raise CommandFailed(f"there is no campaign {uuid}")
+    dependencies = Dependencies(options.dependencies)
+    return export_definitions(tx, workspace, options.flow, options.campaign, dependencies=dependencies, site=site)
 
 
 def run_list(options: argparse.Namespace) -> None:
@@ -107,12 +150,3 @@ def _flow_named(tx: Transaction, workspace: Workspace, uuid: str) -> int:
     if flow_id is None:
         raise CommandFailed(f"there is no flow {uuid}")
     return flow_id
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise CommandFailed(f"{path} cannot be read: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise CommandFailed(f"{path} is no JSON: {error}") from error

@@ -123,6 +123,24 @@ class TestImport:
         assert [one["uuid"] for one in report.flows] == [known["uuid"]]
         assert column(database, flow, "name") == ["wELCOME"]
 
+    def test_long_names_are_cut_numbered_and_reported(self, database: Database, workspace: Workspace) -> None:
+        long, cut = "x" * 70, "x" * 64
+        group_action = {"type": "add_contact_groups", "groups": [{"uuid": new_uuid(), "name": long}]}
+        second = make_definition(name=long + "2")
+        entering = {"type": "enter_flow", "flow": {"uuid": second["uuid"], "name": long + "2"}}
+        document = make_file(make_definition(group_action, entering, name=long + "1"), second)
+
+        report = bring_in(database, workspace, document)
+
+        assert [each["name"] for each in report.flows] == [cut, f"{cut[:62]} 2"]
+        assert [(each["name"], each["new_name"]) for each in report.renamed] == [
+            (long + "1", cut),
+            (long + "2", cut),
+            (cut, f"{cut[:62]} 2"),
+        ]
+        assert cut in column(database, group, "name")
+        assert report.flows[0]["issues"] == []
+
     def test_a_name_that_another_flow_has_gets_a_number(self, database: Database, workspace: Workspace) -> None:
         first, second = make_definition(name="Welcome"), make_definition(name="Goodbye")
         bring_in(database, workspace, make_file(first, second))
@@ -254,12 +272,12 @@ class TestRefusal:
         self, database: Database, workspace: Workspace
     ) -> None:
         document = read_registration()
-        document["triggers"][1]["flow"] = {"uuid": new_uuid(), "name": "Nowhere"}
+        document["campaigns"][0]["events"][0] |= {"event_type": "F", "flow": {"uuid": new_uuid(), "name": "Nowhere"}}
 
         with pytest.raises(ImportRefused) as caught:
             bring_in(database, workspace, document)
 
-        assert str(caught.value).startswith("triggers[1]: flow")
+        assert str(caught.value).startswith("campaigns[0].events[0].flow: ")
         assert [count(database, table) for table in (flow, field, label, trigger)] == [0, 0, 0, 0]
 
     def test_a_backslash_before_the_word_of_an_escape_is_text(self, database: Database, workspace: Workspace) -> None:

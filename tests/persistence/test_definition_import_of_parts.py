@@ -195,8 +195,20 @@ class TestTriggers:
 
         assert [row.channel_id for row in rows(database, trigger)] == [channel_id, None]
 
-    def test_a_keyword_of_two_words_is_refused(self, database: Database, workspace: Workspace) -> None:
+    def test_a_trigger_that_cannot_be_is_skipped_and_the_rest_comes_in(
+        self, database: Database, workspace: Workspace
+    ) -> None:
         given = make_definition()
+        impossible = make_trigger(given, keywords=["join us"])
+        lost = {**make_trigger(given), "flow": {"uuid": new_uuid(), "name": "Nowhere"}}
+        unknown = {**make_trigger(given), "trigger_type": "Z"}
 
-        with pytest.raises(ImportRefused, match=r"^triggers\[0\]: keyword: "):
-            bring_in(database, workspace, make_file(given, triggers=[make_trigger(given, keywords=["join us"])]))
+        triggers = [impossible, lost, unknown, make_trigger(given, keywords=["join"])]
+        report = bring_in(database, workspace, make_file(given, triggers=triggers))
+
+        assert [each["keywords"] for each in report.triggers] == [["join"]]
+        assert [(each["trigger_type"], each["problem"].split(":")[0]) for each in report.skipped] == [
+            ("Z", "triggers[2].trigger_type"),
+            ("K", "keyword"),
+            ("K", "flow"),
+        ]

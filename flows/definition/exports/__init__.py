@@ -1,7 +1,8 @@
 """Export files: flows with the campaigns, triggers, fields and groups that go with them (flow format, export files)."""
 
+from flows.definition.exports.cleaning import Renamed, clean_name
 from flows.definition.exports.needs import Needs, list_needs
-from flows.definition.exports.reading import read_export
+from flows.definition.exports.reading import is_definition, read_export
 from flows.definition.exports.selection import (
     CampaignParts,
     Dependencies,
@@ -18,6 +19,7 @@ from flows.definition.exports.shapes import (
     ExportError,
     ExportFile,
     Named,
+    SkippedTrigger,
 )
 from flows.definition.exports.updating import update_file
 
@@ -33,8 +35,12 @@ __all__ = [
     "ExportedTrigger",
     "Named",
     "Needs",
+    "Renamed",
     "Selection",
+    "SkippedTrigger",
     "WorkspaceParts",
+    "clean_name",
+    "is_definition",
     "list_needs",
     "read_export",
     "select_parts",

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from flows.definition.errors import DefinitionError
+from flows.definition.exports.cleaning import clean_names
 from flows.definition.exports.shapes import (
+    FILE_VERSION,
     KEYWORD_TRIGGER,
     SAME_TIME,
     ExportedCampaign,
@@ -18,14 +20,17 @@ from flows.definition.exports.shapes import (
     ExportError,
     ExportFile,
     Named,
+    SkippedTrigger,
 )
 from flows.definition.exports.updating import update_file
+from flows.definition.legacy.definitions import is_legacy
 from flows.definition.loading import load
 from flows.definition.raw_parts import JsonObject, is_uuid, read_text
 from flows.languages import is_language_of_translations
 
 OLDEST_FILE, NEWEST_FILE = 3, 13
 MOST_FLOWS, NAME_LENGTH, KEY_LENGTH = 1000, 64, 36
+PARTS = ("flows", "campaigns", "triggers", "fields", "groups")
 UNDETERMINED = "und"
 HOURS = range(24)
 UNITS = frozenset("MHDW")
@@ -44,24 +49,38 @@ T = TypeVar("T")
 
 
 def read_export(given: Any, *, media_url: str = "") -> ExportFile:
-    """The content of an export file, with flows of the newest version that can be run.
+    """The content of an export file, or of one definition, with flows of the newest version that can be run.
 
-    Relative addresses of old flows' attachments are taken below `media_url`. Raises ExportError for files of versions
-    before 3 or after 13, and for whatever cannot be imported; for flows its place names node, action and field.
+    Names that no workspace can have are cleaned, see `clean_names`; triggers that cannot be are skipped. Relative
+    addresses of old flows' attachments are taken below `media_url`. Raises ExportError for files of versions before 3
+    or after 13, and for whatever else cannot be imported; for flows its place names node, action and field.
     """
     if not isinstance(given, Mapping):
         raise ExportError("an export file is an object")
+    if is_definition(given):
+        given = {"version": FILE_VERSION, "flows": [given]}
     _check_version(given.get("version"))
+    if not any(part in given for part in PARTS):
+        raise ExportError("this is neither an export file nor a flow")
     content = update_file(given)
+    renamed = clean_names(content)
+    triggers, skipped = _read_triggers(content)
     site = content.get("site")
     return ExportFile(
         site=site if isinstance(site, str) else "",
         flows=_read_list(content, "flows", lambda flow, place: _read_flow(flow, place, media_url)),
         campaigns=_read_list(content, "campaigns", _read_campaign),
-        triggers=_read_triggers(content),
+        triggers=triggers,
         fields=_read_list(content, "fields", _read_field),
         groups=_read_list(content, "groups", _read_group),
+        renamed=renamed,
+        skipped=skipped,
     )
+
+
+def is_definition(given: Mapping[str, Any]) -> bool:
+    """Whether a document is one definition rather than an export file."""
+    return "flows" not in given and ("nodes" in given or "definition" in given or is_legacy(given))
 
 
 def _check_version(version: Any) -> None:
@@ -159,12 +178,20 @@ def _read_date_field(given: Any, place: str) -> ExportedField:
     return ExportedField(key, read_text(field, "label") or read_text(field, "name") or key, "datetime")
 
 
-def _read_triggers(content: JsonObject) -> tuple[ExportedTrigger, ...]:
-    triggers = _read_list(content, "triggers", lambda given, place: (given, place))
-    # Schedules are not exported today; old files may have some, without the times.
-    return tuple(
-        _read_trigger(given, place) for given, place in triggers if given.get("trigger_type") != SCHEDULED_TRIGGER
-    )
+def _read_triggers(content: JsonObject) -> tuple[tuple[ExportedTrigger, ...], tuple[SkippedTrigger, ...]]:
+    """The triggers, and those that cannot be read: one of these is no reason to refuse all flows."""
+    triggers: list[ExportedTrigger] = []
+    skipped: list[SkippedTrigger] = []
+    for given, place in _read_list(content, "triggers", lambda given, place: (given, place)):
+        kind, flow = read_text(given, "trigger_type"), given.get("flow")
+        if kind == SCHEDULED_TRIGGER:
+            # Schedules are not exported today; old files may have some, without the times.
+            continue
+        try:
+            triggers.append(_read_trigger(given, place))
+        except ExportError as error:
+            skipped.append(SkippedTrigger(kind, flow if isinstance(flow, dict) else {}, str(error)))
+    return tuple(triggers), tuple(skipped)
 
 
 def _read_trigger(given: JsonObject, place: str) -> ExportedTrigger:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from flows.definition.exports.cleaning import Renamed
 from flows.definition.raw_parts import JsonObject
 
 FILE_VERSION = "13"
@@ -143,10 +144,24 @@ class ExportedTrigger:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedTrigger:
+    """A trigger that cannot be, and why; `flow` is its reference as the file writes it."""
+
+    type: str
+    flow: JsonObject
+    problem: str
+
+    def to_json(self) -> JsonObject:
+        """The form in which imports report it."""
+        return {"trigger_type": self.type, "flow": self.flow, "problem": self.problem}
+
+
+@dataclass(frozen=True, slots=True)
 class ExportFile:
     """An export file. `flows` are definitions, of the newest version when the file was read.
 
-    `fields` and `groups` are those the file lists, see `list_needs` for those it takes for granted.
+    `fields` and `groups` are those the file lists, see `list_needs` for those it takes for granted. `renamed` says
+    which names were cleaned, `skipped` which triggers cannot be read; neither is written.
     """
 
     site: str
@@ -155,6 +170,8 @@ class ExportFile:
     triggers: tuple[ExportedTrigger, ...] = ()
     fields: tuple[ExportedField, ...] = ()
     groups: tuple[ExportedGroup, ...] = ()
+    renamed: tuple[Renamed, ...] = field(default=(), compare=False)
+    skipped: tuple[SkippedTrigger, ...] = field(default=(), compare=False)
 
     def to_json(self) -> JsonObject:
         """The file as it is written."""

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from persistence.columns import new_uuid
 from persistence.database import Database
+from persistence.flow_records import list_all_flows
 from persistence.global_values import create_global
 from persistence.workspaces import Workspace
 from relayboard.cli import main
-from tests.definition_files import REGISTRATION, make_definition, make_file, say
+from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -95,6 +97,19 @@ class TestRun:
         assert (status, out) == (1, "")
         assert complaint in err
 
+    def test_what_is_referred_to_without_a_name_goes_by_its_uuid(self, flow: Command, tmp_path: Path) -> None:
+        group, label, channel = {"uuid": new_uuid()}, {"uuid": new_uuid()}, {"uuid": new_uuid()}
+        definition = make_definition(
+            {"type": "add_contact_groups", "groups": [group]},
+            {"type": "add_input_labels", "labels": [label]},
+            {"type": "set_contact_channel", "channel": channel},
+            say("Done"),
+        )
+        status, out, err = flow("run", write(tmp_path, definition))
+        assert (status, err) == (0, "")
+        assert f"groups: +{group['uuid']}" in out
+        assert "< Done" in out
+
 
 class TestCheck:
     def test_a_good_file_passes(self, flow: Command) -> None:
@@ -114,6 +129,56 @@ class TestCheck:
         status, out, _ = flow("check", write(tmp_path, make_file(definition)), "--json")
         assert status == 1
         assert [(each["flow_name"], each["type"]) for each in json.loads(out)] == [("Welcome", "missing_dependency")]
+
+    def test_what_an_import_makes_by_itself_is_no_issue(self, flow: Command, tmp_path: Path) -> None:
+        group, label = {"uuid": new_uuid(), "name": "Mothers"}, {"uuid": new_uuid(), "name": "Asked"}
+        definition = make_definition(
+            {"type": "add_contact_groups", "groups": [group]},
+            {"type": "add_input_labels", "labels": [label]},
+            {"type": "set_contact_field", "field": {"key": "age", "name": "Age"}, "value": "@globals.limit"},
+            name=f'The "{"x" * 70}"',
+        )
+        assert flow("check", write(tmp_path, make_file(definition))) == (0, "", "")
+
+    def test_what_an_import_skips_is_an_issue(self, flow: Command, tmp_path: Path) -> None:
+        definition = make_definition()
+        named = {"uuid": definition["uuid"], "name": "Welcome"}
+        trigger = {"trigger_type": "K", "flow": named, "keywords": ["join us"], "match_type": "F"}
+        status, out, _ = flow("check", write(tmp_path, make_file(definition, triggers=[trigger])), "--json")
+        assert status == 1
+        assert [(each["flow_name"], each["type"]) for each in json.loads(out)] == [("Welcome", "skipped_trigger")]
+
+    def test_all_faults_for_which_an_import_is_refused_are_issues(self, flow: Command, tmp_path: Path) -> None:
+        bad = [make_definition(name="One", type="song"), make_definition(name="Two", type="dance")]
+        status, out, _ = flow("check", write(tmp_path, make_file(make_definition(name="Fine"), *bad)), "--json")
+        assert status == 1
+        assert [(each["flow_name"], each["fatal"]) for each in json.loads(out)] == [("One", True), ("Two", True)]
+
+    def test_a_fault_around_the_flows_is_an_issue(self, flow: Command, tmp_path: Path) -> None:
+        group = {"uuid": new_uuid(), "name": "Adults", "query": "age >"}
+        status, out, _ = flow("check", write(tmp_path, make_file(make_definition(), groups=[group])))
+        assert status == 1
+        assert "groups[0]: query: " in out
+        assert out.endswith("(refused)\n")
+
+    def test_a_document_that_is_no_flow_is_an_issue(self, flow: Command, tmp_path: Path) -> None:
+        status, out, _ = flow("check", write(tmp_path, {"version": "13", "letters": []}))
+        assert status == 1
+        assert "neither an export file nor a flow" in out
+
+    def test_a_workspace_has_what_the_file_lacks_and_stays_as_it_is(
+        self, flow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: Database, workspace: Workspace
+    ) -> None:
+        monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database.url)
+        there = make_definition(name="Gone")
+        bring_in(database, workspace, make_file(there))
+        named = {"uuid": there["uuid"], "name": "Gone"}
+        path = write(tmp_path, make_definition({"type": "enter_flow", "flow": named}))
+
+        assert flow("check", path)[0] == 1
+        assert flow("check", path, "--workspace", workspace.uuid) == (0, "", "")
+        with database.reading() as tx:
+            assert [json.loads(each)["name"] for each in list_all_flows(tx, workspace.id)] == ["Gone"]
 
     def test_a_file_that_cannot_be_read_is_refused(self, flow: Command, tmp_path: Path) -> None:
         status, _, err = flow("check", str(tmp_path / "nothing.json"))

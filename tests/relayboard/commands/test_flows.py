@@ -49,7 +49,73 @@ def group_uuid(api: Api) -> str:
     return uuid
 
 
+class TestExport:
+    def test_a_whole_workspace_imports_elsewhere_to_the_same(
+        self, run: Run, database: Database, workspace: Workspace, other_workspace: Workspace
+    ) -> None:
+        bring_in(database, workspace, read_registration())
+
+        status, document, complaint = run("flow", "export")
+
+        assert (status, complaint) == (0, "")
+        parts = ("flows", "campaigns", "triggers", "groups")
+        assert [len(document[part]) for part in parts] == [len(read_registration()[part]) for part in parts]
+        assert {each["key"] for each in document["fields"]} == {"age", "due_date", "consent_date"}
+        report = bring_in(database, other_workspace, document)
+        assert [each["name"] for each in report.flows] == ["Registration", "Consent", "Checkup Reminder"]
+        assert (report.renamed, report.skipped) == ([], [])
+
+    def test_archived_flows_stay_out_of_it(self, run: Run, database: Database, workspace: Workspace) -> None:
+        kept, archived = make_definition(name="Kept"), make_definition(name="Old")
+        bring_in(database, workspace, make_file(kept, archived))
+        run("flow", "archive", "--flow", archived["uuid"])
+
+        assert [each["name"] for each in run("flow", "export")[1]["flows"]] == ["Kept"]
+
+    def test_some_flows_come_with_what_they_need_or_alone(
+        self, run: Run, database: Database, workspace: Workspace
+    ) -> None:
+        bring_in(database, workspace, read_registration())
+        registration = read_registration()["flows"][0]["uuid"]
+
+        together = run("flow", "export", "--flow", registration)[1]
+        alone = run("flow", "export", "--flow", registration, "--dependencies", "none")[1]
+
+        assert "Consent" in [each["name"] for each in together["flows"]]
+        assert [each["name"] for each in alone["flows"]] == ["Registration"]
+
+    def test_it_is_written_to_a_file(self, run: Run, database: Database, workspace: Workspace, tmp_path: Path) -> None:
+        bring_in(database, workspace, read_registration())
+        path = tmp_path / "export.json"
+
+        assert run("flow", "export", "--output", str(path)) == (0, None, "")
+        assert json.loads(path.read_text())["version"] == "13"
+
+    @pytest.mark.parametrize(
+        ("arguments", "complaint"),
+        [
+            (["--flow", NOWHERE], f"there is no flow {NOWHERE}"),
+            (["--campaign", NOWHERE], f"there is no campaign {NOWHERE}"),
+            (["--output", "no/such/folder.json"], "cannot be written"),
+        ],
+    )
+    def test_what_cannot_be_is_told(self, run: Run, arguments: list[str], complaint: str) -> None:
+        status, printed, told = run("flow", "export", *arguments)
+        assert (status, printed) == (1, None)
+        assert complaint in told
+
+
 class TestFlowCommands:
+    def test_one_definition_is_imported(self, run: Run, api: Api, tmp_path: Path) -> None:
+        path = tmp_path / "welcome.json"
+        path.write_text(json.dumps(make_definition(name='The "first"')))
+
+        status, printed, _ = run("flow", "import", str(path))
+
+        assert status == 0
+        assert printed["renamed"] == [{"type": "flow", "name": 'The "first"', "new_name": "The 'first'"}]
+        assert [each["name"] for each in api.results("/api/v2/flows.json")] == ["The 'first'"]
+
     def test_an_import_prints_what_it_did(self, run: Run, api: Api) -> None:
         status, printed, complaint = run("flow", "import", str(REGISTRATION))
 

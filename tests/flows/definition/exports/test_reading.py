@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows.definition import DefinitionError, load
 from flows.definition.exports import ExportError, ExportFile, read_export
 from tests.flows.definition.exports.files import (
     FULL_FILE,
@@ -77,13 +78,10 @@ def test_a_flow_that_is_refused_names_its_place_in_file_and_flow() -> None:
         ({"campaigns": [make_campaign(make_event(relative_to={}))]}, "campaigns[0].events[0].relative_to"),
         ({"campaigns": [make_campaign(make_event(flow=None))]}, "campaigns[0].events[0].flow"),
         ({"campaigns": [make_campaign(make_message_event(message={}))]}, "campaigns[0].events[0].message"),
-        ({"triggers": [make_trigger("Z")]}, "triggers[0].trigger_type"),
-        ({"triggers": [make_trigger("K", keywords=[])]}, "triggers[0].keywords"),
-        ({"triggers": [make_trigger("K", match_type="X")]}, "triggers[0].match_type"),
-        ({"triggers": [make_trigger("C", groups=[{}])]}, "triggers[0].groups[0].name"),
+        ({"triggers": [7]}, "triggers[0]"),
         ({"fields": [{"key": "age", "name": "Age", "type": "smell"}]}, "fields[0].type"),
         ({"fields": [{"name": "Age", "type": "text"}]}, "fields[0].key"),
-        ({"groups": [{"uuid": GROUP, "name": "x" * 65}]}, "groups[0].name"),
+        ({"groups": [{"uuid": GROUP, "name": "  "}]}, "groups[0].name"),
     ],
 )
 def test_a_fault_is_refused_and_its_place_named(part: Json, place: str) -> None:
@@ -91,6 +89,85 @@ def test_a_fault_is_refused_and_its_place_named(part: Json, place: str) -> None:
         read_export(make_file(**part))
 
     assert caught.value.place == place
+
+
+@pytest.mark.parametrize(
+    ("trigger", "place"),
+    [
+        (make_trigger("Z"), "triggers[1].trigger_type"),
+        (make_trigger("K", keywords=[]), "triggers[1].keywords"),
+        (make_trigger("K", match_type="X"), "triggers[1].match_type"),
+        (make_trigger("C", groups=[{}]), "triggers[1].groups[0].name"),
+    ],
+)
+def test_a_trigger_that_cannot_be_read_is_skipped_and_its_place_named(trigger: Json, place: str) -> None:
+    content = read_export(make_file(triggers=[make_trigger("C"), trigger, make_trigger("M")]))
+
+    assert [each.type for each in content.triggers] == ["C", "M"]
+    (skipped,) = content.skipped
+    assert (skipped.type, skipped.flow) == (trigger["trigger_type"], trigger["flow"])
+    assert skipped.problem.startswith(f"{place}: ")
+
+
+LONG = f'"Routine" check\\up \x00{"x" * 64}'
+CLEANED = f"'Routine' check/up {'x' * 45}"
+
+
+def test_names_that_no_workspace_can_have_are_cleaned_and_reported() -> None:
+    campaign = make_campaign(make_event(flow={"uuid": ASK, "name": LONG}), name=LONG, group={"name": LONG})
+    trigger = make_trigger("C", flow={"uuid": ASK, "name": LONG}, groups=[{"uuid": GROUP, "name": LONG}])
+    content = read_export(
+        make_file(
+            flows=[{**make_flow(), "name": LONG}],
+            campaigns=[campaign],
+            triggers=[trigger],
+            groups=[{"uuid": GROUP, "name": LONG}],
+            fields=[{"key": "age", "name": LONG, "type": "text"}],
+        )
+    )
+
+    (event,) = content.campaigns[0].events
+    assert event.flow is not None
+    names = [content.flows[0]["name"], content.campaigns[0].name, content.campaigns[0].group.name, event.flow.name]
+    names += [content.triggers[0].flow.name, content.triggers[0].groups[0].name, content.groups[0].name]
+    assert names == [CLEANED] * 7
+    assert content.fields[0].name == CLEANED[:36]
+    assert [(each.kind, each.name, each.new_name) for each in content.renamed] == [
+        ("flow", LONG, CLEANED),
+        ("campaign", LONG, CLEANED),
+        ("group", LONG, CLEANED),
+        ("field", LONG, CLEANED[:36]),
+    ]
+
+
+def test_blanks_around_a_name_go_without_a_word() -> None:
+    content = read_export(make_file(groups=[{"uuid": GROUP, "name": " Mothers "}]))
+
+    assert (content.groups[0].name, content.renamed) == ("Mothers", ())
+
+
+def test_the_name_within_the_record_of_an_old_flow_is_cleaned() -> None:
+    old = make_old_flow(71, LONG)
+
+    (flow,) = read_export(make_old_file(old)).flows
+
+    assert flow["name"] == CLEANED
+
+
+def test_loading_a_definition_stays_strict() -> None:
+    with pytest.raises(DefinitionError):
+        load({**make_flow(), "name": LONG})
+
+
+@pytest.mark.parametrize("definition", [make_flow(make_node()), make_old_flow(71, "Ask")])
+def test_one_definition_is_a_file_with_one_flow(definition: Json) -> None:
+    assert len(read_export(definition).flows) == 1
+
+
+@pytest.mark.parametrize("document", [{"version": "13"}, {"version": "13", "site": "https://a.example"}])
+def test_a_document_that_is_neither_a_file_nor_a_flow_is_refused(document: Json) -> None:
+    with pytest.raises(ExportError, match="neither an export file nor a flow"):
+        read_export(document)
 
 
 def test_numeric_fields_are_number_fields() -> None:

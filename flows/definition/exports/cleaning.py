@@ -1,0 +1,98 @@
+"""Makes names of export files into names that a workspace can have (flow format, export files)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flows.definition.raw_parts import JsonObject, list_objects
+
+NAME_LENGTH, FIELD_NAME_LENGTH = 64, 36
+PEOPLE = frozenset({"assignee", "contact", "contacts"})
+REPLACED = str.maketrans({'"': "'", "\\": "/", "\x00": None})
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A name that a file gives and the name used instead; `kind` is `flow`, `campaign`, `group` or `field`."""
+
+    kind: str
+    name: str
+    new_name: str
+
+    def to_json(self) -> dict[str, str]:
+        """The form in which imports report it."""
+        return {"type": self.kind, "name": self.name, "new_name": self.new_name}
+
+
+def clean_name(name: str, length: int = NAME_LENGTH) -> str:
+    """The name without blanks around it, cut to `length`, with `'` and `/` for quotes and backslashes and no NUL.
+
+    >>> clean_name(' The "first" flow')
+    "The 'first' flow"
+    """
+    return name.translate(REPLACED).strip()[:length].strip()
+
+
+def clean_names(content: JsonObject) -> tuple[Renamed, ...]:
+    """Cleans the names in an export file, in place; what was renamed, without the references to it."""
+    renamed = [each for kind, part, length in _list_named(content) for each in _clean(kind, part, length)]
+    for reference in _list_references(content):
+        for _ in _clean("", reference, NAME_LENGTH):
+            pass
+    return tuple(dict.fromkeys(renamed))
+
+
+def _list_named(content: JsonObject) -> Iterator[tuple[str, JsonObject, int]]:
+    for kind, length in (("flow", NAME_LENGTH), ("campaign", NAME_LENGTH), ("group", NAME_LENGTH)):
+        for part in list_objects(content.get(f"{kind}s")):
+            yield kind, part, length
+            # The oldest files had the definition within a record of the flow.
+            yield from ((kind, inner, length) for inner in _pick(part, "definition"))
+    for part in list_objects(content.get("fields")):
+        yield "field", part, FIELD_NAME_LENGTH
+
+
+def _list_references(content: JsonObject) -> Iterator[JsonObject]:
+    for campaign in list_objects(content.get("campaigns")):
+        yield from _pick(campaign, "group")
+        for event in list_objects(campaign.get("events")):
+            yield from _pick(event, "flow")
+    for trigger in list_objects(content.get("triggers")):
+        yield from _pick(trigger, "flow", "channel")
+        for key in ("groups", "exclude_groups"):
+            yield from list_objects(trigger.get(key))
+    for flow in list_objects(content.get("flows")):
+        for part in (flow, *_pick(flow, "definition")):
+            yield from _list_references_in(part)
+
+
+def _list_references_in(flow: JsonObject) -> Iterator[JsonObject]:
+    """The references of actions and, in old flows, of rule sets; people have names of their own."""
+    parts = [
+        action for key in ("nodes", "action_sets") for part in list_objects(flow.get(key)) for action in _act(part)
+    ]
+    parts += [config for part in list_objects(flow.get("rule_sets")) for config in _pick(part, "config")]
+    for part in parts:
+        for key, value in part.items():
+            if key not in PEOPLE:
+                yield from (
+                    each for each in list_objects(value if isinstance(value, list) else [value]) if "name" in each
+                )
+
+
+def _act(part: JsonObject) -> list[JsonObject]:
+    return list_objects(part.get("actions"))
+
+
+def _pick(part: Mapping[str, Any], *keys: str) -> Iterator[JsonObject]:
+    yield from (part[key] for key in keys if isinstance(part.get(key), dict))
+
+
+def _clean(kind: str, part: JsonObject, length: int) -> Iterator[Renamed]:
+    name = part.get("name")
+    if isinstance(name, str) and (cleaned := clean_name(name, length)) != name:
+        part["name"] = cleaned
+        if cleaned != name.strip():
+            yield Renamed(kind, name, cleaned)
