@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from flows.definition.field_checks import (
     Check,
     Fault,
+    amounts_by_currency,
     items,
-    numbers_by_name,
     one_of,
     reference,
     text,
@@ -22,6 +23,8 @@ from flows.urn_schemes import SCHEMES
 NAME_LENGTH = 64
 TEXT_LENGTH, URL_LENGTH, VALUE_LENGTH = 10_000, 8192, 1000
 QUICK_REPLY_LENGTH, ATTACHMENT_LENGTH, HEADER_LENGTH, BODY_LENGTH = 1000, 2048, 5000, 20_000
+# Above any banknote there has ever been.
+LARGEST_AMOUNT, CURRENCY_LENGTH = Decimal("1E15"), 8
 MOST_ATTACHMENTS, MOST_QUICK_REPLIES, MOST_HEADERS, MOST_REFERENCES = 10, 10, 10, 100
 # The names of headers that HTTP knows, and local variables as expressions look them up.
 HEADER_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
@@ -100,7 +103,7 @@ CHECKS: Mapping[str, _Checks] = {
         "value": text(),
     },
     "start_session": {**_RECIPIENTS, "flow": reference(NAME_LENGTH, needed=True), "create_contact": truth},
-    "transfer_airtime": {"amounts": numbers_by_name},
+    "transfer_airtime": {"amounts": amounts_by_currency(LARGEST_AMOUNT, CURRENCY_LENGTH)},
 }
 
 
@@ -120,6 +123,8 @@ def check_action(kind: str, fields: Mapping[str, Any], longest_name: int = NAME_
         _check(text(longest_name), fields.get(name), name)
     for name, check in CHECKS.get(kind, {}).items():
         _check(check, fields.get(name), name)
+    if kind == "remove_contact_groups" and fields.get("all_groups") and fields.get("groups"):
+        raise Fault("names groups beside all groups", "groups")
     contents = _CONTENTS.get(kind, ())
     if contents and not any(fields.get(name) for name in contents):
         raise Fault("is needed", contents[0])

@@ -117,12 +117,23 @@ def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str)
     return check
 
 
-def numbers_by_name(value: Any) -> None:
-    """Checks an object that is not empty, with numbers as values that expressions could calculate with."""
-    if not isinstance(value, Mapping) or not value:
-        raise Fault("is no object with numbers")
-    for name, item in value.items():
-        _check_part(_check_number, item, f".{name}")
+def amounts_by_currency(largest: Decimal, longest_currency: int) -> Check:
+    """An object that is not empty, with currency codes as names and numbers from 0 to `largest` as values."""
+    check_currency = text(longest_currency, needed=True)
+
+    def check_amount(value: Any) -> None:
+        # Only a number within the range of numbers can be compared without writing out all of its digits.
+        if not 0 <= _check_number(value) <= largest:
+            raise Fault(f"is not between 0 and {largest:f}")
+
+    def check(value: Any) -> None:
+        if not isinstance(value, Mapping) or not value:
+            raise Fault("is no object with amounts")
+        for name, item in value.items():
+            _check_part(check_currency, name, f".{name}")
+            _check_part(check_amount, item, f".{name}")
+
+    return check
 
 
 def truth(value: Any) -> None:
@@ -143,10 +154,10 @@ def _check_uuid(value: Any) -> None:
         raise Fault("is no UUID")
 
 
-def _check_number(value: Any) -> None:
+def _check_number(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise Fault("is no number")
     try:
-        check_range(Decimal(str(value) if isinstance(value, float) else value))
+        return check_range(Decimal(str(value) if isinstance(value, float) else value))
     except (ExpressionError, InvalidOperation):
         raise Fault("is out of the range of numbers") from None

@@ -51,8 +51,10 @@ def check_localization(localization: Mapping[str, Any], version: Version) -> Non
             place = f".{language}.{uuid}"
             if not is_uuid(uuid):
                 raise Fault("is no UUID", place)
-            if version >= FIRST_WITH_LIMITS and isinstance(properties, Mapping):
-                _check_properties(properties, place)
+            if isinstance(properties, Mapping):
+                _check_names(properties, place)
+                if version >= FIRST_WITH_LIMITS:
+                    _check_properties(properties, place)
 
 
 def cut_translations(definition: JsonObject) -> None:
@@ -60,8 +62,8 @@ def cut_translations(definition: JsonObject) -> None:
     for _, items in list_translations(definition):
         for uuid, properties in items.items():
             if isinstance(properties, dict):
-                named = [(name, values) for name, values in properties.items() if len(name) <= PROPERTY_NAME_LENGTH]
-                items[uuid] = {name: _cut(values) for name, values in named[:MOST_PROPERTIES]}
+                kept = list(properties.items())[:MOST_PROPERTIES]
+                items[uuid] = {name: _cut(values) for name, values in kept}
 
 
 def _cut(values: Any) -> Any:
@@ -70,12 +72,17 @@ def _cut(values: Any) -> Any:
     return [value[:VALUE_LENGTH] if isinstance(value, str) else value for value in values[:MOST_VALUES]]
 
 
+def _check_names(properties: Mapping[str, Any], place: str) -> None:
+    # No property ever had a longer name, so this holds for the oldest definitions too.
+    for name in properties:
+        if len(name) > PROPERTY_NAME_LENGTH:
+            raise Fault(f"has a name longer than {PROPERTY_NAME_LENGTH} characters", f"{place}.{name}")
+
+
 def _check_properties(properties: Mapping[str, Any], place: str) -> None:
     if len(properties) > MOST_PROPERTIES:
         raise Fault(f"has more than {MOST_PROPERTIES} properties", place)
     for name, values in properties.items():
-        if len(name) > PROPERTY_NAME_LENGTH:
-            raise Fault(f"has a name longer than {PROPERTY_NAME_LENGTH} characters", f"{place}.{name}")
         if not isinstance(values, list):
             continue
         if len(values) > MOST_VALUES:

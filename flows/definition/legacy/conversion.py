@@ -18,11 +18,29 @@ Translations = Mapping[str, str]
 
 
 def read_translations(value: Any) -> Translations:
-    """Texts by language; a text that was never translated is kept under `base`."""
-    if isinstance(value, Mapping):
-        return {str(language): text for language, text in value.items() if isinstance(text, str)}
-    text = write_text(value)
-    return {BASE: text} if text else {}
+    """Texts by language; a text that was never translated is kept under `base`.
+
+    Some flows of version 11 have translations within a translation, from when their language was changed: those under
+    `base` belong to their own languages, and of those under a language its own or the first one is meant.
+    """
+    if not isinstance(value, Mapping):
+        text = write_text(value)
+        return {BASE: text} if text else {}
+    nested: dict[str, str] = {}
+    for language, given in value.items():
+        if isinstance(given, Mapping):
+            nested |= _read_nested(str(language), _pick_texts(given))
+    return {**nested, **_pick_texts(value)}
+
+
+def _read_nested(language: str, texts: Translations) -> Translations:
+    if language == BASE or not texts:
+        return texts
+    return {language: texts.get(language, texts.get(BASE, next(iter(texts.values()))))}
+
+
+def _pick_texts(value: Mapping[Any, Any]) -> Translations:
+    return {str(language): text for language, text in value.items() if isinstance(text, str)}
 
 
 def write_text(value: Any) -> str:

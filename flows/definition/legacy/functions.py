@@ -194,22 +194,19 @@ def _write_exponential(arguments: Arguments) -> Operand:
 
 
 def _write_left(arguments: Arguments) -> Operand:
-    _check_ends("left", arguments)
+    """LEFT(text, count): less than no characters, which failed, are as many left out at the end."""
+    _check_count("left", arguments, 2)
     return write_call("text_slice", [arguments[0].text, "0", arguments[1].text])
 
 
 def _write_right(arguments: Arguments) -> Operand:
     """RIGHT(text, count): counting none from the end would begin at the beginning."""
-    _check_ends("right", arguments)
+    _check_count("right", arguments, 2)
     if arguments[1].text == "0":
         return write_call("text_slice", [arguments[0].text, "0", "0"])
-    return write_call("text_slice", [arguments[0].text, write_negation(arguments[1]).text])
-
-
-def _check_ends(name: str, arguments: Arguments) -> None:
-    _check_count(name, arguments, 2)
     if _NEGATIVE.fullmatch(arguments[1].text):
-        raise LegacyExpressionError(f"{name} with {arguments[1].text} characters has no counterpart")
+        return write_call("text_slice", [arguments[0].text, arguments[1].text.removeprefix("-")])
+    return write_call("text_slice", [arguments[0].text, write_negation(arguments[1]).text])
 
 
 def _write_remainder(arguments: Arguments) -> Operand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -83,6 +84,11 @@ FAULTS: list[tuple[str, str, Any, str]] = [
     ("transfer_airtime", "amounts", {}, "amounts"),
     ("transfer_airtime", "amounts", {"USD": float("inf")}, "amounts.USD"),
     ("transfer_airtime", "amounts", {"USD": "5"}, "amounts.USD"),
+    ("transfer_airtime", "amounts", {"USD": -0.5}, "amounts.USD"),
+    ("transfer_airtime", "amounts", {"USD": 1, "RWF": 1_000_000_000_000_001}, "amounts.RWF"),
+    ("transfer_airtime", "amounts", {"USD": Decimal("1E99")}, "amounts.USD"),
+    ("transfer_airtime", "amounts", {"USD": 10**200}, "amounts.USD"),
+    ("transfer_airtime", "amounts", {"RWANDANFR": 5}, "amounts.RWANDANFR"),
 ]
 
 
@@ -102,6 +108,21 @@ def test_a_fault_of_an_action_is_refused_and_its_place_named(kind: str, name: st
 
     assert (caught.value.node, caught.value.action, caught.value.field) == (ASK, SEND, f"actions.{field}")
     assert f"action {SEND}" in str(caught.value)
+
+
+@pytest.mark.parametrize("amount", [0, 0.01, 10**15])
+def test_airtime_may_be_nothing_and_up_to_the_largest_amount(amount: float) -> None:
+    load_action({"type": "transfer_airtime", "amounts": {"USD": amount}})
+
+
+def test_removal_from_all_groups_names_none_beside_them() -> None:
+    groups = [{"uuid": ASK, "name": "Testers"}]
+    with pytest.raises(DefinitionError) as caught:
+        load_action({"type": "remove_contact_groups", "groups": groups, "all_groups": True})
+
+    assert caught.value.field == "actions.groups"
+    load_action({"type": "remove_contact_groups", "groups": groups, "all_groups": False})
+    load_action({"type": "remove_contact_groups", "groups": [], "all_groups": True})
 
 
 @pytest.mark.parametrize("kind", ["send_msg", "send_broadcast"])
@@ -172,7 +193,7 @@ def test_translations_that_cannot_be_used_are_refused(localization: Json, field:
 
 
 def test_translations_of_old_flows_are_cut_so_that_they_can_be_read_again() -> None:
-    long = {"arguments": ["a" * 10_001, *["b"] * 10], "x" * 21: ["c"], **{f"p{number}": ["d"] for number in range(10)}}
+    long = {"arguments": ["a" * 10_001, *["b"] * 10], **{f"p{number}": ["d"] for number in range(10)}}
 
     flow = load(make_flow(version="13.0.0", localization={"spa": {CASE: long}}))
 
@@ -180,6 +201,15 @@ def test_translations_of_old_flows_are_cut_so_that_they_can_be_read_again() -> N
     assert properties["arguments"] == ["a" * 10_000, *["b"] * 9]
     assert len(properties) == 10
     assert load(flow.raw).localization == flow.localization
+
+
+@pytest.mark.parametrize("version", ["13.0.0", "13.6.1", "14.0.0", "14.4.2"])
+def test_names_of_localized_properties_have_a_maximum_in_every_version(version: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        load(make_flow(version=version, localization={"spa": {CASE: {"x" * 21: ["a"]}}}))
+
+    assert caught.value.field == f"localization.spa.{CASE}.{'x' * 21}"
+    load(make_flow(version=version, localization={"spa": {CASE: {"x" * 20: ["a"]}}}))
 
 
 def test_translations_of_old_flows_in_no_language_are_dropped() -> None:

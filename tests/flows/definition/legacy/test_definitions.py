@@ -133,3 +133,24 @@ def test_a_fault_is_refused_and_its_place_named(more: Json, field: str) -> None:
         migrate({**make_legacy_flow([], []), **more})
 
     assert (caught.value.flow, caught.value.field) == (FLOW, field)
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "translations"),
+    [
+        ({"base": {"eng": "Hi", "spa": "Hola"}}, "Hi", {"spa": "Hola"}),
+        ({"base": {"base": "Hi"}}, "Hi", {}),
+        ({"eng": {"base": "Hi"}, "spa": "Hola"}, "Hi", {"spa": "Hola"}),
+        ({"eng": "Hi", "base": {"eng": "Hey", "fra": "Salut"}}, "Hi", {"fra": "Salut"}),
+        ({"eng": {"fra": "Salut"}, "spa": {}}, "Salut", {}),
+        ({"eng": {"eng": {"eng": "too deep"}}, "spa": None}, "", {}),
+    ],
+)
+def test_translations_within_a_translation_are_read(message: Json, text: str, translations: Json) -> None:
+    action = {"type": "say", "uuid": make_uuid(11), "msg": message}
+
+    flow = migrate(make_legacy_flow([make_action_set(action)], [], flow_type="V"))
+
+    assert flow["nodes"][0]["actions"][0]["text"] == text
+    found = {language: items[make_uuid(11)]["text"][0] for language, items in flow["localization"].items()}
+    assert found == translations
