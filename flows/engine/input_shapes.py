@@ -39,6 +39,7 @@ MESSAGE: Shape = {
     **dict.fromkeys(("uuid", "text", "urn", "external_id"), str),
     "channel": REFERENCE,
     "attachments": [_NEEDED_TEXT],
+    "payload": EachValue(ANYTHING),
 }
 DIAL: Shape = {"status": str, "duration": NUMBER}
 CALL: Shape = {"uuid": str, "urn": str, "channel": REFERENCE}
@@ -48,6 +49,7 @@ EVENT: Shape = {
     "msg": MESSAGE,
     "dial": DIAL,
     "ticket": TICKET,
+    "params": EachValue(ANYTHING),
 }
 RESULT: Shape = {
     **dict.fromkeys(("name", "value", "category", "category_localized"), str),
@@ -86,7 +88,7 @@ RESUME: Shape = {
 }
 MODIFIER: Shape = {
     **dict.fromkeys(("type", "name", "language", "timezone", "status", "modification"), str),
-    **dict.fromkeys(("urn", "ticket_uuid", "note"), str),
+    **dict.fromkeys(("urn", "ticket_uuid", "note", "seen_on"), str),
     **dict.fromkeys(("channel", "field", "topic", "assignee"), REFERENCE),
     "value": (str, {"text": str}),
     "groups": [Needed(REFERENCE)],

@@ -14,7 +14,7 @@ _KEPT = ("urn", "text", "external_id")
 def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) -> None:
     """Makes the message of a trigger or resume the session's input and remembers when the contact was seen.
 
-    The message is in `cause["event"]["msg"]`, where the event's UUID is its own, or as of old in `cause["msg"]`.
+    The message is in `cause["event"]["msg"]` and goes by the event's UUID, or as of old in `cause["msg"]` by its own.
     """
     event = cause.get("event") or {}
     message = event.get("msg") or cause.get("msg") or {}
@@ -22,7 +22,7 @@ def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) ->
     channel = sprint.assets.channels.get((message.get("channel") or {}).get("uuid", ""))
     received: dict[str, Any] = {
         "type": "msg",
-        "uuid": message.get("uuid") or event.get("uuid") or "",
+        "uuid": event.get("uuid") or message.get("uuid") or "",
         "created_on": received_on,
         **{name: replace_unpaired(message[name]) for name in _KEPT if message.get(name)},
     }
@@ -30,6 +30,8 @@ def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) ->
         received["channel"] = channel.reference
     if message.get("attachments"):
         received["attachments"] = list(message["attachments"])
+    if message.get("payload"):
+        received["payload"] = dict(message["payload"])
     sprint.session.input = received
     if sprint.options.is_early:
         sprint.log.add("msg_received", {"msg": dict(message)})

@@ -18,6 +18,8 @@ class Options:
     With `classifiers` a classifier service is asked in generation 14 too, where the format itself has given them up.
     With `stable_transfers` the UUID of an airtime transfer follows from the session, its sprint and the action: a host
     that runs a sprint anew, because it could not record it, asks for the same transfer.
+    With `groups_see_urns` queries of groups go by addresses even where people may not see them; the format's own groups
+    lose such members when addresses are redacted.
     """
 
     generation: int = 14
@@ -40,6 +42,7 @@ class Options:
     interface_events: bool = False
     classifiers: bool = False
     stable_transfers: bool = False
+    groups_see_urns: bool = False
 
     def __post_init__(self) -> None:
         if self.generation not in GENERATIONS:

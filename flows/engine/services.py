@@ -33,9 +33,10 @@ class WebhookRequest:
 class WebhookReply:
     """What came of a call: status code 0 and no headers when there was no response.
 
-    The traces are the whole request and response as sent and received, the sizes are theirs in bytes. `problem` is a
-    refusal of the host in words, such as a blocked address; `is_oversized` says that the response was cut off because
-    it was bigger than the host allows.
+    The traces are the whole request and response as sent and received, the sizes are theirs in bytes. `problem` is why
+    the host could not make the call, in words, such as a private address: the call counts as one that got no response.
+    `blocked_hostname` is the host of a domain that flows may not call at all: no call was made, and none is recorded.
+    `is_oversized` says that the response was cut off because it was bigger than the host allows; such a call failed.
     """
 
     status_code: int
@@ -48,6 +49,7 @@ class WebhookReply:
     request_bytes: int = 0
     response_bytes: int = 0
     problem: str = ""
+    blocked_hostname: str = ""
     is_oversized: bool = False
 
 

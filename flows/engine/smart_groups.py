@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from flows.engine.asset_resolver import AssetResolver
@@ -59,7 +59,10 @@ class ContactView:
 
 
 def is_member(group: Group, contact: Contact, assets: Assets, environment: Environment) -> bool:
-    """Whether a contact belongs to a group with a query; a query that cannot be read has no members."""
+    """Whether a contact belongs to a group with a query; a query that cannot be read has no members.
+
+    Where addresses are redacted, that is so for queries that look at more of them than whether there are any.
+    """
     try:
         query = _parse(group.query, environment, assets)
         return evaluate(query, ContactView(contact, assets), environment)
@@ -69,5 +72,4 @@ def is_member(group: Group, contact: Contact, assets: Assets, environment: Envir
 
 @lru_cache(maxsize=CACHED_QUERIES)
 def _parse(text: str, environment: Environment, assets: Assets) -> Query:
-    # What people may not see still decides which groups they are in.
-    return parse_query(text, replace(environment, redaction_policy="none"), AssetResolver(assets))
+    return parse_query(text, environment, AssetResolver(assets))

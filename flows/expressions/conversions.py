@@ -100,8 +100,11 @@ def to_date(evaluation: Evaluation, value: Value) -> date:
     return found
 
 
-def to_datetime(evaluation: Evaluation, value: Value) -> datetime:
-    """A datetime, the beginning of a date in the environment's timezone, or the first date (and time) in a text."""
+def to_datetime(evaluation: Evaluation, value: Value, *, fills_time: bool = False) -> datetime:
+    """A datetime, the beginning of a date in the environment's timezone, or the first date (and time) in a text.
+
+    With `fills_time` a text without time of day gets the present one.
+    """
     plain = stand_in(value)
     if isinstance(plain, datetime):
         return plain
@@ -109,7 +112,7 @@ def to_datetime(evaluation: Evaluation, value: Value) -> datetime:
         return datetime(plain.year, plain.month, plain.day, tzinfo=evaluation.environment.zone)
     found = None
     if isinstance(plain, str):
-        found = parse_datetime(evaluation.environment, evaluation.clock, plain, False)
+        found = parse_datetime(evaluation.environment, evaluation.clock, plain, fills_time)
     if found is None:
         raise ExpressionError(f"unable to convert {describe(plain)} to a datetime")
     return found

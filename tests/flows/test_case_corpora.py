@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from flows.queries import QueryError
 from tests.flows.corpora import collection
 from tests.flows.corpora.collection import CorpusCase, collect_cases, run_case
 
@@ -21,8 +24,10 @@ if CASES:
         run_case(case)
 
 
-def _write_cases(folder: Path, cases: list[dict[str, object]]) -> list[CorpusCase]:
-    content = {"corpus": "env_dates", "fixtures": {"now": "2018-04-11T13:24:30Z"}, "cases": cases}
+def _write_cases(
+    folder: Path, cases: list[dict[str, Any]], corpus: str = "env_dates", **fixtures: Any
+) -> list[CorpusCase]:
+    content = {"corpus": corpus, "fixtures": {"now": "2018-04-11T13:24:30Z", **fixtures}, "cases": cases}
     (folder / "dates.json").write_text(json.dumps(content))
     return list(collect_cases(folder))
 
@@ -52,3 +57,68 @@ def test_a_kind_of_case_file_that_nobody_checks_fails(tmp_path: Path) -> None:
     (case,) = collect_cases(tmp_path)
     with pytest.raises(AssertionError, match="no check"):
         run_case(case)
+
+
+PLAIN: dict[str, Any] = {"default_country": "RW"}
+AGE = {"fields": [{"key": "age", "name": "Age", "type": "number"}]}
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "expected"),
+    [
+        ("text_length", [{"concat": [{"text": "ab"}, {"repeat_text": ["c", 3]}, "d"]}], {"number": "6"}),
+        ("count", [{"concat": [{"array": [None]}, {"repeat_array": [{"text": "x"}, 4]}]}], {"number": "5"}),
+        ("max", {"repeat_args": [{"number": "7"}, 200]}, {"number": "7"}),
+        ("max", [{"number": "9"}, {"repeat_args": [{"number": "7"}, 200]}], {"number": "9"}),
+        ("prompt", [{"text": "greet"}, {"text": "Ann"}], {"text": "Greet Ann"}),
+        ("repeat", [{"text": "x"}, {"number": "3"}], {"text": {"concat": ["x", "xx"]}}),
+    ],
+)
+def test_long_values_and_prompts_of_calls_are_read(tmp_path: Path, function: str, args: Any, expected: Any) -> None:
+    case = {"function": function, "args": args, "env": "plain", "expected": expected}
+    prompts = {"greet": "Greet {{ .arg1 }}"}
+    (read,) = _write_cases(tmp_path, [case], "excellent_functions", environments={"plain": PLAIN}, prompts=prompts)
+    run_case(read)
+    with pytest.raises(AssertionError):
+        run_case(dataclasses.replace(read, case={**case, "expected": {"text": "something else"}}))
+
+
+def test_files_without_services_use_those_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(
+        json.dumps({"corpus": "actions", "cases": [], "fixtures": {"services": {"llm_prompts": {"greet": "Hello"}}}})
+    )
+    case = {"function": "prompt", "args": [{"text": "greet"}], "env": "plain", "expected": {"text": "Hello"}}
+    (read,) = _write_cases(tmp_path, [case], "excellent_functions", environments={"plain": PLAIN})
+    run_case(read)
+
+
+def test_a_datetime_is_converted_with_the_present_time_of_day(tmp_path: Path) -> None:
+    case = {"kind": "convert", "to": "datetime_with_time_fill", "value": {"text": "2018-01-15"}, "error": False}
+    filled = {**case, "expected": {"datetime": "2018-01-15T13:24:30Z"}}
+    (read,) = _write_cases(tmp_path, [filled], "excellent_types", environment=PLAIN)
+    run_case(read)
+    with pytest.raises(AssertionError):
+        run_case(dataclasses.replace(read, case={**case, "expected": {"datetime": "2018-01-15T00:00:00Z"}}))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "more", "is_known"),
+    [
+        ("contactql_parse", {"resolver": "ages", "redact_urns": False, "parsed": "fields.age > 10"}, True),
+        ("contactql_parse", {"resolver": AGE, "redact_urns": False, "parsed": "fields.age > 10"}, True),
+        ("contactql_parse", {"resolver": {}, "redact_urns": False, "parsed": "fields.age > 10"}, False),
+        ("contactql_evaluate", {"result": True}, True),
+        ("contactql_evaluate", {"result": False}, False),
+    ],
+)
+def test_queries_are_read_with_the_resolver_of_the_case_or_its_file(
+    tmp_path: Path, corpus: str, more: dict[str, Any], is_known: bool
+) -> None:
+    case = {"name": "one", "query": {"concat": ["age", " > ", "10"]}, **more}
+    fixtures = {"resolvers": {"ages": AGE}, "resolver": AGE, "contact": {"age": [{"number": "20"}]}}
+    (read,) = _write_cases(tmp_path, [case], corpus, environment=PLAIN, **fixtures)
+    if is_known:
+        run_case(read)
+    else:
+        with pytest.raises((AssertionError, QueryError)):
+            run_case(read)

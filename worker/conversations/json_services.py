@@ -22,8 +22,9 @@ BUSY_STATUSES = (429, 500, 502, 503, 504)
 class JsonService:
     """One address that is POSTed JSON; `name` is what people call it, `before_call` is told before each try.
 
-    Questions are asked once, and for each of `delays_seconds` once more while the service is busy or out of reach:
-    for services that know a question again.
+    Questions are asked once, and for each of `delays_seconds` once more while the service is busy, out of reach or cut
+    off in its answer: for services that know a question again. An answer that is cut off, because it is too large or
+    the connection broke, counts as none.
     """
 
     name: str
@@ -49,6 +50,8 @@ class JsonService:
             answer = self._try(sent, body)
         if isinstance(answer, SendFailed):
             raise self.fail(f"could not be reached ({answer.kind})") from answer
+        if not answer.is_complete:
+            raise self.fail("could not be reached (its answer was cut off)")
         return self._read(answer)
 
     def fail(self, problem: str) -> ServiceError:
@@ -67,7 +70,7 @@ class JsonService:
         if not 200 <= answer.status < 300:
             raise self.fail(f"answered with status {answer.status}")
         try:
-            content = orjson.loads(answer.body) if answer.is_complete else None
+            content = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             content = None
         if not isinstance(content, dict):
@@ -78,4 +81,4 @@ class JsonService:
 def _is_worth_retrying(answer: Answer | SendFailed) -> bool:
     if isinstance(answer, SendFailed):
         return answer.kind not in BLOCKED
-    return answer.status in BUSY_STATUSES
+    return answer.status in BUSY_STATUSES or not answer.is_complete

@@ -170,7 +170,8 @@ def record_resthooks(tx: Transaction, workspace_id: int, events: Sequence[Event]
         gone = [call["url"] for call in calls if call["status"] == "subscriber_gone"]
         if gone:
             end_subscriptions(tx, workspace_id, find_subscribers_at(tx, workspace_id, slug, gone))
-        told = [call["url"] for call in calls if call["status"] == "success"]
+        # Who accepted it has been told, however much the answer said that nobody reads.
+        told = [call["url"] for call in calls if 200 <= call.get("status_code", 0) < 300]
         record_resthook_event(tx, workspace_id, slug, event["payload"], told=told)
 
 

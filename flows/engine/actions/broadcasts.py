@@ -12,24 +12,24 @@ from flows.engine.visit import Visit
 
 
 def send_broadcast(visit: Visit, action: Action) -> None:
-    """Asks the host to send a message to others, in every language that the flow has."""
+    """Asks the host to send a message to others, in every language that the flow has.
+
+    What a language has no translation of is as in the flow's own.
+    """
     recipients = resolve_recipients(visit, action)
     if visit.sprint.session.is_batch and recipients.is_open:
         visit.log.error("Can't send broadcasts to groups during batch starts")
         return
     own = visit.flow.language
-    translations: dict[str, Any] = {}
-    for language in [own, *visit.flow.localization]:
-        content = evaluate_content(visit, action, [language, own])
-        if language == own or content.language == language:
-            translations[language] = content.to_json()
+    languages = dict.fromkeys([own, *visit.flow.localization])
+    translations = {language: evaluate_content(visit, action, [language, own]).to_json() for language in languages}
     if recipients.is_empty:
         return
     fields: dict[str, Any] = {"translations": translations, "base_language": own, **recipients.to_json()}
     template = find_template(visit, action)
     if template is not None:
         fields["template"] = template.reference
-        values = evaluate_variables(visit, action)
+        values = [value for value, _ in evaluate_variables(visit, action)]
         if values:
             fields["template_variables"] = values
     visit.log.add("broadcast_created", fields)

@@ -34,10 +34,15 @@ class CallOutcome:
         """Whether the answer was a good one."""
         return self.status == "success"
 
+    @property
+    def status_code(self) -> int:
+        """The code of the response; 0 when there was none, or only the beginning of one."""
+        return 0 if self.reply.is_oversized else self.reply.status_code
+
 
 def call_status(reply: WebhookReply, resthook: str = "") -> str:
     """How a call counts: success, response_error, connection_error, or subscriber_gone for a resthook."""
-    if not reply.status_code:
+    if not reply.status_code or reply.is_oversized:
         return "connection_error"
     if reply.status_code == HTTP_GONE and resthook:
         return "subscriber_gone"
@@ -87,12 +92,12 @@ def remember_call(visit: Visit, outcome: CallOutcome) -> None:
         properties: dict[str, Property] = {
             "method": method,
             "url": url,
-            "status": Decimal(reply.status_code),
+            "status": Decimal(outcome.status_code),
             "headers": XObject(headers) if headers is not None else None,
             "json": outcome.json,
         }
         visit.sprint.webhooks[run.uuid] = XObject(properties, default=describe_webhook(method, url))
-        plain = {"method": method, "url": url, "status": reply.status_code, "headers": headers}
+        plain = {"method": method, "url": url, "status": outcome.status_code, "headers": headers}
         kept = {**plain, "json": to_plain(outcome.json)}
     run.webhook = kept if len(reply.body) <= visit.options.webhook_kept_bytes else None
 

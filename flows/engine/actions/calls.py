@@ -38,13 +38,12 @@ def call_webhook(visit: Visit, action: Action) -> None:
     if payload is not None and not body:
         body = render_json(to_value(payload))
         headers = {**JSON_HEADERS, **headers}
-    limit = visit.options.webhook_request_bytes
-    size = len(body.encode())
+    request = WebhookRequest(fields["method"], url, headers, body)
+    limit, size = visit.options.webhook_request_bytes, count_bytes(request)
     if size > limit:
         text = f"Webhook request evaluated to {size} bytes, exceeding the limit of {limit}"
-        visit.log.error(text, "webhook:request_size")
+        visit.log.error(text, "webhook:request_size", {"size": str(size), "limit": str(limit)})
         return
-    request = WebhookRequest(fields["method"], url, headers, body)
     outcome = make_call(visit, request)
     if outcome is None:
         _save_failure(visit, action, request)
@@ -70,15 +69,27 @@ def is_callable(url: str, limit: int) -> bool:
         return False
 
 
+def count_bytes(request: WebhookRequest) -> int:
+    """The size of a request as it is sent: its first line, its headers and its body."""
+    first = len(request.method) + len(request.url.encode()) + len("  HTTP/1.1\r\n")
+    headers = sum(len(name.encode()) + len(value.encode()) + len(": \r\n") for name, value in request.headers.items())
+    return first + headers + len("\r\n") + len(request.body.encode())
+
+
 def make_call(visit: Visit, request: WebhookRequest, resthook: str = "") -> CallOutcome | None:
-    """Makes a call; None, with an error event, when the host cannot make calls at all."""
+    """Makes a call; None, with an error event, when the host cannot make calls at all or not to this domain."""
     service = visit.sprint.services.webhook
     if service is None:
         visit.log.error("No webhook service available")
         return None
     reply: WebhookReply = service.call(request)
+    if reply.blocked_hostname:
+        hostname = cut(reply.blocked_hostname, SHOWN_URL_CHARACTERS)
+        visit.log.error(f"Webhook calls to '{hostname}' are blocked", "url:blocked", {"hostname": hostname})
+        return None
     if reply.problem:
-        visit.log.error(reply.problem, "url:blocked", {"url": cut(request.url, SHOWN_URL_CHARACTERS)})
+        hostname = urlsplit(request.url).hostname or ""
+        visit.log.error(reply.problem, "url:blocked", {"hostname": cut(hostname, SHOWN_URL_CHARACTERS)})
     if reply.is_oversized:
         visit.log.warning("Webhook response exceeds the size limit and was cut off", "webhook:response_size")
     return CallOutcome(request, reply, call_status(reply, resthook), read_body(reply), resthook)
@@ -90,7 +101,7 @@ def save_call_result(visit: Visit, name: str, outcome: CallOutcome) -> None:
     extra = to_plain(outcome.json) if outcome.json is not None and is_small else None
     category = SUCCESS if outcome.is_success else FAILURE
     text_input = describe_webhook(outcome.request.method, outcome.request.url)
-    value = str(Decimal(outcome.reply.status_code))
+    value = str(Decimal(outcome.status_code))
     visit.save_result(name, value, category, text_input=text_input, extra=extra)
 
 

@@ -76,11 +76,11 @@ def set_contact_channel(visit: Visit, action: Action) -> None:
 
 
 def add_contact_urn(visit: Visit, action: Action) -> None:
-    """Adds an address; in generation 14 a local variable says which one the contact now has, if any."""
-    path, is_fine = visit.try_text(action.fields["path"])
-    path = path.strip()
-    if not is_fine:
-        return
+    """Adds an address; in generation 14 a local variable says which one the contact now has, if any.
+
+    Of a path with an expression in error, what remains is added.
+    """
+    path = visit.text(action.fields["path"]).strip()
     if not path:
         visit.log.error("Can't add URN with empty path")
         return

@@ -12,7 +12,8 @@ from flows.engine.visit import Visit
 
 ELLIPSIS = "..."
 _EXTRA_MARK = "<extra>"
-_LOCATION_MARK = "<location>"
+# What tells kinds of quick replies apart in their texts; `extra` is the form's id or the address to open.
+_MARKS = {"location": "<location>", "form": "<form>", "url": "<url>"}
 
 
 @dataclass(slots=True)
@@ -58,13 +59,18 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - len(ELLIPSIS)] + ELLIPSIS
 
 
+def is_attachment(text: str) -> bool:
+    """Whether a text has the form `type:address`."""
+    content_type, _, address = text.partition(":")
+    return bool(content_type.strip() and address.strip())
+
+
 def make_quick_reply(text: str, options: Options) -> Any:
-    """A quick reply for events out of its text, in which marks set a location request or more text apart."""
+    """A quick reply for events out of its text, in which marks set its kind and more text apart."""
     if options.is_early:
         return cut(text, options.quick_reply_characters)
-    kind = "text"
-    if text.startswith(_LOCATION_MARK):
-        kind, text = "location", text.removeprefix(_LOCATION_MARK)
+    kind = next((kind for kind, mark in _MARKS.items() if text.startswith(mark)), "text")
+    text = text.removeprefix(_MARKS.get(kind, ""))
     shown, _, extra = text.partition(_EXTRA_MARK)
     reply = {"type": kind, "text": cut(shown.strip(), options.quick_reply_characters)}
     if extra.strip():
@@ -75,7 +81,7 @@ def make_quick_reply(text: str, options: Options) -> Any:
 def _reply_template(reply: Any) -> str:
     if isinstance(reply, str):
         return reply
-    mark = _LOCATION_MARK if reply.get("type") == "location" else ""
+    mark = _MARKS.get(str(reply.get("type")), "")
     extra = f"{_EXTRA_MARK}{reply['extra']}" if reply.get("extra") else ""
     return f"{mark}{reply.get('text') or ''}{extra}"
 
@@ -85,8 +91,7 @@ def _evaluate_attachments(visit: Visit, templates: Sequence[str]) -> list[str]:
     attachments: list[str] = []
     for template in templates:
         attachment = visit.text(template).strip()
-        content_type, _, address = attachment.partition(":")
-        if not content_type.strip() or not address.strip():
+        if not is_attachment(attachment):
             visit.log.error("Attachment evaluated to invalid value and will be ignored")
         elif len(attachment) > limit:
             visit.log.error(f"Evaluated attachment is longer than the {limit} limit and will be ignored")

@@ -43,7 +43,7 @@ def start_session(visit: Visit, action: Action) -> None:
     if session.is_batch and recipients.is_open:
         visit.log.error("Can't start new sessions for groups or queries during batch starts")
         return
-    if _ancestors_since_input(session) >= visit.options.ancestors_since_input:
+    if _count_since_input(session) >= visit.options.ancestors_since_input:
         visit.log.error("Too many sessions have been spawned since the last time input was received")
         return
     creates = bool(action.fields.get("create_contact"))
@@ -74,15 +74,20 @@ def _refer(flow: Flow) -> dict[str, str]:
     return {"uuid": flow.uuid, "name": flow.name}
 
 
-def _ancestors_since_input(session: Session) -> int:
-    return int((session.trigger.get("history") or {}).get("ancestors_since_input") or 0)
+def _had_input(session: Session) -> bool:
+    return any(run.had_input for run in session.runs)
+
+
+def _count_since_input(session: Session) -> int:
+    """How many sessions led to this one since a person last said something; it counts anew from each input."""
+    history = session.trigger.get("history") or {}
+    return 0 if _had_input(session) else int(history.get("ancestors_since_input") or 0)
 
 
 def _next_history(session: Session) -> dict[str, Any]:
     history = session.trigger.get("history") or {}
-    had_input = any(run.had_input for run in session.runs)
     return {
         "parent_uuid": session.uuid,
         "ancestors": int(history.get("ancestors") or 0) + 1,
-        "ancestors_since_input": 1 if had_input else _ancestors_since_input(session) + 1,
+        "ancestors_since_input": 0 if _had_input(session) else _count_since_input(session) + 1,
     }

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from flows.definition import Action
-from flows.engine.actions.contents import Content, make_quick_reply
+from flows.engine.actions.contents import Content, is_attachment, make_quick_reply
 from flows.engine.assets import Channel, Template, TemplateTranslation
 from flows.engine.visit import Visit
 
+TEXT = "text"
 _TEXT_PARTS = ("header/", "body/", "footer/")
+
+Evaluated: TypeAlias = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +32,28 @@ def find_template(visit: Visit, action: Action) -> Template | None:
     return visit.sprint.assets.templates.get(reference.get("uuid", ""))
 
 
-def evaluate_variables(visit: Visit, action: Action) -> list[str]:
-    """The values of a message's template variables."""
+def evaluate_variables(visit: Visit, action: Action) -> list[Evaluated]:
+    """The values of a message's template variables, each with whether nothing was wrong with it."""
     early: Mapping[str, Any] = action.fields.get("templating") or {}
     if "template_variables" in action.fields or not early:
         texts, _ = visit.localize(action.uuid, "template_variables", action.fields.get("template_variables") or [])
     else:
         texts, _ = visit.localize(early.get("uuid") or action.uuid, "variables", early.get("variables") or [])
-    return [visit.text(text) for text in texts]
+    return [visit.try_text(text) for text in texts]
 
 
 def fill_template(
-    visit: Visit, template: Template, channel: Channel | None, values: Sequence[str]
+    visit: Visit, template: Template, channel: Channel | None, values: Sequence[Evaluated]
 ) -> TemplatedMessage | None:
-    """Fills the translation that fits contact and channel best; None if there is none for the channel."""
+    """Fills the translation that fits contact and channel best; None if there is none for the channel.
+
+    Of a text with an expression in error what remains is sent, of an attachment nothing.
+    """
     translation = _find_translation(visit, template, channel)
     if translation is None:
         return None
     types = translation.variables
-    variables = [(kind, values[index] if index < len(values) else "") for index, kind in enumerate(types)]
+    variables = [(kind, _pick_value(kind, values, index)) for index, kind in enumerate(types)]
     content = _preview(visit, translation, variables)
     templating: dict[str, Any] = {"template": template.reference}
     components = [
@@ -62,6 +68,11 @@ def fill_template(
     if translation.namespace:
         templating["namespace"] = translation.namespace
     return TemplatedMessage(content, templating, translation.locale)
+
+
+def _pick_value(kind: str, values: Sequence[Evaluated], index: int) -> str:
+    value, is_fine = values[index] if index < len(values) else ("", True)
+    return value if is_fine or kind == TEXT else ""
 
 
 def _find_translation(visit: Visit, template: Template, channel: Channel | None) -> TemplateTranslation | None:
@@ -84,9 +95,9 @@ def _preview(visit: Visit, translation: TemplateTranslation, variables: Sequence
         text = part.content
         for name, index in part.variables.items():
             kind, value = variables[index] if index < len(variables) else ("text", "")
-            if kind == "text":
+            if kind == TEXT:
                 text = text.replace(f"{{{{{name}}}}}", value)
-            elif value:
+            elif is_attachment(value):
                 content.attachments.append(value)
         if text and part.type.startswith(_TEXT_PARTS):
             texts.append(text)

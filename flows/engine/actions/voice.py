@@ -24,9 +24,12 @@ def say_msg(visit: Visit, action: Action) -> None:
 
 
 def play_audio(visit: Visit, action: Action) -> None:
-    """Plays a recording."""
+    """Plays a recording; one whose address has an expression in error is not played."""
     recordings, language = visit.localize(action.uuid, "audio_url", [action.fields["audio_url"]])
-    audio_url = visit.text(recordings[0] if recordings else "").strip()
+    audio_url, is_fine = visit.try_text(recordings[0] if recordings else "")
+    audio_url = audio_url.strip()
+    if not is_fine:
+        return
     if not audio_url:
         visit.log.error("Audio URL evaluated to empty, skipping")
         return

@@ -21,20 +21,25 @@ from flows.engine.context.run_context import (
     child_value,
     contact_source,
     input_value,
+    locals_value,
     node_value,
     parent_value,
     results_value,
     run_value,
 )
 from flows.engine.context.source import ContextSource, lines, named
-from flows.expressions.values import Property, Value, XArray, XObject, to_value
+from flows.engine.state import Result
+from flows.expressions.rendering import render_json
+from flows.expressions.values import Deprecated, Property, Value, XArray, XObject, to_value
+from flows.words import snakify
 
 __all__ = ["CONTACT_ROOTS", "ContextSource", "build_contact_context", "build_context"]
 
 CONTACT_ROOTS = frozenset({"contact", "fields", "urns", "globals", "ticket"})
 """The names that mean something outside of any run."""
 
-_NOT_WORD = re.compile(r"[^\w]+")
+_NOT_WORD = re.compile(r"[^a-z0-9_]")
+_LONGEST_EXTRA_KEY = 255
 
 
 def build_context(source: ContextSource) -> XObject:
@@ -52,7 +57,8 @@ def build_context(source: ContextSource) -> XObject:
         "legacy_extra": lambda: _legacy_extra_value(source),
     }
     if not source.options.is_early:
-        names["locals"] = lambda: XObject(dict(source.run.locals), default=lambda: lines([*source.run.locals.items()]))
+        names["locals"] = lambda: locals_value(source.run.locals)
+        names["legacy_extra"] = lambda: Deprecated(_legacy_extra_value(source), "@legacy_extra is deprecated")
     return XObject(names)
 
 
@@ -80,7 +86,8 @@ def trigger_value(source: ContextSource) -> XObject:
     ticket = Ticket.from_json(given) if given else None
     properties: dict[str, Property] = {
         "type": str(trigger.get("type", "")),
-        "params": lambda: to_value(trigger.get("params") or {}),
+        # Those of a chat came with the channel's event.
+        "params": lambda: to_value(trigger.get("params") or event.get("params") or {}),
         "keyword": str((trigger.get("keyword_match") or {}).get("keyword", "")),
         "user": lambda: user_value(trigger.get("user"), source.assets),
         "origin": str(trigger.get("origin") or ""),
@@ -117,10 +124,19 @@ def _ticket_value(source: ContactSource) -> Value:
 
 
 def _legacy_extra_value(source: ContextSource) -> Value:
+    """`@legacy_extra`: what came with the trigger, with results and with the last call, the newest on top.
+
+    What a result brought is also there as a whole: under the result's own key, as JSON.
+    """
     merged: dict[str, Value] = {}
-    _merge(merged, source.session.trigger.get("params"))
-    for result in sorted(source.run.results.values(), key=lambda result: result.created_on):
-        _merge(merged, result.extra)
+    trigger = source.session.trigger
+    _merge(merged, trigger.get("params"))
+    inherited = (trigger.get("run_summary") or {}).get("results") or {}
+    for results in (map(Result.from_json, inherited.values()), source.run.results.values()):
+        for result in sorted(results, key=lambda result: result.created_on):
+            if result.extra is not None:
+                merged[snakify(result.name)] = render_json(to_value(result.extra))
+            _merge(merged, result.extra)
     body = source.webhook
     if not source.options.is_early and isinstance(body, XObject):
         body = body.get("json")
@@ -137,4 +153,4 @@ def _merge(merged: dict[str, Value], extra: Any) -> None:
     else:
         return
     for name, item in pairs:
-        merged[_NOT_WORD.sub("_", name)] = item
+        merged[_NOT_WORD.sub("_", name.lower())[:_LONGEST_EXTRA_KEY]] = item

@@ -82,8 +82,15 @@ def run_value(source: ContextSource) -> XObject:
         "exited_on": lambda: parse_moment(run.exited_on),
         "path": lambda: XArray([to_value(step.to_json()) for step in run.path]),
     }
+    if not source.options.is_early:
+        properties["locals"] = lambda: locals_value(run.locals)
     name = _flow_name(run.flow, source.assets)
     return XObject(properties, default=lambda: f"{describe_contact(source.session.contact, source.environment)}@{name}")
+
+
+def locals_value(variables: Mapping[str, str]) -> XObject:
+    """`@locals`: local variables; a line for each stands for them."""
+    return XObject(dict(variables), default=lambda: lines([*variables.items()]))
 
 
 def parent_value(source: ContextSource) -> XObject | None:
@@ -155,6 +162,8 @@ def input_value(source: ContextSource) -> XObject | None:
         "attachments": XArray(attachments),
         "external_id": str(received.get("external_id") or ""),
     }
+    if not source.options.is_early:
+        properties["payload"] = lambda: to_value(received.get("payload"))
     parts = [text, *(attachment.partition(":")[2] for attachment in attachments)]
     return XObject(properties, default="\n".join(part for part in parts if part))
 

@@ -18,7 +18,8 @@ Route = tuple[str, Channel | None]
 def change_routes(editor: ContactEditor, routes: Sequence[Route], modification: str) -> bool:
     """Appends, removes or sets addresses, each with the channel it prefers or None to leave that as it is.
 
-    Addresses that are invalid or that the host gives to nobody else are reported and left out. Whether any changed.
+    Appending an address that the contact has changes nothing about it, nor its channel. Addresses that are invalid or
+    that the host gives to nobody else are reported and left out. Whether any changed.
     """
     wanted = [(urn, channel) for text, channel in routes if (urn := read_urn(editor, text)) is not None]
     if modification == REMOVE:
@@ -30,7 +31,7 @@ def change_routes(editor: ContactEditor, routes: Sequence[Route], modification: 
         if known is None and not _claim(editor, urn, kept):
             continue
         chosen = known or urn
-        if channel is not None:
+        if channel is not None and (known is None or modification == SET):
             chosen = with_channel(chosen, channel.uuid)
         _put(kept, chosen)
     return _replace(editor, kept)
@@ -59,13 +60,14 @@ def set_affinity(editor: ContactEditor, urn: Urn, channel: Channel | None) -> bo
 def prefer_channel(editor: ContactEditor, channel: Channel | None) -> bool:
     """Makes a channel preferred for the addresses it serves, which move to the front; None clears all preferences.
 
-    Phone numbers may change their channel; other addresses belong to the one channel they have. Whether anything
-    changed.
+    Phone numbers may change their channel; other addresses belong to the one channel they have. A channel that cannot
+    send is reported. Whether anything changed.
     """
     urns = editor.contact.urns
     if channel is None:
         return _replace(editor, [with_channel(urn, "") for urn in urns])
     if not channel.can_send:
+        editor.log.error("Can't set channel that can't send as the preferred channel")
         return False
     served = [_offer_channel(urn, channel) for urn in urns]
     first = [urn for urn in served if channel_uuid_of(urn) == channel.uuid]

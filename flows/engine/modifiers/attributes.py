@@ -9,6 +9,7 @@ from flows.engine.assets import Field
 from flows.engine.events import write_moment
 from flows.engine.field_values import FieldValue
 from flows.engine.modifiers.editor import ContactEditor
+from flows.engine.moments import parse_moment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path
 
@@ -33,6 +34,14 @@ def change_timezone(editor: ContactEditor, timezone: str) -> bool:
 def change_status(editor: ContactEditor, status: str) -> bool:
     """Sets the status; whether it changed."""
     return _change(editor, "status", status)
+
+
+def change_last_seen(editor: ContactEditor, seen_on: str) -> bool:
+    """Sets when the contact was last heard from, an ISO text, unless that is known to be later; whether it changed."""
+    last, seen = editor.contact.last_seen_at, parse_moment(seen_on)
+    if seen is None or (last is not None and seen <= last):
+        return False
+    return _change(editor, "last_seen_on", seen_on, "last_seen")
 
 
 def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
@@ -75,11 +84,11 @@ def place_path(place: Place | None, level: int) -> str:
     return " > ".join(part.strip() for part in place.path.split(">")[: level + 1])
 
 
-def _change(editor: ContactEditor, name: str, value: str) -> bool:
+def _change(editor: ContactEditor, name: str, value: str, event_name: str = "") -> bool:
     if getattr(editor.contact, name) == value:
         return False
     setattr(editor.contact, name, value)
-    editor.log.add(f"contact_{name}_changed", {name: value})
+    editor.log.add(f"contact_{event_name or name}_changed", {name: value})
     return True
 
 

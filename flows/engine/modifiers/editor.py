@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flows.clock import Clock
 from flows.engine.assets import Assets, Group
@@ -67,7 +67,10 @@ class ContactEditor:
         return group.uuid in self.contact.groups and not (self.contact.is_active and self._matches(group))
 
     def _matches(self, group: Group) -> bool:
-        return is_member(group, self.contact, self.assets, self.workspace or self.environment)
+        environment = self.workspace or self.environment
+        if self.options.groups_see_urns:
+            environment = replace(environment, redaction_policy="none")
+        return is_member(group, self.contact, self.assets, environment)
 
     def _group_name(self, uuid: str) -> str:
         group = self.assets.groups.get(uuid)

@@ -11,6 +11,7 @@ from flows.engine.errors import ModifierError
 from flows.engine.input_shapes import MODIFIER
 from flows.engine.modifiers import addresses, attributes, membership, tickets
 from flows.engine.modifiers.editor import ContactEditor
+from flows.engine.moments import parse_moment
 from flows.engine.shapes import Needed, find_misfit
 from flows.environment import is_timezone
 from flows.languages import is_language
@@ -21,7 +22,7 @@ T = TypeVar("T")
 def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     """Applies one modifier `{type, ...}` to the editor's contact and brings its groups in step; whether it changed.
 
-    Types: name, language, timezone, status, field, groups (modification add or remove), urns and routes (append,
+    Types: name, language, timezone, status, seen, field, groups (modification add or remove), urns and routes (append,
     remove or set), affinity, channel, ticket_open, ticket_note, ticket_close, ticket_reopen, ticket_assignee and
     ticket_topic. Raises ModifierError for anything that cannot be read; the contact is unchanged then.
     """
@@ -58,6 +59,12 @@ def _status(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     if modifier["status"] not in STATUSES:
         raise ModifierError(f"{modifier['status']!r} is not a status of contacts")
     return attributes.change_status(editor, modifier["status"])
+
+
+def _seen(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
+    if parse_moment(modifier["seen_on"] or "") is None:
+        raise ModifierError(f"{modifier['seen_on']!r} is not a moment")
+    return attributes.change_last_seen(editor, modifier["seen_on"])
 
 
 def _field(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
@@ -153,6 +160,7 @@ _APPLIERS: dict[str, Callable[[ContactEditor, Mapping[str, Any]], bool]] = {
     "language": _language,
     "name": lambda editor, modifier: attributes.change_name(editor, modifier.get("name") or ""),
     "routes": _routes,
+    "seen": _seen,
     "status": _status,
     "ticket_assignee": _ticket_assignee,
     "ticket_close": lambda editor, modifier: tickets.close_ticket(editor, modifier["ticket_uuid"]),

@@ -58,11 +58,13 @@ def reopen_ticket(editor: ContactEditor, ticket_uuid: str) -> bool:
 
 
 def assign_ticket(editor: ContactEditor, ticket_uuid: str, assignee: User | None) -> bool:
-    """Gives a ticket to a user, or to nobody; whether that changed anything."""
+    """Gives a ticket to a user, or to nobody; whether that changed anything. The event names who had it before."""
     reference = assignee.reference if assignee else None
+    previous = next((ticket.assignee for ticket in editor.contact.tickets if ticket.uuid == ticket_uuid), None)
     changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, assignee=reference))
     if changed:
-        editor.log.add("ticket_assignee_changed", {"ticket_uuid": ticket_uuid, "assignee": reference})
+        fields = {"ticket_uuid": ticket_uuid, "assignee": reference}
+        editor.log.add("ticket_assignee_changed", {**fields, "prev_assignee": dict(previous)} if previous else fields)
     return changed
 
 

@@ -38,6 +38,37 @@ def read_case_value(written: Any) -> Any:
     return _READERS[kind](written)
 
 
+def read_case_arguments(written: Any) -> list[Any]:
+    """The arguments of a call; `{"repeat_args": [value, count]}` stands for so many of the same."""
+    if isinstance(written, dict):
+        written = [written]
+    arguments: list[Any] = []
+    for each in written:
+        if isinstance(each, dict) and "repeat_args" in each:
+            value, count = each["repeat_args"]
+            arguments += [read_case_value(value)] * count
+        else:
+            arguments.append(read_case_value(each))
+    return arguments
+
+
+def read_case_text(written: Any) -> str:
+    """A text as it is, repeated, or put together from parts."""
+    if isinstance(written, str):
+        return written
+    value = read_case_value(written)
+    assert isinstance(value, str), f"{written!r} is no text"
+    return value
+
+
+def _join(written: dict[str, Any]) -> str | XArray:
+    """Texts, or lists, one after the other."""
+    parts = [part if isinstance(part, str) else read_case_value(part) for part in written["concat"]]
+    if all(isinstance(part, XArray) for part in parts):
+        return XArray([item for part in parts for item in part])
+    return "".join(map(read_case_text, written["concat"]))
+
+
 def _read_datetime(written: dict[str, Any]) -> datetime:
     moment = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", written["datetime"]))
     if "tz" in written:
@@ -55,15 +86,16 @@ def _repeat_array(written: dict[str, Any]) -> XArray:
 
 
 _READERS: dict[str, Any] = {
-    "text": lambda written: written["text"],
+    "text": lambda written: read_case_text(written["text"]),
     "number": lambda written: Decimal(written["number"]),
     "boolean": lambda written: written["boolean"],
     "date": lambda written: date.fromisoformat(written["date"]),
     "time": lambda written: time.fromisoformat(written["time"][:15]),
     "datetime": _read_datetime,
     "array": _read_array,
+    "concat": _join,
     "repeat_array": _repeat_array,
-    "repeat_text": lambda written: written["repeat_text"][0] * written["repeat_text"][1],
+    "repeat_text": lambda written: read_case_text(written["repeat_text"][0]) * int(written["repeat_text"][1]),
     "function": lambda written: find_function(written["function"]),
     "error": lambda written: XError(str(written["error"])),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,25 @@ class CorpusCase:
 
 def collect_cases(folder: Path) -> Iterator[CorpusCase]:
     """All cases of all files in a folder; equal names within a file are told apart by numbers."""
-    for path in sorted(folder.glob("*.json")):
-        content = json.loads(path.read_text())
+    contents = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    shared = _find_services(contents)
+    for content in contents:
         corpus = content["corpus"]
         if corpus in OTHER_CORPORA:
             continue
+        fixtures = {"services": shared, **(content.get("fixtures") or {})}
         seen: Counter[str] = Counter()
         for position, case in enumerate(content["cases"]):
             name = str(case.get("name") or case.get("description") or position)
             seen[name] += 1
             label = name if seen[name] == 1 else f"{name} ({seen[name]})"
-            yield CorpusCase(corpus, label, case, content.get("fixtures") or {})
+            yield CorpusCase(corpus, label, case, fixtures)
+
+
+def _find_services(contents: Sequence[Case]) -> Case:
+    """What stands in for services in files that do not say: what the first file says that does."""
+    told = ((content.get("fixtures") or {}).get("services") for content in contents)
+    return next((services for services in told if services), {})
 
 
 def find_check(corpus: str) -> Check:

@@ -63,8 +63,8 @@ class MockedWeb:
     def call(self, request: WebhookRequest) -> WebhookReply:
         trace = _trace_request(request)
         parts = urlsplit(request.url)
-        if parts.hostname in BLOCKED_DOMAINS:
-            return WebhookReply(0, trace, problem="Request to address denied")
+        if _is_blocked(parts.hostname or ""):
+            return WebhookReply(0, trace, blocked_hostname=parts.hostname or "")
         mock = self._next_mock(request.url)
         if not mock["status"]:
             return WebhookReply(0, trace, request_bytes=len(trace.encode()))
@@ -97,6 +97,11 @@ class MockedWeb:
         kind = query.get("type", ["text/plain; charset=utf-8"])[0]
         headers = {"Content-Length": len(body), "Content-Type": kind, "Date": "Wed, 11 Apr 2018 18:24:30 GMT"}
         return {"status": 200, "body": body, "headers": headers}
+
+
+def _is_blocked(hostname: str) -> bool:
+    bare = hostname.rstrip(".")
+    return any(bare == domain or bare.endswith(f".{domain}") for domain in BLOCKED_DOMAINS)
 
 
 def _trace_request(request: WebhookRequest) -> str:

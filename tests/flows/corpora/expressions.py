@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,7 +29,14 @@ from flows.expressions.templates import evaluate_text, evaluate_value
 from flows.expressions.values import Value, XError, XObject
 from flows.numbers import find_numbers, format_number
 from flows.places import read_places
-from tests.flows.corpora.case_values import assert_case_value, read_case_value, read_environment, standing_clock
+from tests.flows.corpora.case_values import (
+    assert_case_value,
+    read_case_arguments,
+    read_case_text,
+    read_case_value,
+    read_environment,
+    standing_clock,
+)
 
 Case = dict[str, Any]
 DEFAULT_NOW = "2018-04-11T13:24:30.123456Z"
@@ -36,13 +44,18 @@ DEFAULT_NOW = "2018-04-11T13:24:30.123456Z"
 
 def check_function(case: Case, fixtures: Case) -> None:
     """Calls a function on values."""
-    resources = Resources(prompts=fixtures["prompts"])
+    resources = Resources(prompts=read_prompts(fixtures))
     environment = read_environment(fixtures["environments"][case["env"]])
     actual = _call(case["function"], case["args"], environment, fixtures["now"], resources)
     if case.get("nondeterministic"):
         assert isinstance(actual, Decimal) and Decimal(0) <= actual <= Decimal(10)
     else:
         assert_case_value(actual, case["expected"])
+
+
+def read_prompts(fixtures: Case) -> dict[str, str]:
+    """The named prompts of a case file, of its own or of its services."""
+    return fixtures.get("prompts") or (fixtures.get("services") or {}).get("llm_prompts") or {}
 
 
 def check_router_test(case: Case, fixtures: Case) -> None:
@@ -60,13 +73,13 @@ def _call(name: str, arguments: list[Any], environment: Environment, now: str, r
     function = find_function(name)
     assert function is not None, f"no function {name}"
     evaluation = Evaluation(environment, standing_clock(now), resources)
-    return function.call(evaluation, [read_case_value(argument) for argument in arguments])
+    return function.call(evaluation, read_case_arguments(arguments))
 
 
 def check_operator(case: Case, fixtures: Case) -> None:
     """Applies an operator to one or two values."""
     evaluation = Evaluation(read_environment(fixtures["environment"]))
-    operands = [read_case_value(argument) for argument in case["args"]]
+    operands = read_case_arguments(case["args"])
     if len(operands) == 1:
         assert_case_value(negate(evaluation, operands[0]), case["expected"])
     else:
@@ -79,9 +92,13 @@ def check_error(case: Case, fixtures: Case) -> None:
     assert (result.text, result.error_text) == ("", case["error"])
 
 
-def _text(template: str, context: Any, settings: Case, **more: Any) -> Any:
+def _text(template: Any, context: Any, settings: Case, **more: Any) -> Any:
     return evaluate_text(
-        template, read_case_value(context), read_environment(settings), standing_clock(DEFAULT_NOW), **more
+        read_case_text(template),
+        read_case_value(context),
+        read_environment(settings),
+        standing_clock(DEFAULT_NOW),
+        **more,
     )
 
 
@@ -130,7 +147,7 @@ def check_template_text(case: Case, fixtures: Case) -> None:
     result = _text(case["template"], context, fixtures["environment"], escape=escape)
     assert bool(result.errors) is case["has_error"], result.errors
     if not case["has_error"]:
-        assert result.text == case["expected"]
+        assert result.text == read_case_text(case["expected"])
     assert result.warnings == case.get("warnings", [])
 
 
@@ -166,8 +183,10 @@ def _check_order(case: Case, fixtures: Case) -> None:
 
 
 def _check_conversion(case: Case, fixtures: Case) -> None:
-    evaluation = Evaluation(read_environment(fixtures["environment"]), SystemClock())
-    convert = getattr(conversions, f"to_{case['to']}")
+    evaluation = Evaluation(
+        read_environment(fixtures["environment"]), standing_clock(fixtures.get("now") or DEFAULT_NOW)
+    )
+    convert = _CONVERSIONS.get(case["to"]) or getattr(conversions, f"to_{case['to']}")
     value = read_case_value(case["value"])
     if case["error"]:
         with pytest.raises(ExpressionError):
@@ -205,6 +224,7 @@ def _check_json_lookup(case: Case, fixtures: Case) -> None:
         assert_case_value(result.value, case["expected"])
 
 
+_CONVERSIONS = {"datetime_with_time_fill": partial(conversions.to_datetime, fills_time=True)}
 _TYPE_CHECKS: dict[str, Callable[[Case, Case], None]] = {
     "render": _check_rendering,
     "equals": _check_equality,
@@ -218,7 +238,7 @@ _TYPE_CHECKS: dict[str, Callable[[Case, Case], None]] = {
 
 def check_example_without_session(case: Case, fixtures: Case) -> None:
     """Evaluates a one-line example that needs no session."""
-    resources = Resources(places=read_places(fixtures["assets"]["locations"][0]))
+    resources = Resources(read_places(fixtures["assets"]["locations"][0]), read_prompts(fixtures))
     environment = read_environment(fixtures["environment"])
     result = evaluate_text(
         case["template"], XObject({}), environment, standing_clock(fixtures["now"]), resources=resources

@@ -25,7 +25,7 @@ from flows.queries import (
 )
 from flows.queries.properties import ATTRIBUTES, PropertyKind
 from flows.queries.tree import simplify
-from tests.flows.corpora.case_values import read_case_value, read_environment
+from tests.flows.corpora.case_values import read_case_text, read_case_value, read_environment
 
 Case = dict[str, Any]
 
@@ -37,27 +37,27 @@ def check_parse(case: Case, fixtures: Case) -> None:
         return
     name = "plain_environment" if case.get("environment") == "plain" else "environment"
     environment = _redact(read_environment(fixtures[name]), case["redact_urns"])
-    resolver = read_resolver(fixtures["resolvers"][case["resolver"]]) if case["resolver"] else None
+    resolver = find_resolver(case, fixtures)
     if "error" in case:
         with pytest.raises(QueryError) as raised:
-            parse_query(_read_text(case["query"]), environment, resolver)
+            parse_query(read_case_text(case["query"]), environment, resolver)
         _check_error(case, raised.value)
         return
-    query = parse_query(_read_text(case["query"]), environment, resolver)
+    query = parse_query(read_case_text(case["query"]), environment, resolver)
     assert case.get("ok") or str(query) == case["parsed"]
 
 
 def check_evaluate(case: Case, fixtures: Case) -> None:
     """Evaluates a query on the contact of the file."""
     environment = read_environment(fixtures["environment"])
-    query = parse_query(case["query"], environment, read_resolver(fixtures["resolver"]))
+    query = parse_query(read_case_text(case["query"]), environment, find_resolver(case, fixtures))
     assert evaluate(query, ListedContact(fixtures["contact"]), environment) is case["result"]
 
 
 def check_inspect(case: Case, fixtures: Case) -> None:
     """Lists what a query depends on."""
-    resolver = read_resolver(fixtures["resolver"]) if case["use_resolver"] else None
-    query = parse_query(case["query"], read_environment(fixtures["environment"]), resolver)
+    resolver = find_resolver(case, fixtures)
+    query = parse_query(read_case_text(case["query"]), read_environment(fixtures["environment"]), resolver)
     assert inspect(query, resolver).to_json() == case["inspection"]
 
 
@@ -87,11 +87,23 @@ class ListedContact:
         return [value if isinstance(value, str) else read_case_value(value) for value in values]
 
 
+def find_resolver(case: Case, fixtures: Case) -> ListResolver | None:
+    """What a case's query is parsed with: what it has itself, what it names, or the one that its file has."""
+    chosen = case.get("resolver", case.get("use_resolver", True))
+    if chosen is None or chosen is False:
+        return None
+    if isinstance(chosen, dict):
+        return read_resolver(chosen)
+    known = fixtures.get("resolvers") or {}
+    return read_resolver(known[chosen] if isinstance(chosen, str) else fixtures["resolver"])
+
+
 def read_resolver(written: dict[str, Any]) -> ListResolver:
+    fields, groups, flows = (written.get(name) or [] for name in ("fields", "groups", "flows"))
     return ListResolver.of(
-        [FieldReference(field["key"], field["name"], field["type"], field["uuid"]) for field in written["fields"]],
-        [NamedReference(group["uuid"], group["name"]) for group in written["groups"]],
-        [NamedReference(flow["uuid"], flow["name"]) for flow in written["flows"]],
+        [FieldReference(field["key"], field["name"], field["type"], field.get("uuid", "")) for field in fields],
+        [NamedReference(group["uuid"], group["name"]) for group in groups],
+        [NamedReference(flow["uuid"], flow["name"]) for flow in flows],
     )
 
 
@@ -106,15 +118,6 @@ def _check_error(case: Case, error: QueryError) -> None:
 
 def _redact(environment: Environment, redacts: bool) -> Environment:
     return replace(environment, redaction_policy="urns") if redacts else environment
-
-
-def _read_text(written: Any) -> str:
-    if isinstance(written, str):
-        return written
-    if "concat" in written:
-        return "".join(map(_read_text, written["concat"]))
-    text, count = written["repeat_text"]
-    return str(text) * int(count)
 
 
 def _read_node(written: dict[str, Any]) -> Query:

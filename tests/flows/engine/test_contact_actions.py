@@ -106,10 +106,25 @@ def test_addresses_are_appended_in_their_normal_form() -> None:
     assert played.session.runs[0].locals == {"_has_urn": "tel:+12065551213"}
 
 
-@pytest.mark.parametrize("path", ['@("")', "@(1 / 0)", "not an address"])
-def test_what_is_no_address_is_an_error(path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "errors", "local"),
+    [
+        ('@("")', ["Can't add URN with empty path"], {}),
+        ("@(1 / 0)", ["Error evaluating expression: division by zero", "Can't add URN with empty path"], {}),
+        ("not an address", ["'telegram:not an address' is not valid URN"], {"_has_urn": ""}),
+    ],
+)
+def test_what_is_no_address_is_an_error(path: str, errors: list[str], local: dict[str, str]) -> None:
     played = act("add_contact_urn", scheme="telegram", path=path)
-    assert (len(played.errors), played.of("contact_urns_changed")) == (1, [])
+    assert (played.errors, played.of("contact_urns_changed")) == (errors, [])
+    assert played.session.runs[0].locals == local
+
+
+def test_of_an_address_with_an_expression_in_error_what_remains_is_added() -> None:
+    played = act("add_contact_urn", scheme="telegram", path="1234@(1 / 0)")
+    assert played.errors == ["Error evaluating expression: division by zero"]
+    assert played.of("contact_urns_changed")[0]["urns"][-1] == "telegram:1234"
+    assert played.session.runs[0].locals == {"_has_urn": "telegram:1234"}
 
 
 def test_contacts_have_at_most_fifty_addresses() -> None:
@@ -124,3 +139,15 @@ def test_a_channel_is_preferred_and_forgotten() -> None:
     assert preferred.of("contact_urns_changed")[0]["urns"][0] == f"tel:+12065551212?channel={CHANNEL}"
     cleared = act("set_contact_channel", channel=None)
     assert cleared.of("contact_urns_changed")[0]["urns"][0] == "tel:+12065551212"
+
+
+@pytest.mark.parametrize("urns", [["tel:+12065551212"], [], ["mailto:ann@example.com"]])
+def test_a_channel_that_cannot_send_is_an_error_and_not_preferred(urns: list[str]) -> None:
+    channel = {**refer(make_uuid(62), "Inbox"), "address": "123", "schemes": ["tel"], "roles": ["receive"]}
+    played = play(
+        node(0, {"type": "set_contact_channel", "channel": refer(make_uuid(62), "Inbox")}),
+        contact={"urns": urns},
+        assets={"channels": [channel]},
+    )
+    assert played.errors == ["Can't set channel that can't send as the preferred channel"]
+    assert played.of("contact_urns_changed") == []

@@ -87,8 +87,24 @@ def test_broadcasts_have_a_translation_for_each_language() -> None:
     localization = {"spa": {make_uuid(2): {"text": ["Hola"]}}, "fra": {}}
     played = act("send_broadcast", {"localization": localization}, text="Hi", groups=[refer(GROUP)])
     (made,) = played.of("broadcast_created")
-    assert made["translations"] == {"eng": {"text": "Hi"}, "spa": {"text": "Hola"}}
+    assert made["translations"] == {"eng": {"text": "Hi"}, "spa": {"text": "Hola"}, "fra": {"text": "Hi"}}
     assert (made["base_language"], made["groups"]) == ("eng", [refer(GROUP)])
+
+
+def test_a_broadcast_has_base_content_where_a_part_lacks_a_translation() -> None:
+    localization = {"spa": {make_uuid(2): {"quick_replies": ["Sí"]}}, "fra": {make_uuid(2): {"text": [""]}}}
+    played = act(
+        "send_broadcast",
+        {"localization": localization},
+        text="Hi",
+        attachments=["image:http://a/1"],
+        quick_replies=["Yes"],
+        groups=[refer(GROUP)],
+    )
+    (made,) = played.of("broadcast_created")
+    base = {"text": "Hi", "attachments": ["image:http://a/1"], "quick_replies": [{"type": "text", "text": "Yes"}]}
+    spanish = {**base, "quick_replies": [{"type": "text", "text": "Sí"}]}
+    assert made["translations"] == {"eng": base, "spa": spanish, "fra": base}
 
 
 @pytest.mark.parametrize(

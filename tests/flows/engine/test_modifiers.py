@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows import Assets, Contact, Environment
+from flows import Assets, Contact, Environment, Options
 from flows.engine import ContactEditor, EventLog, ModifierError, apply_modifier
 from tests.flows.engine.playing import CountingClock
 from tests.flows.hypothesis.workspace import (
@@ -36,6 +36,17 @@ def edit(*modifiers: dict[str, Any], **contact: Any) -> tuple[Contact, list[str]
     return person, [event["type"] for event in log.events], changed
 
 
+def events_of(*modifiers: dict[str, Any], **contact: Any) -> list[dict[str, Any]]:
+    """The first event of each modifier."""
+    person = Contact.from_json({**CONTACT_JSON, "groups": [refer(GROUP), refer(SMART)], **contact})
+    found = []
+    for modifier in modifiers:
+        log = EventLog(CountingClock(), 14)
+        apply_modifier(ContactEditor(person, ASSETS, Environment(), CountingClock(), log), modifier)
+        found.append(log.events[0])
+    return found
+
+
 @pytest.mark.parametrize(
     ("modifier", "event"),
     [
@@ -49,6 +60,7 @@ def edit(*modifiers: dict[str, Any], **contact: Any) -> tuple[Contact, list[str]
         ({"type": "urns", "urns": ["mailto:ann@example.com"], "modification": "remove"}, "contact_urns_changed"),
         ({"type": "urns", "urns": ["tel:+12065559999"], "modification": "set"}, "contact_urns_changed"),
         ({"type": "channel", "channel": None}, "contact_urns_changed"),
+        ({"type": "seen", "seen_on": "2025-01-01T00:00:00Z"}, "contact_last_seen_changed"),
         ({"type": "ticket_open", "topic": refer(TOPIC), "assignee": refer(USER), "note": ""}, "ticket_opened"),
     ],
 )
@@ -70,6 +82,78 @@ def test_tickets_are_worked_on(modifier: dict[str, Any], event: str) -> None:
     _, events, changed = edit({**modifier, "ticket_uuid": TICKET}, tickets=tickets)
     assert (event in events, changed) == (True, [True])
     assert edit({**modifier, "ticket_uuid": make_uuid(51)}, tickets=tickets)[2] == [False]
+
+
+def test_an_assignment_names_who_had_the_ticket_before() -> None:
+    tickets = [{"uuid": TICKET, "status": "open", "topic": refer(TOPIC), "assignee": refer(USER)}]
+    nobody = {"type": "ticket_assignee", "ticket_uuid": TICKET, "assignee": None}
+    somebody = {**nobody, "assignee": refer(USER)}
+
+    first, second = events_of(nobody, somebody, tickets=tickets)
+
+    assert (first["assignee"], first["prev_assignee"]) == (None, refer(USER))
+    assert second["assignee"] == refer(USER)
+    assert "prev_assignee" not in second
+
+
+def test_being_seen_is_remembered_and_told_unless_it_was_earlier() -> None:
+    seen = {"type": "seen", "seen_on": "2024-03-01T00:00:00Z"}
+    person, events, changed = edit(
+        {**seen, "seen_on": "2024-01-31T00:00:00Z"}, seen, {**seen, "seen_on": "2024-03-01T02:00:00+02:00"}
+    )
+    assert (person.last_seen_on, changed) == ("2024-03-01T00:00:00Z", [False, True, False])
+    assert events.count("contact_last_seen_changed") == 1
+    (told,) = events_of(seen)
+    assert told["last_seen_on"] == "2024-03-01T00:00:00Z"
+    assert edit(seen, last_seen_on="")[2] == [True]
+
+
+def test_being_seen_moves_the_contact_between_groups() -> None:
+    assets = Assets.from_json({"groups": [{**refer(SMART, "Recent"), "query": "last_seen_on > 2024-02-15"}]})
+    log, clock = EventLog(CountingClock(), 14), CountingClock()
+    editor = ContactEditor(Contact.from_json({**CONTACT_JSON, "groups": []}), assets, Environment(), clock, log)
+
+    apply_modifier(editor, {"type": "seen", "seen_on": "2024-03-01T00:00:00Z"})
+
+    assert [event["type"] for event in log.events] == ["contact_last_seen_changed", "contact_groups_changed"]
+
+
+def test_appending_a_known_address_leaves_its_channel() -> None:
+    known = f"tel:+12065551212?channel={CHANNEL}"
+    other = {"type": "routes", "modification": "append", "routes": [{"urn": "tel:+12065551212", "channel": None}]}
+    assert edit(other)[2] == [False]
+    bare = {"urns": ["tel:+12065551212"]}
+    with_channel = {**other, "routes": [{"urn": "tel:+12065551212", "channel": refer(CHANNEL)}]}
+    person, _, changed = edit(with_channel, **bare)
+    assert ([str(urn) for urn in person.urns], changed) == (["tel:+12065551212"], [False])
+    person, _, changed = edit({**with_channel, "modification": "set"}, **bare)
+    assert ([str(urn) for urn in person.urns], changed) == ([known], [True])
+    new = {**other, "routes": [{"urn": "tel:+12065559999", "channel": refer(CHANNEL)}]}
+    assert str(edit(new)[0].urns[-1]) == f"tel:+12065559999?channel={CHANNEL}"
+
+
+@pytest.mark.parametrize(
+    ("query", "is_redacted", "groups_see_urns", "is_member"),
+    [
+        ("tel ~ 1206", False, False, True),
+        ("tel ~ 1206", True, False, False),
+        ("tel ~ 1206", True, True, True),
+        ('tel != ""', True, False, True),
+        ('urn = ""', True, False, False),
+    ],
+)
+def test_groups_go_by_redacted_addresses_only_for_hosts_that_say_so(
+    query: str, is_redacted: bool, groups_see_urns: bool, is_member: bool
+) -> None:
+    assets = Assets.from_json({"groups": [{**refer(SMART, "Callers"), "query": query}]})
+    log, clock = EventLog(CountingClock(), 14), CountingClock()
+    environment = Environment(redaction_policy="urns" if is_redacted else "none")
+    options = Options(groups_see_urns=groups_see_urns)
+    person = Contact.from_json({**CONTACT_JSON, "groups": []})
+
+    ContactEditor(person, assets, environment, clock, log, options=options).settle_groups()
+
+    assert (SMART in person.groups) is is_member
 
 
 def test_a_closed_ticket_is_reopened_unless_another_is_open() -> None:
@@ -96,6 +180,8 @@ def test_groups_with_queries_follow_the_fields() -> None:
         {"type": "urns", "urns": [5], "modification": "add"},
         {"type": "channel", "channel": {"name": "Phone"}},
         {"type": "ticket_note", "ticket_uuid": TICKET, "note": ""},
+        {"type": "seen"},
+        {"type": "seen", "seen_on": "yesterday"},
         {},
     ],
 )

@@ -12,6 +12,7 @@ from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
 from tests.worker.conversations.service_settings import with_settings
 from tests.worker.receivers import Received, Receiver, Reply, receiving
+from worker.safe_http import RESPONSE_LIMIT_BYTES
 from worker.services import Services
 
 KEY = "hidden-key"
@@ -109,6 +110,23 @@ def test_a_busy_service_is_asked_again_under_the_same_key(stage: Stage, receiver
 
     assert keys(receiver) == [keys(receiver)[0]] * 3
     assert stage.sent_to(amina) == [f"Given: {keys(receiver)[0]}"]
+
+
+def test_an_answer_that_is_too_large_is_none_and_the_service_is_asked_again(stage: Stage, receiver: Receiver) -> None:
+    large = Reply(200, GIVEN.body + b" " * RESPONSE_LIMIT_BYTES)
+    receiver.respond = lambda _request: large if len(receiver.received) < 2 else GIVEN
+
+    amina = run(stage)
+
+    assert keys(receiver) == [keys(receiver)[0]] * 2
+    assert stage.sent_to(amina) == [f"Given: {keys(receiver)[0]}"]
+
+
+def test_answers_that_stay_too_large_are_a_failure(stage: Stage, receiver: Receiver) -> None:
+    receiver.respond = lambda _request: Reply(200, GIVEN.body + b" " * RESPONSE_LIMIT_BYTES)
+
+    assert stage.sent_to(run(stage)) == ["Given: "]
+    assert keys(receiver) == [keys(receiver)[0]] * 4
 
 
 def test_a_service_that_stays_busy_is_a_failure_after_four_tries(stage: Stage, receiver: Receiver) -> None:

@@ -14,6 +14,7 @@ from tests.flow_rows import definition, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
 from tests.worker.conversations.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
+from worker.safe_http import RESPONSE_LIMIT_BYTES
 from worker.services import Services
 
 KEY = "hidden-key"
@@ -146,7 +147,15 @@ def test_an_answer_of_another_shape_is_a_failure(stage: Stage, receiver: Receive
     assert (result(stage)["category"], len(receiver.received)) == ("Failure", 1)
 
 
-@pytest.mark.parametrize("reply", [Reply(500), Reply(302, b"", {"Location": "/"}), Reply(200, b"no JSON")])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(500),
+        Reply(302, b"", {"Location": "/"}),
+        Reply(200, b"no JSON"),
+        Reply(200, b'{"intents": [%s]}' % (b" " * RESPONSE_LIMIT_BYTES)),
+    ],
+)
 def test_no_answer_is_a_failure_that_shows_no_key(
     stage: Stage, receiver: Receiver, reply: Reply, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.flow_rows import definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
+from worker.safe_http import RESPONSE_LIMIT_BYTES
 from worker.services import Services
 
 KEY = "hidden-key"
@@ -22,6 +23,7 @@ ASK = {
     "input": "Hello @contact.name",
     "output_local": "answer",
 }
+TOO_LARGE = b'{"choices": [{"message": {"content": "%s"}}]}' % (b"x" * RESPONSE_LIMIT_BYTES)
 
 
 @pytest.fixture
@@ -60,6 +62,7 @@ def test_any_model_that_a_flow_names_is_the_one_of_the_settings(stage: Stage, re
     "reply",
     [
         Reply(500),
+        Reply(200, TOO_LARGE),
         Reply(200, b"no JSON"),
         Reply(200, b"[]"),
         Reply(200, b'{"choices": []}'),

@@ -17,6 +17,7 @@ from persistence.resthooks import ensure_resthook
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
+from worker.safe_http import RESPONSE_LIMIT_BYTES
 from worker.webhooks import begin_webhooks
 
 AMINA = "+254722000111"
@@ -103,6 +104,40 @@ def test_an_address_that_may_not_be_called_is_a_failure_of_the_flow(stage: Stage
 
     (run,) = stage.rows(flow_run)
     assert (run.results["call"]["value"], run.results["call"]["category"]) == ("0", "Failure")
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_an_answer_that_is_too_large_is_a_connection_error(stage: Stage, receiver: Receiver, status: int) -> None:
+    receiver.respond = lambda _request: Reply(status, b'{"x": "%s"}' % (b"y" * RESPONSE_LIMIT_BYTES))
+
+    amina = answer(stage, survey(call(receiver, result_name="Call"), say("Status @webhook.status")))
+
+    (run,) = stage.rows(flow_run)
+    assert (run.results["call"]["value"], run.results["call"]["category"]) == ("0", "Failure")
+    assert stage.sent_to(amina)[1:] == ["Status 0"]
+    assert len(receiver.received) == 1
+
+
+def test_an_answer_just_small_enough_is_read(stage: Stage, receiver: Receiver) -> None:
+    padding = b"y" * (RESPONSE_LIMIT_BYTES - len(b'{"x": 7, "y": ""}'))
+    receiver.respond = lambda _request: Reply(200, b'{"x": 7, "y": "%s"}' % padding)
+
+    amina = answer(stage, survey(call(receiver, result_name="Call"), say("It is @webhook.json.x")))
+
+    (run,) = stage.rows(flow_run)
+    assert (run.results["call"]["value"], run.results["call"]["category"]) == ("200", "Success")
+    assert stage.sent_to(amina)[1:] == ["It is 7"]
+
+
+def test_a_subscriber_with_a_large_answer_was_told_though_the_flow_fails(stage: Stage, receiver: Receiver) -> None:
+    receiver.respond = lambda _request: Reply(200, b"y" * (RESPONSE_LIMIT_BYTES + 1))
+    subscribe_to(stage, "new-mother", receiver.url)
+
+    answer(stage, survey(resthook("new-mother")))
+
+    (run,) = stage.rows(flow_run)
+    assert (run.results["hook"]["value"], run.results["hook"]["category"]) == ("0", "Failure")
+    assert stage.rows(delivery) == []
 
 
 def test_the_channels_receiver_hears_of_flow_events_too(stage: Stage, receiver: Receiver) -> None:
