@@ -32,7 +32,8 @@ PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class DueDay:
-    """A day of a workspace whose records of one kind are to be archived, up to the id `last_id`."""
+    """A day of a workspace whose records of one kind are to be archived, those up to the id `last_id` that were stored
+    before the cutoff."""
 
     kind: ArchivedKind
     workspace_id: int
@@ -41,6 +42,7 @@ class DueDay:
     day: date
     part: int
     last_id: int
+    cutoff: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +121,13 @@ def _find_due_day(tx: Transaction) -> DueDay | None:
 
 
 def _find_due_day_of(tx: Transaction, kind: ArchivedKind) -> DueDay | None:
-    records = kind.table.c
-    mine = (records.workspace_id == workspace.c.id) & kind.is_ready
+    records, cutoff = kind.table.c, _cutoff(tx)
+    mine = (records.workspace_id == workspace.c.id) & (kind.moment < cutoff) & kind.is_ready(cutoff)
     oldest = select(func.min(kind.moment)).where(mine).scalar_subquery()
     of_kind = (archive.c.workspace_id == workspace.c.id) & (archive.c.archive_type == kind.name)
     untrimmed = exists().where(of_kind, ~archive.c.is_trimmed)
     columns = (workspace.c.id, workspace.c.uuid, workspace.c.is_anonymous, oldest.label("oldest"))
-    found = select(*columns).where(oldest < _cutoff(tx), ~untrimmed).order_by(workspace.c.id).limit(1)
+    found = select(*columns).where(oldest.is_not(None), ~untrimmed).order_by(workspace.c.id).limit(1)
     row = tx.execute(found).first()
     if row is None:
         return None
@@ -134,11 +136,11 @@ def _find_due_day_of(tx: Transaction, kind: ArchivedKind) -> DueDay | None:
     # found by the same statement: whoever saw them has the same part, and only one of the two can be recorded.
     same = (archive.c.workspace_id == row.id) & (archive.c.archive_type == kind.name) & (archive.c.period == DAILY)
     part = select(func.count()).where(same, archive.c.start_date == day, archive.c.is_trimmed).scalar_subquery()
-    last = select(func.max(records.id)).where(_is_on_day(kind, row.id, day)).scalar_subquery()
+    last = select(func.max(records.id)).where(_is_on_day(kind, row.id, day, cutoff)).scalar_subquery()
     numbers = tx.execute(select(part.label("part"), last.label("last_id"))).one()
     if numbers.last_id is None:
         return None
-    return DueDay(kind, row.id, row.uuid, row.is_anonymous, day, numbers.part, numbers.last_id)
+    return DueDay(kind, row.id, row.uuid, row.is_anonymous, day, numbers.part, numbers.last_id, cutoff)
 
 
 def _cutoff(tx: Transaction) -> datetime:
@@ -146,10 +148,12 @@ def _cutoff(tx: Transaction) -> datetime:
     return datetime.combine((tx.now - KEPT_FOR).date(), time(), UTC)
 
 
-def _is_on_day(kind: ArchivedKind, workspace_id: int, day: date) -> ColumnElement[bool]:
+def _is_on_day(kind: ArchivedKind, workspace_id: int, day: date, cutoff: datetime) -> ColumnElement[bool]:
+    """Whether a record belongs to a day, and was stored before the cutoff."""
     start = datetime.combine(day, time(), UTC)
     end = start + timedelta(days=1)
-    return and_(kind.table.c.workspace_id == workspace_id, kind.moment >= start, kind.moment < end)
+    mine = and_(kind.table.c.workspace_id == workspace_id, kind.moment >= start, kind.moment < end)
+    return mine & kind.is_ready(cutoff)
 
 
 def _write_day(database: Database, store: MediaStore, due: DueDay) -> Written:
@@ -170,7 +174,7 @@ def _write_day(database: Database, store: MediaStore, due: DueDay) -> Written:
 def _read_day(database: Database, due: DueDay) -> Iterator[list[str]]:
     """The records of a day, batch by batch, oldest first; those that are not kept have none."""
     kind, records = due.kind, due.kind.table.c
-    conditions = [_is_on_day(kind, due.workspace_id, due.day), records.id <= due.last_id, kind.is_kept]
+    conditions = [_is_on_day(kind, due.workspace_id, due.day, due.cutoff), records.id <= due.last_id, kind.is_kept]
     position = None
     while True:
         with database.reading() as tx:
@@ -203,7 +207,8 @@ def _keep(store: MediaStore, written: Written, database: Database, record: Calla
 
 def _record_day(tx: Transaction, *, due: DueDay, written: Written) -> None:
     values = _values(tx, due.workspace_id, due.kind.name, due.day, due.part, written)
-    tx.execute(insert(archive).values(**values, period=DAILY, last_record_id=due.last_id, is_trimmed=False))
+    taken = {"last_record_id": due.last_id, "stored_before": due.cutoff, "is_trimmed": False}
+    tx.execute(insert(archive).values(**values, **taken, period=DAILY))
 
 
 def _values(
@@ -229,7 +234,8 @@ def _trim(tx: Transaction) -> bool:
         return False
     kind = KINDS[row.archive_type]
     records = kind.table.c
-    archived = _is_on_day(kind, row.workspace_id, row.start_date) & (records.id <= row.last_record_id)
+    day = _is_on_day(kind, row.workspace_id, row.start_date, row.stored_before)
+    archived = day & (records.id <= row.last_record_id)
     batch = select(records.id).where(archived).order_by(kind.moment, records.id)
     ids = list(tx.execute(batch.limit(RECORDS_PER_STATEMENT)).scalars())
     if ids:
@@ -251,7 +257,7 @@ def _find_due_month(tx: Transaction) -> list[Any]:
     kind = KINDS[first.archive_type]
     records = kind.table.c
     of_past = (records.workspace_id == first.workspace_id) & (kind.moment < datetime.combine(end, time(), UTC))
-    if tx.execute(select(records.id).where(of_past, kind.is_ready).limit(1)).first() is not None:
+    if tx.execute(select(records.id).where(of_past, kind.is_ready(_cutoff(tx))).limit(1)).first() is not None:
         return []
     same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)
     days = select(archive).where(waiting, same, archive.c.start_date >= start, archive.c.start_date < end)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Table, delete, exists, select
@@ -24,15 +25,16 @@ from persistence.run_records import SOURCE as RUNS_WITH_NAMES
 class ArchivedKind:
     """A kind of archived records.
 
-    `moment` says to which day a record belongs; it never changes once `is_ready` holds, and no record gets a moment of
-    the past. Records for which `is_kept` does not hold leave the live tables without being archived. `take_out` removes
-    records by their ids, with what hangs on them; `finish` makes the archived line of what the database wrote.
+    `moment` says to which day a record belongs; it never changes once `is_ready` holds, which says for a cutoff whether
+    the record has been here for long enough by our own clock: what a phone reports may be older. Records for which
+    `is_kept` does not hold leave the live tables without being archived. `take_out` removes records by their ids, with
+    what hangs on them; `finish` makes the archived line of what the database wrote.
     """
 
     name: str
     table: Table
     moment: ColumnElement[Any]
-    is_ready: ColumnElement[bool]
+    is_ready: Callable[[datetime], ColumnElement[bool]]
     is_kept: ColumnElement[bool]
     source: FromClause
     record: ColumnElement[Any]
@@ -65,7 +67,7 @@ MESSAGES = ArchivedKind(
     name=MESSAGE,
     table=message,
     moment=message.c.created_on,
-    is_ready=message.c.created_on.is_not(None),
+    is_ready=lambda cutoff: message.c.stored_on.is_(None) | (message.c.stored_on < cutoff),
     is_kept=message.c.visibility != DELETED,
     source=MESSAGES_WITH_NAMES,
     record=MESSAGE_RECORD,
@@ -76,7 +78,7 @@ RUNS = ArchivedKind(
     name=RUN,
     table=flow_run,
     moment=flow_run.c.exited_on,
-    is_ready=flow_run.c.exited_on.is_not(None),
+    is_ready=lambda _cutoff: flow_run.c.exited_on.is_not(None),
     is_kept=flow_run.c.exited_on.is_not(None),
     source=RUNS_WITH_NAMES,
     record=RUN_RECORD,

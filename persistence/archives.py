@@ -38,6 +38,7 @@ archive = Table(
     Column("part", Integer, nullable=False, default=0),
     Column("record_count", Integer, nullable=False),
     Column("last_record_id", Integer, nullable=False, default=0),
+    time_column("stored_before", nullable=True),
     Column("size", BigInteger, nullable=False),
     Column("hash", String(32)),
     Column("location", Text),
@@ -57,7 +58,8 @@ archive = Table(
 )
 """`location` is the file's place in the media store, null without records. `part` counts archives of one period, of
 which there is one unless records of that time turned up later. Until `is_trimmed` the archived records, those up to
-`last_record_id`, still stand in the live tables too. `rollup_id` is the month that has taken a day in."""
+`last_record_id` that were stored before `stored_before`, still stand in the live tables too. `rollup_id` is the month
+that has taken a day in."""
 
 ARCHIVE_RECORD = declare_record(
     {

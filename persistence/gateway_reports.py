@@ -20,6 +20,7 @@ from persistence.incoming import Received
 from persistence.phone_commands import TEXT_LENGTH, FateReport, clean_text
 from persistence.phone_fates import record_fates
 from persistence.phone_reports import announce_received, find_senders
+from persistence.reported_times import believe
 
 FATES = {"sent": "mt_sent", "delivered": "mt_dlvd", "failed": "mt_fail"}
 
@@ -52,7 +53,7 @@ def receive_message(tx: Transaction, gateway: Any, report: GatewayMessage) -> in
     owner = find_senders(tx, gateway, [urn])[urn.identity]
     if owner.status == BLOCKED:
         return None
-    received = Received(owner, text, report.moment or tx.now, name)
+    received = Received(owner, text, believe(report.moment, tx.now) or tx.now, name)
     return announce_received(tx, gateway, [received])[name]
 
 

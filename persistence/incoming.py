@@ -80,5 +80,6 @@ def _row(tx: Transaction, workspace_id: int, channel_id: int, report: Received) 
         "external_id": report.external_id,
         "error_count": 0,
         "created_on": report.received_on,
+        "stored_on": tx.now,
         "modified_on": tx.now,
     }

@@ -62,6 +62,7 @@ message = Table(
     time_column("offered_on", nullable=True),
     time_column("reported_on", nullable=True),
     time_column("created_on"),
+    time_column("stored_on", nullable=True),
     time_column("sent_on", nullable=True),
     time_column("modified_on"),
     Column("folder", String(8), Computed(FOLDER_RULE, persisted=True)),
@@ -120,7 +121,8 @@ message = Table(
 )
 """`external_id` is the sender's own name for a message (for a phone: number, time and text hashed), unique per channel
 and direction, so that a repeated report makes no second message. `failed_reason` says why a message failed.
-`offered_on` is when a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
+`stored_on` is our own time of storing where `created_on` is a channel's, null where both are ours. `offered_on` is when
+a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
 
 
 def _listed(*statuses: str) -> ColumnElement[bool]:

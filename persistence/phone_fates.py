@@ -13,6 +13,7 @@ from persistence.database import Transaction
 from persistence.deliveries import ChannelEvent, record_channel_events
 from persistence.messages import DELIVERED, ERRORED, FAILED, OUTGOING, QUEUED, SENT, WIRED, message
 from persistence.phone_commands import FateReport
+from persistence.reported_times import believe
 
 PHONE_FAILED = "phone_failed"
 UNSENT = (QUEUED, WIRED, ERRORED)
@@ -29,9 +30,14 @@ class Fate:
     moves: list[tuple[str, datetime]] = field(default_factory=list)
 
     def hear(self, report: FateReport, now: datetime) -> None:
-        """Move by one report: delivered is never left, a failure is undone only by a later report."""
-        moment = report.moment or now
-        if self.status == FAILED and (self.reported_on is None or moment <= self.reported_on):
+        """Move by one report: delivered is never left, a failure is undone only by a later report.
+
+        A time that cannot be is replaced by ours, and is later than nothing: repeats of the report must change nothing.
+        """
+        believed = believe(report.moment, now)
+        moment = believed or now
+        is_later = self.reported_on is not None and moment > self.reported_on
+        if self.status == FAILED and not (is_later and (believed is not None or report.moment is None)):
             return
         if report.kind == "mt_sent" and self.status in (*UNSENT, FAILED):
             self._move(SENT, moment, moment)

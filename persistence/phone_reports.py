@@ -18,6 +18,7 @@ from persistence.database import Transaction
 from persistence.deliveries import ChannelEvent, record_channel_events
 from persistence.incoming import Received, store_received
 from persistence.phone_commands import CallReport, SmsReport
+from persistence.reported_times import believe
 
 HIDDEN_NUMBERS = ("", "-1", "-2", "-3")
 
@@ -56,7 +57,7 @@ def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dic
     for report, urn in urns.items():
         owner = owners.get(urn.identity) if urn is not None else None
         if owner is not None and owner.status != BLOCKED:
-            moment = report.moment or tx.now
+            moment = believe(report.moment, tx.now) or tx.now
             name = _fingerprint("sms", owner.urn, _milliseconds(report.moment), report.text)
             received[report] = Received(owner, report.text, moment, name)
     message_ids = announce_received(tx, phone, list(received.values()))
@@ -142,7 +143,7 @@ def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, 
         "urn": owner.urn,
         "extra": {"duration": 0 if missed else report.duration_seconds},
         "external_id": name,
-        "occurred_on": report.moment or tx.now,
+        "occurred_on": believe(report.moment, tx.now) or tx.now,
         "created_on": tx.now,
         "is_pending": report.kind in TRIGGERING_CALLS,
     }

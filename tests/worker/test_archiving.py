@@ -18,6 +18,7 @@ from persistence.media_store import MediaStore
 from persistence.messages import message
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing
+from tests.phones import claimed_phone, repeat_last
 from worker.archiving import begin_archiving
 
 PATH = "/api/v2/archives.json"
@@ -54,6 +55,10 @@ def store(settings):
 
 def files_of(store: MediaStore) -> list[Path]:
     return [path for path in store.folder.rglob("*") if path.is_file()]
+
+
+def in_milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
 
 
 def ids_in(path: Path) -> list[int]:
@@ -103,6 +108,42 @@ def test_only_whole_days_older_than_90_days_are_archived(api, add, archive_all, 
     (record,) = api.results(PATH)
     assert (record["start_date"], record["period"], record["record_count"]) == ("2025-12-01", "daily", 1)
     assert living(database) == [young]
+
+
+def test_what_a_phone_reports_late_ages_from_the_day_we_stored_it(api, archive_all, database, clock):
+    phone = claimed_phone(api)
+    phone.receive_sms("+250788000111", "from a phone long switched off", at_ms=in_milliseconds(OLD))
+    phone.sync()
+    (received,) = api.results("/api/v2/messages.json")
+
+    archive_all()
+    repeat_last(phone)
+
+    assert api.results("/api/v2/messages.json") == [received]
+    assert received["created_on"] == "2025-11-29T10:00:00.000000Z"
+    clock.advance(days=91)
+    archive_all()
+    assert [(record["start_date"], record["record_count"]) for record in api.results(PATH)] == [("2025-11-01", 1)]
+    assert living(database) == []
+
+
+def test_late_reports_of_a_day_are_left_in_place_when_the_rest_of_it_is_archived(
+    api, add, archive_all, database, clock, store, monkeypatch
+):
+    phone = claimed_phone(api)
+    phone.receive_sms("+250788000111", "late", at_ms=in_milliseconds(OLD))
+    phone.sync()
+    (late,) = living(database)
+    punctual = add(OLD)
+    monkeypatch.setattr(archive_writing, "trim_archived", lambda _database: False)
+    assert archive_next_day(database, store)
+    monkeypatch.undo()
+    clock.advance(days=91)
+
+    archive_all()
+
+    assert sorted(ids for path in files_of(store) for ids in ids_in(path)) == sorted([late, punctual])
+    assert living(database) == []
 
 
 def test_archived_messages_leave_the_counts_of_labels(add, archive_all, database, workspace):

@@ -110,6 +110,7 @@ def upgrade() -> None:
         sa.Column("part", sa.Integer(), nullable=False),
         sa.Column("record_count", sa.Integer(), nullable=False),
         sa.Column("last_record_id", sa.Integer(), nullable=False),
+        sa.Column("stored_before", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("hash", sa.String(length=32), nullable=True),
         sa.Column("location", sa.Text(), nullable=True),
@@ -949,6 +950,7 @@ def upgrade() -> None:
         sa.Column("offered_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("reported_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("stored_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("sent_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column(
