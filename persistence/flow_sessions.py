@@ -181,13 +181,16 @@ def interrupt_contacts(
 ) -> None:
     """Ends the sessions these contacts wait in, and their runs, as `interrupted` (or `expired`), without the engine.
 
-    `takes_turns` is for requests: a worker that holds the turn of such a contact loses it, so that the sprint under way
-    is not recorded and what set it in motion is looked at again.
+    `takes_turns` is for requests: runs that were made ahead for these contacts end too, though no session has begun,
+    and a worker that holds the turn of such a contact loses it, so that the sprint under way is not recorded and what
+    set it in motion is looked at again.
     """
     _lock_contacts(tx, workspace_id, contact_ids)
     _end_sessions(tx, workspace_id, contact_ids, true(), status)
     if takes_turns:
         for some in split(contact_ids):
+            made = flow_run.c.contact_id.in_(some) & flow_run.c.session_id.is_(None)
+            close_runs(tx, workspace_id, made, status)
             mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
             held = contact.c.handling_until.is_not(None)
             tx.execute(update(contact).where(mine, held).values(handling_until=None))

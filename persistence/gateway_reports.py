@@ -11,6 +11,7 @@ from flows.urns import Urn, UrnError, from_parts, read_phone_urn
 from persistence.channel_events import channel_event
 from persistence.channels import EXTERNAL, channel
 from persistence.columns import is_uuid, new_uuid
+from persistence.contact_actions import interrupt_contacts
 from persistence.contact_urns import ensure_owners
 from persistence.contacts import ACTIVE, BLOCKED, STOPPED, contact
 from persistence.database import Transaction
@@ -63,13 +64,14 @@ def note_fate(tx: Transaction, gateway: Any, action: str, message_id: int, momen
 
 
 def stop_contact(tx: Transaction, gateway: Any, sender: str) -> None:
-    """The contact opted out: it is stopped, leaves all groups, and a channel event tells of it."""
+    """The contact opted out: it is stopped, leaves its flow and all groups, and a channel event tells of it."""
     urn = _sender(gateway, sender)
     owner = ensure_owners(tx, gateway.workspace_id, [urn], channel_id=gateway.id)[urn.identity]
     mine = (contact.c.workspace_id == gateway.workspace_id) & (contact.c.id == owner.contact_id)
     stopped = update(contact).where(mine, contact.c.status == ACTIVE).values(status=STOPPED, modified_on=tx.now)
     if tx.execute(stopped).rowcount == 0:
         return
+    interrupt_contacts(tx, gateway.workspace_id, [owner.contact_id])
     leave_all_groups(tx, gateway.workspace_id, [owner.contact_id])
     values = {
         "uuid": new_uuid(),

@@ -62,6 +62,32 @@ def test_actions_end_the_conversation_and_what_was_not_handled_yet_resumes_nothi
     assert gone or stage.sent_to(amina) == sent
 
 
+@pytest.mark.parametrize(
+    ("path", "action", "end"),
+    [
+        ("/api/v1/contact_actions.json", "expire", "expired"),
+        ("/api/v1/contact_actions.json", "block", "interrupted"),
+        ("/api/v2/contact_actions.json", "interrupt", "interrupted"),
+        ("/api/v2/contact_actions.json", "block", "interrupted"),
+    ],
+)
+def test_actions_end_runs_that_were_made_a_moment_before(
+    stage: Stage, api: Api, path: str, action: str, end: str
+) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    amina, ben = stage.add_contact(AMINA, "Amina"), stage.add_contact(BEN, "Ben")
+    people = [uuid_in(stage.database, contact, each) for each in (amina, ben)]
+    assert api.post("/api/v1/runs.json", {"flow_uuid": flow_uuid, "contact": people}).status_code == 201
+
+    assert api.post(path, {"contacts": people[:1], "action": action}).status_code == 204
+
+    ended = api.results("/api/v2/runs.json", contact=people[0])
+    assert [run["exit_type"] for run in ended] == [end]
+    stage.work()
+    assert api.results("/api/v2/runs.json", contact=people[0]) == ended
+    assert (stage.sent_to(amina), stage.sent_to(ben) != []) == ([], True)
+
+
 def test_a_flow_that_blocks_its_contact_ends_there(stage: Stage) -> None:
     block = {"type": "set_contact_status", "uuid": uuid_of("block"), "status": "blocked"}
     flow_uuid = store_flow(stage.database, stage.workspace, definition("Block", [node("blocking", [block, say("Hm")])]))
