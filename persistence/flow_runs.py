@@ -90,8 +90,9 @@ flow_run = Table(
     sqlite_autoincrement=True,
 )
 """`results` and `path` are what the API shows as `values` and `path`; `visits` holds, for each step of the path, what
-only generation 1 shows (see `RunVisit`). `start_id` stands only on the run that a start made, not on those it led to,
-so that a start never makes two runs of a contact. A run without session was made ahead and waits for a worker."""
+only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. `start_id` stands only
+on the run that a start made, not on those it led to, so that a start never makes two runs of a contact. A run without
+session was made ahead and waits for a worker."""
 
 
 def _listed(*statuses: str) -> ColumnElement[bool]:
@@ -192,7 +193,9 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
         mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.id == bindparam("known_id"))
         columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values()}
         rows = [
-            {"known_id": known[run.uuid].id} | {f"new_{name}": value for name, value in run.values().items()}
+            {"known_id": known[run.uuid].id}
+            | {f"new_{name}": value for name, value in run.values().items()}
+            | {"new_visits": _merge_visits(known[run.uuid].visits, run.visits)}
             for run in changed
         ]
         tx.execute(update(flow_run).where(mine).values(columns), rows)
@@ -204,11 +207,21 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
     return {run.uuid: int((made if run.uuid in made else known)[run.uuid].id) for run in (*new, *changed)}
 
 
+def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Present visits with the results that were stored of them, followed by the new ones."""
+    known = [*before, *({} for _ in range(len(now) - len(before)))]
+    return [
+        {**visit, "results": [*(old.get("results") or ()), *visit["results"]]}
+        for old, visit in zip(known, now, strict=False)
+    ]
+
+
 def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for some in split(uuids):
         mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.uuid.in_(some)
-        statement = select(flow_run.c.uuid, flow_run.c.id, flow_run.c.status).where(mine).order_by(flow_run.c.id)
+        columns = (flow_run.c.uuid, flow_run.c.id, flow_run.c.status, flow_run.c.visits)
+        statement = select(*columns).where(mine).order_by(flow_run.c.id)
         found |= {row.uuid: row for row in tx.execute(statement.with_for_update())}
     return found
 

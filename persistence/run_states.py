@@ -69,20 +69,17 @@ def _describe_result(result: Result) -> dict[str, Any]:
 def _describe_visits(run: Run, routing_nodes: Collection[str]) -> list[Mapping[str, Any]]:
     """What only generation 1 shows of each step: what kind of node it is, when it was left, and what was said there.
 
-    A result belongs to the last visit of its node, because older visits' results of the same name are gone.
+    Of earlier sprints' results the run knows the last of each name only; `save_runs` keeps what was stored of them.
     """
-    last_visits = {step.node_uuid: index for index, step in enumerate(run.path)}
-    said = {last_visits.get(result.node_uuid): result for result in run.results.values()}
+    saved: dict[int, list[Result]] = {}
+    for index, result in run.saved:
+        saved.setdefault(index, []).append(result)
     departures = [step.arrived_on for step in run.path[1:]] + [run.exited_on]
-    visits: list[Mapping[str, Any]] = []
-    for index, (step, left_on) in enumerate(zip(run.path, departures, strict=False)):
-        result = said.get(index)
-        visits.append(
-            {
-                "type": RULES if step.node_uuid in routing_nodes else ACTIONS,
-                "left_on": _rewrite(left_on) if left_on else None,
-                "text": (result.input or None) if result else None,
-                "value": result.value if result else None,
-            }
-        )
-    return visits
+    return [
+        {
+            "type": RULES if step.node_uuid in routing_nodes else ACTIONS,
+            "left_on": _rewrite(left_on) if left_on else None,
+            "results": [_describe_result(result) for result in saved.get(index, ())],
+        }
+        for index, (step, left_on) in enumerate(zip(run.path, departures, strict=False))
+    ]

@@ -1,7 +1,7 @@
 """Runs as v1 shows them: plain UUIDs, all steps with what was said there, and filters that take several values."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,6 @@ SUMMARY = declare_record(
         "flow": flow.c.id,
         "contact": contact.c.uuid,
         "completed": flow_run.c.status == COMPLETED,
-        "values": flow_run.c.results,
         "steps": flow_run.c.path,
         "visits": flow_run.c.visits,
         "created_on": flow_run.c.created_on,
@@ -100,19 +99,26 @@ def _find_conditions(tx: Transaction, workspace_id: int, wanted: RunFilter) -> l
 
 
 def _show(document: str) -> str:
-    """The record of a run: results as a list, oldest first, and steps with what belongs to each visit."""
+    """The record of a run: the results of all visits as a list, oldest first, and steps with what was said there."""
     run = orjson.loads(document)
     visits = run.pop("visits")
-    run["values"] = sorted(map(_show_value, run["values"].values()), key=lambda value: str(value["time"]))
+    said = [result for visit in visits for result in visit["results"]]
+    run["values"] = sorted(map(_show_value, said), key=lambda value: str(value["time"]))
     run["steps"] = [
-        {"node": step["node"], "type": visit["type"], "arrived_on": step["time"]}
-        | {name: visit[name] for name in ("left_on", "text", "value")}
+        {"node": step["node"], "type": visit["type"], "arrived_on": step["time"], "left_on": visit["left_on"]}
+        | _show_last(visit["results"])
         for step, visit in zip(run["steps"], visits, strict=True)
     ]
     return orjson.dumps(run).decode()
 
 
-def _show_value(result: dict[str, Any]) -> dict[str, Any]:
+def _show_last(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the last result of a visit was made of."""
+    last = results[-1] if results else {"input": None, "value": None}
+    return {"text": last["input"], "value": last["value"]}
+
+
+def _show_value(result: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "node": result["node"],
         "label": result["name"],

@@ -78,7 +78,10 @@ class Result:
 
 @dataclass(slots=True)
 class Run:
-    """One passage through one flow. `flow` is a reference with revision; moments are ISO texts."""
+    """One passage through one flow. `flow` is a reference with revision; moments are ISO texts.
+
+    `saved` is every result of the present sprint, each with the index of its step; it is no part of the stored form.
+    """
 
     uuid: str
     flow: Mapping[str, Any]
@@ -92,23 +95,26 @@ class Run:
     results: dict[str, Result] = field(default_factory=dict)
     locals: dict[str, str] = field(default_factory=dict)
     webhook: Any = None
+    saved: list[tuple[int, Result]] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Run:
         """Reads the stored form."""
         if source["status"] not in RUN_STATUSES:
             raise SessionStateError(f"{source['status']!r} is not a status of runs")
-        texts = {name: source.get(name) or "" for name in ("created_on", "modified_on", "parent_uuid", "exited_on")}
         return cls(
             source["uuid"],
             dict(source["flow"]),
+            source.get("created_on") or "",
+            source.get("modified_on") or "",
+            parent_uuid=source.get("parent_uuid") or "",
+            exited_on=source.get("exited_on") or "",
             status=source["status"],
             had_input=bool(source.get("had_input")),
             path=[Step.from_json(step) for step in source.get("path") or ()],
             results={key: Result.from_json(item) for key, item in (source.get("results") or {}).items()},
             locals=dict(source.get("locals") or {}),
             webhook=source.get("webhook"),
-            **texts,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -128,7 +134,7 @@ class Run:
 
     def copy(self) -> Run:
         """A run that can be changed without changing this one."""
-        return replace(self, path=list(self.path), results=dict(self.results), locals=dict(self.locals))
+        return replace(self, path=list(self.path), results=dict(self.results), locals=dict(self.locals), saved=[])
 
     @property
     def is_over(self) -> bool:

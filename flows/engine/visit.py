@@ -118,7 +118,9 @@ class Visit:
         value = value[: self.options.result_value_characters]
         previous = self.run.results.get(key)
         now = self.sprint.now()
-        self.run.results[key] = Result(name, value, category, localized, self.node.uuid, text_input, extra, now)
+        result = Result(name, value, category, localized, self.node.uuid, text_input, extra, now)
+        self.run.results[key] = result
+        self.run.saved.append((len(self.run.path) - 1, result))
         self.run.modified_on = now
         fields: dict[str, Any] = {"name": name, "value": value, "category": category}
         if self.options.is_early:

@@ -21,6 +21,7 @@ def list_labels(
 def write_label(call: Call) -> Answer:
     workspace = call.workspace
     uuid, name = call.body.get("uuid"), call.body["name"]
+    refuse_signs(name, "name")
     if uuid is None:
         label_id = labels.create_label(call.tx, workspace.id, name)
     else:
@@ -29,3 +30,9 @@ def write_label(call: Call) -> Answer:
         except RecordMissing as error:
             raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
     return created(labels.read_label(call.tx, workspace.id, label_id))
+
+
+def refuse_signs(name: str, field: str) -> None:
+    """Raises InvalidInput for a name that filters of messages would take for a required or a forbidden label."""
+    if name.strip()[:1] in ("+", "-"):
+        raise InvalidInput.on(field, "A label name cannot begin with + or -.")

@@ -2,6 +2,7 @@
 
 from handlers.answers import Answer, no_content
 from handlers.calls import Call
+from handlers.v1.labels import refuse_signs
 from persistence import labels, message_actions
 from persistence.columns import is_uuid
 from persistence.errors import InvalidInput
@@ -40,8 +41,7 @@ def _find_label(call: Call, action: str) -> int | None:
         return label_id
     if name is None:
         raise InvalidInput.across(f'The action "{action}" needs a label.')
-    if name[0] in "+-":
-        raise InvalidInput.on("label", "A label name cannot begin with + or -.")
+    refuse_signs(name, "label")
     label_id = labels.find_label_by_name(call.tx, call.workspace.id, name)
     if label_id is None and action == "label":
         return _create_label(call, name)

@@ -35,7 +35,7 @@ VALUE = {
     "input": "Yes I do",
 }
 STEP = {"node": NODE, "time": "2026-03-02T08:09:00.100000Z"}
-VISIT = {"type": "R", "left_on": "2026-03-02T08:10:11.000000Z", "text": "Yes I do", "value": "yes"}
+VISIT = {"type": "R", "left_on": "2026-03-02T08:10:11.000000Z", "results": [VALUE]}
 
 
 def furnish(tenant: Tenant) -> None:

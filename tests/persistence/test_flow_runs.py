@@ -110,6 +110,7 @@ class TestDescribeRun:
                 Step(NEXT_NODE, "2026-03-02T08:10:01.000000Z"),
             ],
             results={"has_phone": result},
+            saved=[(0, result)],
         )
 
         described = describe_run(run, flow_id=1, contact_id=2, session_id=3, routing_nodes={NODE}, start_id=4)
@@ -120,20 +121,19 @@ class TestDescribeRun:
             {"node": NODE, "time": "2026-03-02T08:09:00.000000Z"},
             {"node": NEXT_NODE, "time": "2026-03-02T08:10:01.000000Z"},
         ]
-        assert described.visits == [
-            {"type": "R", "left_on": "2026-03-02T08:10:01.000000Z", "text": "Yes I do", "value": "yes"},
-            {"type": "A", "left_on": "2026-03-02T08:11:00.000000Z", "text": None, "value": None},
-        ]
-        assert described.results == {
-            "has_phone": {
-                "name": "Has Phone",
-                "value": "yes",
-                "category": "Yes",
-                "node": NODE,
-                "time": "2026-03-02T08:10:00.500000Z",
-                "input": "Yes I do",
-            }
+        shown = {
+            "name": "Has Phone",
+            "value": "yes",
+            "category": "Yes",
+            "node": NODE,
+            "time": "2026-03-02T08:10:00.500000Z",
+            "input": "Yes I do",
         }
+        assert described.results == {"has_phone": shown}
+        assert described.visits == [
+            {"type": "R", "left_on": "2026-03-02T08:10:01.000000Z", "results": [shown]},
+            {"type": "A", "left_on": "2026-03-02T08:11:00.000000Z", "results": []},
+        ]
 
     def test_an_open_run_has_not_left_its_last_step_and_will_expire(self) -> None:
         begun = "2026-03-02T08:09:00.000000Z"
@@ -144,13 +144,13 @@ class TestDescribeRun:
 
         assert (described.exited_on, described.expires_on, described.visits[0]["left_on"]) == (None, later, None)
 
-    def test_a_result_belongs_to_the_last_visit_of_its_node(self) -> None:
+    def test_a_result_belongs_to_the_visit_that_saved_it(self) -> None:
         begun = "2026-03-02T08:09:00.000000Z"
         result = Result("Age", "7", "", "", NODE, "7", None, begun)
         steps = [Step(node, begun) for node in (NODE, NEXT_NODE, NODE)]
-        run = Run(new_uuid(), {}, begun, begun, path=steps, results={"age": result})
+        run = Run(new_uuid(), {}, begun, begun, path=steps, results={"age": result}, saved=[(0, result)])
 
         described = describe_run(run, flow_id=1, contact_id=2, session_id=3, routing_nodes=())
 
-        assert [visit["value"] for visit in described.visits] == [None, None, "7"]
+        assert [len(visit["results"]) for visit in described.visits] == [1, 0, 0]
         assert described.results["age"]["category"] is None

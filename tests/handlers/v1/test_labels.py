@@ -1,7 +1,10 @@
 """`/api/v1/labels.json` over HTTP."""
 
+import pytest
+
 from persistence.columns import new_uuid
 from tests.api import Api
+from tests.factories import make_contact, make_messages
 
 PATH = "/api/v1/labels.json"
 
@@ -54,3 +57,18 @@ class TestWriteLabel:
         response = api.post(PATH, {"name": "complaint"})
 
         assert (response.status_code, list(response.json())) == (400, ["name"])
+
+    @pytest.mark.parametrize("name", ["+Good", "-Bad", "  -Bad", "+"])
+    def test_a_name_that_a_filter_would_take_for_a_wish_is_refused(self, api: Api, name: str) -> None:
+        label = api.post(PATH, {"name": "Complaint"}).json()
+        incoming = make_messages(api.database, api.workspace, make_contact(api.database, api.workspace))
+
+        made = api.post(PATH, {"name": name})
+        renamed = api.post(PATH, {"name": name, "uuid": label["uuid"]})
+        action = {"messages": incoming, "action": "label", "label": name}
+        labelled = api.post("/api/v1/message_actions.json", action)
+
+        assert (made.status_code, list(made.json())) == (400, ["name"])
+        assert (renamed.status_code, list(renamed.json())) == (400, ["name"])
+        assert (labelled.status_code, list(labelled.json())) == (400, ["label"])
+        assert [one["name"] for one in api.results(PATH)] == ["Complaint"]

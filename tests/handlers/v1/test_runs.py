@@ -52,16 +52,19 @@ class TestListRuns:
         self, api: Api, database: Database, workspace: Workspace, registration: int, flow_uuid: str, amina: int
     ) -> None:
         later, earlier = "2026-03-02T08:11:00.000000Z", "2026-03-02T08:10:00.000000Z"
-        said = {"type": "R", "left_on": earlier, "text": "I say yes", "value": "yes"}
+        first, second = value("First", "yes", earlier), value("Second", "12", later)
         run_id = add_run(
             database,
             workspace,
             registration,
             amina,
             "expired",
-            results={"a": value("Second", "12", later), "b": value("First", "yes", earlier)},
+            results={"a": second, "b": first},
             path=[{"node": NODE, "time": earlier}, {"node": OTHER_NODE, "time": later}],
-            visits=[said, {"type": "A", "left_on": None, "text": None, "value": None}],
+            visits=[
+                {"type": "R", "left_on": earlier, "results": [second, first]},
+                {"type": "A", "left_on": None, "results": []},
+            ],
             expires_on=moment("2026-03-02T09:00:00+00:00"),
             exited_on=moment("2026-03-02T09:00:00+00:00"),
         )
@@ -80,7 +83,14 @@ class TestListRuns:
                 shown | {"label": "Second", "text": "I say 12", "value": 12, "rule_value": "12", "time": later},
             ],
             "steps": [
-                {"node": NODE, "arrived_on": earlier} | said,
+                {
+                    "node": NODE,
+                    "arrived_on": earlier,
+                    "type": "R",
+                    "left_on": earlier,
+                    "text": "I say yes",
+                    "value": "yes",
+                },
                 {"node": OTHER_NODE, "arrived_on": later, "type": "A", "left_on": None, "text": None, "value": None},
             ],
             "created_on": record["created_on"],
@@ -97,7 +107,12 @@ class TestListRuns:
         self, api: Api, database: Database, workspace: Workspace, registration: int, amina: int, text: str, shown: Any
     ) -> None:
         add_run(
-            database, workspace, registration, amina, results={"a": value("A", text, "2026-03-02T08:10:00.000000Z")}
+            database,
+            workspace,
+            registration,
+            amina,
+            path=[{"node": NODE, "time": "2026-03-02T08:10:00.000000Z"}],
+            visits=[{"type": "R", "left_on": None, "results": [value("A", text, "2026-03-02T08:10:00.000000Z")]}],
         )
 
         assert api.results(PATH)[0]["values"][0]["value"] == shown

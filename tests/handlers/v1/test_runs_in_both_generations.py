@@ -33,7 +33,7 @@ def test_a_run_says_the_same_in_both(
 ) -> None:
     moment = "2026-03-02T08:10:11.000000Z"
     value = {"name": "Age", "value": "7", "category": "Child", "node": NODE, "time": moment, "input": "seven 7"}
-    visit = {"type": "R", "left_on": None, "text": "seven 7", "value": "7"}
+    visit = {"type": "R", "left_on": None, "results": [value]}
     path = [{"node": NODE, "time": moment}]
     add_run(database, workspace, registration, amina, results={"age": value}, path=path, visits=[visit])
 

@@ -59,7 +59,7 @@ def test_a_run_shows_where_it_came_from_and_what_was_said(
         responded=True,
         results={"has_phone": VALUE},
         path=[STEP],
-        visits=[{"type": "R", "left_on": None, "text": None, "value": None}],
+        visits=[{"type": "R", "left_on": None, "results": []}],
         created_on=moment("2026-03-02T08:09:00+00:00"),
         modified_on=moment("2026-03-02T08:10:12+00:00"),
         exited_on=moment("2026-03-02T08:10:12+00:00"),
@@ -216,7 +216,7 @@ class TestFilters:
 def test_paths_are_left_out_on_request(
     api: Api, database: Database, workspace: Workspace, registration: int, amina: int
 ) -> None:
-    visit = {"type": "A", "left_on": None, "text": None, "value": None}
+    visit = {"type": "A", "left_on": None, "results": []}
     add_run(database, workspace, registration, amina, path=[STEP], visits=[visit])
 
     assert api.results(PATH, paths="false")[0]["path"] == []

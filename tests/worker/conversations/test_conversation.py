@@ -6,6 +6,7 @@ from persistence.flow_sessions import flow_session
 from persistence.flow_starts import flow_start
 from persistence.flows import flow
 from persistence.messages import message
+from tests.api import Api
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
 
@@ -81,3 +82,26 @@ def test_several_messages_of_a_contact_are_answered_one_at_a_time_and_in_order(s
     question = ["Hi Amina!", "Red or blue?"]
     assert stage.sent_to(amina) == [*question, *question, *question, "You said red"]
     assert [row.folder for row in stage.rows(message, message.c.direction == "in")] == ["flows"] * 3 + ["inbox"]
+
+
+def test_generation_1_lists_the_answers_of_all_visits_oldest_first(stage: Stage, api: Api) -> None:
+    loop = definition("Loop", [ask("again", {"stop": None}, "again", result="Word", actions=[say("A word?")])])
+    amina = stage.add_contact(AMINA)
+    stage.start(store_flow(stage.database, stage.workspace, loop), amina)
+    stage.work()
+
+    for text in ("one", "one", "two", "stop"):
+        stage.receive(AMINA, text)
+        stage.work()
+
+    (run,) = api.results("/api/v1/runs.json")
+    assert [(value["label"], value["text"]) for value in run["values"]] == [
+        ("Word", "one"),
+        ("Word", "one"),
+        ("Word", "two"),
+        ("Word", "stop"),
+    ]
+    assert [step["text"] for step in run["steps"]] == ["one", "one", "two", "stop"]
+    assert run["values"] == sorted(run["values"], key=lambda value: value["time"])
+    (newer,) = api.results("/api/v2/runs.json")
+    assert newer["values"]["word"]["input"] == "stop"
