@@ -13,6 +13,7 @@ from persistence.channels import create_external_channel
 from persistence.columns import new_uuid, time_text
 from persistence.contacts import contact, contact_urn
 from persistence.database import Database, Transaction
+from persistence.gateway_secrets import new_gateway_secret
 from persistence.labels import create_label, label, message_label
 from persistence.messages import message
 from persistence.tokens import create_token
@@ -35,7 +36,7 @@ def build(database: Database, secret_key: str, messages: int, contacts: int) -> 
         add_member(tx, workspace.id, "bench@example.org", "administrator")
         user_id = find_member(tx, workspace.id, "bench@example.org") or 0
         token = create_token(tx, workspace.id, user_id, secret_key)
-        options = {"schemes": ["tel"], "country": "RW", "config": {}}
+        options = {"schemes": ["tel"], "country": "RW", "secret": new_gateway_secret(), "config": {}}
         create_external_channel(tx, workspace.id, name="Gateway", address="+250788000000", **options)
         label_id = create_label(tx, workspace.id, "Question")
         first_label = tx.execute(select(label.c.uuid).where(label.c.id == label_id)).scalar_one()

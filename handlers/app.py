@@ -56,7 +56,8 @@ def create_app(
         database.wake = wake
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
     limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
-    service = Service(settings, database, threads, limiter)
+    callbacks = RateLimiter(database, settings.callback_limit.requests, settings.callback_limit.period)
+    service = Service(settings, database, threads, limiter, callbacks)
     app: AsgiApp = _with_service(_without_redirects(Gateway(_connexion_app())), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)

@@ -8,12 +8,13 @@ from typing import Any
 import orjson
 from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionResponse
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from handlers.contract import load_contract
 from openapi.bundle import GENERATIONS
+from persistence.database import lost_a_race
 from persistence.errors import Clash, InvalidInput, LimitReached, NotAllowed, RecordMissing, Refused, SystemRecord
 
 logger = logging.getLogger("relayboard.api")
@@ -76,11 +77,20 @@ async def answer_http(request: Any, error: ProblemException | HTTPException) -> 
 
 
 async def answer_database(request: Any, error: SQLAlchemyError) -> ConnexionResponse:
-    """The database is away or overloaded: 503; anything else it says is our fault: 500."""
+    status, text, headers = explain_database(error)
+    return detail(status, text, headers)
+
+
+def explain_database(error: SQLAlchemyError) -> tuple[int, str, dict[str, str]]:
+    """Status, text and headers: 503 when the database is away or overloaded; anything else it says is our fault: 500.
+
+    Rivals that won several times in a row are a busy database, too.
+    """
     logger.error("the database failed: %s", type(error).__name__, exc_info=error)
-    if isinstance(error, (OperationalError, PoolTimeout)):
-        return detail(503, "The service is overloaded or its database is away; try again.", {"Retry-After": "1"})
-    return detail(500, "Internal server error.")
+    is_lost = isinstance(error, DBAPIError) and (error.connection_invalidated or lost_a_race(error))
+    if is_lost or isinstance(error, (OperationalError, InterfaceError, PoolTimeout)):
+        return 503, "The service is overloaded or its database is away; try again.", {"Retry-After": "1"}
+    return 500, "Internal server error.", {}
 
 
 async def answer_unexpected(request: Any, error: Exception) -> ConnexionResponse:

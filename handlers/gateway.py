@@ -1,30 +1,46 @@
-"""What HTTP gateways call: `/c/ex/<channel uuid>/<action>`, GET or POST, parameters in the query or a form.
+"""What HTTP gateways call: `/c/ex/<channel uuid>/<secret>/<action>`, GET or POST, parameters in the query or a form.
 
-The older address `/handlers/external/<action>/<channel uuid>/` is understood as well (relayer protocol, section 22.2).
+The older address `/handlers/external/<action>/<channel uuid>/<secret>/` is understood as well (relayer protocol,
+section 22.2). The secret may come as `Authorization: Bearer <secret>` instead, with addresses that leave it out.
 """
 
 import re
 from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio.to_thread
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
-from handlers.pages import detail_page, json_page, wrong_method
-from handlers.service import service_of
+from handlers.errors import explain_database
+from handlers.pages import Page, detail_page, header, json_page, wrong_method
+from handlers.service import Service, service_of
 from persistence.database import Transaction
 from persistence.errors import Refused
-from persistence.gateway_reports import FATES, GatewayMessage, find_gateway, note_fate, receive_message, stop_contact
+from persistence.gateway_reports import (
+    FATES,
+    GatewayMessage,
+    WrongSecret,
+    find_gateway,
+    note_fate,
+    receive_message,
+    stop_contact,
+)
 
-ADDRESS = re.compile(r"/c/ex/(?P<uuid>[^/]+)/(?P<action>[a-z]+)/?\Z")
-OLD_ADDRESS = re.compile(r"/handlers/external/(?P<action>[a-z]+)/(?P<uuid>[^/]+)/?\Z")
+ADDRESS = re.compile(r"/c/ex/(?P<uuid>[^/]+)/(?:(?P<secret>[^/]+)/)?(?P<action>[a-z]+)/?\Z")
+OLD_ADDRESS = re.compile(r"/handlers/external/(?P<action>[a-z]+)/(?P<uuid>[^/]+)(?:/(?P<secret>[^/]+))?/?\Z")
+SECRET_PLACE = re.compile(r"(/c/ex/[^/]*/|/handlers/external/[^/]*/[^/]*/)[^/]{16,}")
+"""Actions are shorter than secrets."""
 PREFIXES = ("/c/ex/", "/handlers/external/")
 METHODS = ("GET", "POST")
 FORM_TYPE = "application/x-www-form-urlencoded"
 MOST_FIELDS = 50
+SCOPE_LENGTH = 24
 RECEIVE, STOPPED = ("receive", "received"), "stopped"
 
 
@@ -44,17 +60,49 @@ class Gateway:
             await (refused or detail_page(404, "There is nothing at this address.")).send(send)
             return
         service = service_of(scope)
+        secret = found["secret"] or bearer_in((header(scope, b"authorization") or b"").decode("latin-1"))
         try:
             values = await read_values(Request(scope, receive))
-
-            def work(tx: Transaction) -> str:
-                return carry_out(tx, found["uuid"], found["action"], values)
-
-            said = await anyio.to_thread.run_sync(service.database.write, work, limiter=service.limiter)
+            callback = Callback(found["uuid"], secret, found["action"], values)
+            page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.limiter)
         except Refused as error:
-            await detail_page(400, str(error)).send(send)
-            return
-        await json_page({"detail": said}).send(send)
+            page = detail_page(400, str(error))
+        except SQLAlchemyError as error:
+            page = detail_page(*explain_database(error))
+        await page.send(send)
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A call of a gateway: what it reports, and the secret it brings."""
+
+    channel_uuid: str
+    secret: str | None
+    action: str
+    values: Mapping[str, str]
+
+
+def bearer_in(authorization: str) -> str | None:
+    """The secret of an Authorization header `Bearer <secret>`."""
+    scheme, _, secret = authorization.strip().partition(" ")
+    return secret.strip() or None if scheme.lower() == "bearer" else None
+
+
+def answer(service: Service, callback: Callback) -> Page:
+    """Carries a callback out within the limit of its channel; runs in a database thread. Raises Refused.
+
+    Callbacks without the secret do not count towards the limit: they must not shut the gateway out.
+    """
+    try:
+        with service.database.reading() as tx:
+            gateway = find_gateway(tx, callback.channel_uuid, callback.secret)
+        allowance = service.callback_limiter.spend(gateway.workspace_id, f"callback{gateway.id}"[:SCOPE_LENGTH])
+        if not allowance.is_granted:
+            seconds = str(allowance.reset_seconds)
+            return detail_page(429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds})
+        return json_page({"detail": service.database.write(partial(carry_out, callback))})
+    except WrongSecret as error:
+        return detail_page(401, str(error), {"WWW-Authenticate": "Bearer"})
 
 
 async def read_values(request: Request) -> dict[str, str]:
@@ -72,9 +120,10 @@ async def read_values(request: Request) -> dict[str, str]:
     return dict([*request.query_params.multi_items(), *fields])
 
 
-def carry_out(tx: Transaction, uuid: str, action: str, values: Mapping[str, str]) -> str:
-    """Do what the gateway reports; what to answer. Raises Refused."""
-    gateway = find_gateway(tx, uuid)
+def carry_out(callback: Callback, tx: Transaction) -> str:
+    """Do what the gateway reports; what to answer. Raises Refused, WrongSecret."""
+    gateway = find_gateway(tx, callback.channel_uuid, callback.secret)
+    action, values = callback.action, callback.values
     config = gateway.config or {}
     if action in RECEIVE:
         sender = first(values, config.get("mo_from_field"), "from", "sender")
@@ -94,6 +143,11 @@ def carry_out(tx: Transaction, uuid: str, action: str, values: Mapping[str, str]
         stop_contact(tx, gateway, first(values, config.get("mo_from_field"), "from", "sender"))
         return "The contact is stopped."
     raise Refused("There is no such action.")
+
+
+def hide_secret(path: str) -> str:
+    """A path as it may be logged: without what stands where a gateway's secret does."""
+    return SECRET_PLACE.sub(r"\1***", path)
 
 
 def first(values: Mapping[str, str], configured: str | None, *names: str) -> str:

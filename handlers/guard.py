@@ -8,6 +8,7 @@ from collections.abc import Collection, MutableMapping
 from typing import Any
 
 from handlers.errors import is_method_missing
+from handlers.gateway import hide_secret
 from handlers.metrics import count_request
 from handlers.pages import detail_page, header
 from handlers.refusals import ClientGone, Refusal
@@ -110,7 +111,7 @@ class Guard:
         level = logging.DEBUG if is_probe else logging.INFO
         client = scope.get("client")
         extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
-        access.log(level, "%s %s %s", method, path[:LOGGED_PATH_LENGTH], status or 499, extra=extra)
+        access.log(level, "%s %s %s", method, hide_secret(path)[:LOGGED_PATH_LENGTH], status or 499, extra=extra)
 
     def _noticing_shutdown(self, receive: Any) -> Any:
         async def receive_lifespan() -> Any:

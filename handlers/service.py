@@ -24,6 +24,7 @@ class Service:
     database: Database
     threads: int
     rate_limiter: RateLimiter
+    callback_limiter: RateLimiter
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
     _limiter: anyio.CapacityLimiter | None = None
 

@@ -12,6 +12,7 @@ from persistence.channel_event_form import CHANNEL_EVENTS
 from persistence.channels import channel
 from persistence.columns import is_uuid
 from persistence.database import Transaction
+from persistence.deliveries import follow_channel
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.sealed_columns import open_or_none, sealed_text
 from persistence.webhook_trouble import end_trouble
@@ -48,7 +49,8 @@ def set_channel_webhook(
 ) -> str | None:
     """Sends a channel's events (None: all) to a URL from now on, or nowhere; the secret they are signed with.
 
-    The secret stays the same when only the URL or the events change. A receiver that was switched off because it
+    What waits for the former URL goes to the new one, or is given up when there is none. The secret stays the same when
+    only the URL or the events change. A receiver that was switched off because it
     failed for long is on again. Raises RecordMissing, InvalidInput.
     """
     unknown = sorted(set(events or ()) - set(CHANNEL_EVENTS))
@@ -57,6 +59,7 @@ def set_channel_webhook(
     if url is None:
         switch_on_webhook(tx, workspace_id, channel_uuid)
         _change(tx, workspace_id, channel_uuid, {"webhook_url": None, "webhook_events": None})
+        follow_channel(tx, workspace_id, channel_uuid, None)
         return None
     values: dict[str, Any] = {
         "webhook_url": check_webhook_url(url),
@@ -67,6 +70,7 @@ def set_channel_webhook(
         secret = values["webhook_secret"] = new_webhook_secret()
     switch_on_webhook(tx, workspace_id, channel_uuid)
     _change(tx, workspace_id, channel_uuid, values)
+    follow_channel(tx, workspace_id, channel_uuid, values["webhook_url"])
     return secret
 
 

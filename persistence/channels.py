@@ -155,10 +155,21 @@ def create_external_channel(
     schemes: list[str],
     country: str | None,
     config: dict[str, Any],
+    secret: str,
+    messages_per_second: float | None = None,
 ) -> str:
-    """A gateway that sends by HTTP; returns its uuid, which is also the secret of the address it delivers to."""
+    """A gateway that sends by HTTP, with the secret that its own calls bring; returns its uuid."""
     uuid = new_uuid()
-    values = {"uuid": uuid, "type": EXTERNAL, "name": name, "address": address, "schemes": schemes, "config": config}
+    limits = {"messages_per_second": messages_per_second, "secret": secret}
+    values = {
+        **limits,
+        "uuid": uuid,
+        "type": EXTERNAL,
+        "name": name,
+        "address": address,
+        "schemes": schemes,
+        "config": config,
+    }
     state = {"is_active": True, "is_secret_used": False, "power_level": -1, "pending_count": 0, "retry_count": 0}
     times = {"created_on": tx.now, "country": country}
     tx.execute(insert(channel).values(workspace_id=workspace_id, **values, **state, **times))

@@ -16,6 +16,7 @@ from persistence.flow_sessions import interrupt_contacts as interrupt_sessions
 from persistence.group_members import add_members, hold_contacts, leave_all_groups, remove_members
 from persistence.label_counts import hold_messages, recount_after
 from persistence.messages import ARCHIVED, INCOMING, VISIBLE, message
+from persistence.outgoing import fail_waiting
 from persistence.smart_groups import refresh_contacts
 from persistence.workspaces import Workspace, find_workspace
 
@@ -70,10 +71,14 @@ def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], 
 
 
 def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Block contacts: they leave all groups and flows, nothing can be sent to them, what they send is dropped."""
+    """Block contacts: they leave all groups and flows, what they send is dropped, and nothing is sent to them any more.
+
+    Messages that still waited to be sent fail.
+    """
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status != BLOCKED)
     interrupt_contacts(tx, workspace_id, contact_ids)
     tx.execute(update(contact).where(mine).values(status=BLOCKED, modified_on=tx.now))
+    fail_waiting(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
 
 

@@ -22,6 +22,7 @@ from persistence.group_members import hold_contacts, leave_all_groups, set_manua
 from persistence.label_counts import hold_messages, recount_after
 from persistence.labels import message_label
 from persistence.messages import DELETED, VISIBLE, message
+from persistence.outgoing import fail_waiting
 from persistence.smart_groups import follow_contacts
 from persistence.ticket_actions import delete_tickets_of
 from persistence.workspaces import Workspace
@@ -195,6 +196,7 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
     hold_messages(tx, theirs)
+    fail_waiting(tx, workspace_id, contact_ids)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None}

@@ -2,9 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, String, Table, Text, insert, select, text
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from persistence.channel_event_form import CONTENT_TYPE, EventChannel, Fields, channel_fields, encode_form
 from persistence.channels import channel
@@ -17,6 +31,7 @@ from persistence.workspaces import workspace
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 WAKE = "webhooks"
 TEST_EVENT = "test"
+REMOVED = "The delivery URL was removed before this delivery."
 
 delivery = Table(
     "delivery",
@@ -176,6 +191,22 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
     tx.execute(insert(delivery), rows)
     tx.wake(WAKE)
     return [str(row["uuid"]) for row in rows]
+
+
+def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None) -> None:
+    """Sends what waits for a channel's receiver to its new URL; without one that is given up."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
+    found = select(channel.c.id).where(mine).scalar_subquery()
+    waiting = (
+        delivery.c.workspace_id == workspace_id,
+        delivery.c.status == PENDING,
+        delivery.c.channel_id == found,
+        delivery.c.subscriber_id.is_(None),
+    )
+    values: dict[str, Any] = {"status": FAILED, "last_error": REMOVED, "finished_on": tx.now}
+    if url is not None:
+        values = {"url": url, "receiver": name_receiver(url)}
+    tx.execute(update(delivery).where(*waiting).values(**values))
 
 
 def name_receiver(url: str) -> str:

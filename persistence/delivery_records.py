@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import delete, func, select
 
 from persistence.channels import channel
 from persistence.database import Transaction
-from persistence.deliveries import DELIVERED, FAILED, PENDING, WAKE, delivery, delivery_attempt
+from persistence.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
+from persistence.delivery_receivers import reopen_deliveries
+from persistence.errors import Refused
 from persistence.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import declare_record, json_list, json_record_or_null
@@ -104,15 +106,24 @@ def count_deliveries(tx: Transaction, workspace_id: int) -> Ledger:
 
 
 def send_again(tx: Transaction, workspace_id: int, uuid: str) -> bool:
-    """Delivers a finished delivery once more, under the same event id; False when there is none."""
-    return _reopen(tx, delivery.c.workspace_id == workspace_id, delivery.c.uuid == uuid) > 0
+    """Delivers a finished delivery once more to where its receiver is now, under the same event id.
+
+    False when there is no such delivery. Raises Refused when its receiver has no URL any more.
+    """
+    finished = (delivery.c.workspace_id == workspace_id, delivery.c.uuid == uuid, delivery.c.status != PENDING)
+    if tx.execute(select(delivery.c.id).where(*finished)).first() is None:
+        return False
+    if not reopen_deliveries(tx, workspace_id, delivery.c.uuid == uuid):
+        raise Refused("The receiver of this delivery has no URL any more.")
+    return True
 
 
 def send_failed_again(tx: Transaction, workspace_id: int, since: datetime) -> int:
-    """Delivers what was created since a moment and failed once more; the number of deliveries."""
-    return _reopen(
-        tx, delivery.c.workspace_id == workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since
-    )
+    """Delivers what was created since a moment and failed once more; the number of deliveries.
+
+    Those whose receiver has no URL any more are left out.
+    """
+    return reopen_deliveries(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since)
 
 
 def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
@@ -124,15 +135,3 @@ def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
         .limit(limit)
     )
     return tx.execute(delete(delivery).where(delivery.c.id.in_(old.scalar_subquery()))).rowcount
-
-
-def _reopen(tx: Transaction, *conditions: ColumnElement[bool]) -> int:
-    statement = (
-        update(delivery)
-        .where(delivery.c.status != PENDING, *conditions)
-        .values(status=PENDING, attempts=0, scheduled_on=tx.now, due_on=tx.now, finished_on=None)
-    )
-    reopened = tx.execute(statement).rowcount
-    if reopened:
-        tx.wake(WAKE)
-    return reopened

@@ -16,6 +16,7 @@ from persistence.database import Transaction
 from persistence.fields import field as field_table
 from persistence.group_members import add_members, leave_all_groups, remove_members
 from persistence.groups import group
+from persistence.outgoing import fail_waiting
 
 CHANGED_COLUMNS = (contact.c.name, contact.c.language, contact.c.timezone, contact.c.fields, contact.c.status)
 
@@ -118,4 +119,5 @@ def _change_status(tx: Transaction, workspace_id: int, contact_id: int, status: 
     tx.execute(update(contact).where(mine).values(status=status, modified_on=tx.now))
     if status in (STOPPED, ARCHIVED):
         interrupt_contacts(tx, workspace_id, [contact_id])
+        fail_waiting(tx, workspace_id, [contact_id])
         leave_all_groups(tx, workspace_id, [contact_id])

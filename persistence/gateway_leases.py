@@ -20,12 +20,12 @@ from sqlalchemy import (
 )
 
 from persistence.channels import EXTERNAL, channel
-from persistence.contacts import ACTIVE, contact
+from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.gateway_pace import Pace, charge_pace, lock_paces
 from persistence.gateway_sends import BULK, CONVERSATION, gateway_send
 from persistence.messages import DELIVERED, ERRORED, FAILED, QUEUED, READ, SENT, VISIBLE, WIRED, message
-from persistence.outgoing import CONTACT_INACTIVE
+from persistence.outgoing import CONTACT_INACTIVE, may_go_out
 from persistence.sealed_columns import open_or_none, sealed_text
 
 RETRY_STEP = timedelta(minutes=5)
@@ -150,8 +150,7 @@ def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[Any]:
         message.c.quick_replies,
         message.c.status,
         message.c.visibility,
-        contact.c.status.label("contact_status"),
-        contact.c.is_deleted,
+        may_go_out().label("may_go_out"),
     )
     statement = (
         select(gateway_send, *columns)
@@ -185,7 +184,7 @@ def _drop_others(tx: Transaction, rows: Sequence[Any]) -> list[Any]:
         waits = row.status in UNSENT or (row.status in REPORTED and row.parts_begun > 0)
         if not waits or row.visibility != VISIBLE:
             dropped.append(row.id)
-        elif row.contact_status != ACTIVE or row.is_deleted:
+        elif not row.may_go_out:
             inactive.append(row)
         else:
             sendable.append(row)

@@ -8,9 +8,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 
-from persistence.channels import channel
+from persistence.channels import EXTERNAL, channel
+from persistence.columns import is_uuid
 from persistence.database import Transaction
+from persistence.errors import RecordMissing
 
+SLOWEST, FASTEST = 0.01, 10_000.0
 BURST_PART = 20
 """At most a twentieth of a second's messages goes at once, so that workers need not look for every single one."""
 
@@ -80,7 +83,10 @@ def charge_pace(tx: Transaction, paces: dict[int, Pace], sent_to: Iterable[int])
             tx.execute(update(channel).where(channel.c.id == channel_id).values(**spent))
 
 
-def set_limit(tx: Transaction, workspace_id: int, channel_id: int, per_second: float | None) -> None:
-    """Sets the limit of a gateway; None takes it away."""
-    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id)
-    tx.execute(update(channel).where(mine).values(messages_per_second=per_second, paced_until=None))
+def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second: float | None) -> None:
+    """Sets the limit of a gateway; None takes it away. Raises RecordMissing."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
+    gateway = mine & (channel.c.type == EXTERNAL) & channel.c.is_active
+    changed = update(channel).where(gateway).values(messages_per_second=per_second, paced_until=None)
+    if not (is_uuid(channel_uuid) and tx.execute(changed).rowcount):
+        raise RecordMissing("No such gateway.")

@@ -16,14 +16,20 @@ from persistence.contact_urns import ensure_owners
 from persistence.contacts import ACTIVE, BLOCKED, STOPPED, contact
 from persistence.database import Transaction
 from persistence.errors import Refused
+from persistence.gateway_secrets import is_secret_of
 from persistence.group_members import leave_all_groups
 from persistence.incoming import Received
+from persistence.outgoing import fail_waiting
 from persistence.phone_commands import TEXT_LENGTH, FateReport, clean_text
 from persistence.phone_fates import record_fates
 from persistence.phone_reports import announce_received, find_senders
 from persistence.reported_times import believe
 
 FATES = {"sent": "mt_sent", "delivered": "mt_dlvd", "failed": "mt_fail"}
+
+
+class WrongSecret(Exception):
+    """A call for a gateway does not bring its secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +41,14 @@ class GatewayMessage:
     moment: datetime | None
 
 
-def find_gateway(tx: Transaction, uuid: str) -> Any:
-    """The active gateway with this uuid, which is the only secret of its address. Raises Refused."""
+def find_gateway(tx: Transaction, uuid: str, secret: str | None) -> Any:
+    """The active gateway with this uuid, for a call that brings its secret. Raises Refused, WrongSecret."""
     known = (channel.c.uuid == uuid) & (channel.c.type == EXTERNAL) & channel.c.is_active
     row = tx.execute(select(channel).where(known)).first() if is_uuid(uuid) else None
     if row is None:
         raise Refused("There is no such channel.")
+    if not is_secret_of(row, secret, tx.now):
+        raise WrongSecret("The secret of this channel is missing or wrong.")
     return row
 
 
@@ -72,6 +80,7 @@ def stop_contact(tx: Transaction, gateway: Any, sender: str) -> None:
     if tx.execute(stopped).rowcount == 0:
         return
     interrupt_contacts(tx, gateway.workspace_id, [owner.contact_id])
+    fail_waiting(tx, gateway.workspace_id, [owner.contact_id])
     leave_all_groups(tx, gateway.workspace_id, [owner.contact_id])
     values = {
         "uuid": new_uuid(),

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 
 from flows.urns import Urn
 from persistence.channels import EXTERNAL, channel
 from persistence.columns import new_uuid
-from persistence.contacts import ACTIVE, contact, contact_urn
+from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.database import Transaction
 from persistence.gateway_sends import BULK, CONVERSATION, queue_sends
-from persistence.messages import DELETED, FAILED, OUTGOING, QUEUED, VISIBLE, message
+from persistence.messages import DELETED, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, VISIBLE, message
 
 NO_ROUTE = "no_route"
 CONTACT_INACTIVE = "contact_inactive"
@@ -51,6 +51,23 @@ class Draft:
     def is_empty(self) -> bool:
         """Whether there is nothing in it: such messages are not made (flow format, messages)."""
         return not (self.text.strip() or self.attachments or self.quick_replies)
+
+
+def may_go_out() -> ColumnElement[bool]:
+    """Whether a message that waits, joined with its contact, is still to be sent.
+
+    Messages to contacts that aren't active stay here, but for what a flow said before it stopped or archived its own.
+    """
+    is_put_away = and_(contact.c.status != BLOCKED, message.c.flow_id.is_not(None))
+    return and_(~contact.c.is_deleted, or_(contact.c.status == ACTIVE, is_put_away))
+
+
+def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Fail what still waits to be sent to contacts that are not active any more."""
+    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    waits = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
+    failed = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None, "modified_on": tx.now}
+    tx.execute(update(message).where(theirs, waits).values(**failed))
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from persistence.phone_commands import FateReport
 from persistence.reported_times import believe
 
 PHONE_FAILED = "phone_failed"
+MOST_ERRORS = 3
 UNSENT = (QUEUED, WIRED, ERRORED)
 
 
@@ -27,17 +28,20 @@ class Fate:
     sent_on: datetime | None
     reported_on: datetime | None
     failed_reason: str | None
+    error_count: int = 0
     moves: list[tuple[str, datetime]] = field(default_factory=list)
 
     def hear(self, report: FateReport, now: datetime) -> None:
         """Move by one report: delivered is never left, a failure is undone only by a later report.
 
         A time that cannot be is replaced by ours, and is later than nothing: repeats of the report must change nothing.
+        A message that errored is offered to its phone again; the third error fails it.
         """
         believed = believe(report.moment, now)
         moment = believed or now
-        is_later = self.reported_on is not None and moment > self.reported_on
-        if self.status == FAILED and not (is_later and (believed is not None or report.moment is None)):
+        is_after = self.reported_on is None or moment > self.reported_on
+        is_news = is_after and (believed is not None or report.moment is None)
+        if self.status == FAILED and not (self.reported_on is not None and is_news):
             return
         if report.kind == "mt_sent" and self.status in (*UNSENT, FAILED):
             self._move(SENT, moment, moment)
@@ -45,8 +49,9 @@ class Fate:
             self._move(DELIVERED, moment, self.sent_on or moment)
         elif report.kind == "mt_fail" and self.status in (*UNSENT, SENT):
             self._move(FAILED, moment, None)
-        elif report.kind == "mt_error" and self.status in (QUEUED, WIRED):
-            self._move(ERRORED, moment, None)
+        elif report.kind == "mt_error" and (self.status in (QUEUED, WIRED) or (self.status == ERRORED and is_news)):
+            self.error_count += 1
+            self._move(ERRORED if self.error_count < MOST_ERRORS else FAILED, moment, None)
 
     def _move(self, status: str, moment: datetime, sent_on: datetime | None) -> None:
         self.status = status
@@ -62,7 +67,10 @@ EVENTS = {SENT: "mt_sent", DELIVERED: "mt_dlvd"}
 def record_fates(tx: Transaction, phone: Any, reports: Sequence[FateReport]) -> None:
     """Apply reports about messages of this phone; those about others change nothing. Two statements and the events."""
     rows = _find(tx, phone, sorted({report.message_id for report in reports}))
-    fates = {key: Fate(row.status, row.sent_on, _reported_on(row), row.failed_reason) for key, row in rows.items()}
+    fates = {
+        key: Fate(row.status, row.sent_on, _reported_on(row), row.failed_reason, row.error_count)
+        for key, row in rows.items()
+    }
     for report in reports:
         if report.message_id in fates:
             fates[report.message_id].hear(report, tx.now)
@@ -76,12 +84,14 @@ def record_fates(tx: Transaction, phone: Any, reports: Sequence[FateReport]) -> 
             "new_sent_on": fate.sent_on,
             "new_reported_on": fate.reported_on,
             "new_reason": fate.failed_reason,
+            "new_errors": fate.error_count,
         }
         for key, fate in sorted(moved.items())
     ]
     statement = update(message).where(message.c.id == bindparam("key"), message.c.channel_id == phone.id)
     values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("status", "sent_on", "reported_on")}
-    tx.execute(statement.values(failed_reason=bindparam("new_reason"), modified_on=tx.now, **values), changes)
+    values |= {"failed_reason": bindparam("new_reason"), "error_count": bindparam("new_errors")}
+    tx.execute(statement.values(modified_on=tx.now, **values), changes)
     events = [event for key, fate in sorted(moved.items()) for event in _events(phone, rows[key], fate)]
     record_channel_events(tx, phone.workspace_id, phone.id, events)
 

@@ -9,8 +9,10 @@ from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, delete
 from persistence.channel_alarms import note_power_report
 from persistence.channels import ANDROID, channel
 from persistence.columns import id_column, metadata, time_column
+from persistence.contacts import contact
 from persistence.database import Transaction
-from persistence.messages import IS_UNSENT, QUEUED, VISIBLE, WIRED, message
+from persistence.messages import ERRORED, IS_UNSENT, QUEUED, VISIBLE, WIRED, message
+from persistence.outgoing import may_go_out
 from persistence.phone_commands import CallReport, FateReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.phone_fates import record_fates
 from persistence.phone_reports import record_calls, record_sms
@@ -119,19 +121,19 @@ def _state(status: StatusReport) -> dict[str, Any]:
 
 
 def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: bool) -> list[Command]:
-    """What the phone should send: queued and wired messages it does not hold, oldest first, equal texts together.
+    """What the phone should send: unsent messages it does not hold, oldest first, equal texts together.
 
-    Those it holds are wired from now on. With `only_new` those it was asked to send before are left out.
+    Those it holds are wired from now on; errored ones are offered again. With `only_new` those it was asked to send
+    before are left out.
     """
     mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
     unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
     if held:
         wired = {"status": WIRED, "sent_on": tx.now, "modified_on": tx.now}
-        tx.execute(update(message).where(unsent, message.c.status == QUEUED, message.c.id.in_(held)).values(**wired))
-    offered = unsent & message.c.status.in_((QUEUED, WIRED))
-    statement = select(message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on).where(
-        offered
-    )
+        waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
+        tx.execute(update(message).where(unsent, waits).values(**wired))
+    columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
+    statement = select(*columns).join(contact, contact.c.id == message.c.contact_id).where(unsent, may_go_out())
     if held:
         statement = statement.where(message.c.id.not_in(held))
     if only_new:

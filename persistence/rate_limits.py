@@ -12,7 +12,7 @@ rate_window = Table(
     "rate_window",
     metadata,
     Column("workspace_id", Integer, ForeignKey("workspace.id"), primary_key=True),
-    Column("scope", String(16), primary_key=True),
+    Column("scope", String(24), primary_key=True),
     time_column("began_on"),
     Column("taken", Integer, nullable=False),
 )

@@ -61,6 +61,7 @@ class Settings:
     media_url: str = field(repr=False)
     rate_limit: RateLimit
     registration_limit: RateLimit
+    callback_limit: RateLimit
     page_size: int
     body_limit_bytes: int
     webhook_allowed_networks: tuple[Network, ...]
@@ -106,6 +107,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         registration_limit=read("REGISTRATION_LIMIT", "1000/hour", _rate_limit),
         page_size=read("PAGE_SIZE", "250", _count),
         body_limit_bytes=read("BODY_LIMIT_BYTES", "1048576", _count),
+        callback_limit=read("CALLBACK_LIMIT", "6000/minute", _rate_limit),
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),
         webhook_allowed_ports=read("WEBHOOK_ALLOWED_PORTS", "", _ports),
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),

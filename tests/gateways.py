@@ -18,13 +18,19 @@ from persistence.outgoing import Draft, create_outgoing
 from persistence.workspaces import Workspace
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
+SECRET = "secret-of-the-gateway-in-tests"
 THREE_PARTS = " ".join(["one" + "e" * 150, "two" + "o" * 150, "end" + "d" * 150])
 
 
 def add_gateway(database: Database, workspace: Workspace, url: str, **config: Any) -> int:
     """A gateway that is called at a URL; its id."""
     with database.writing() as tx:
-        options: dict[str, Any] = {"schemes": ["tel"], "country": "RW", "config": {"send_url": url, **config}}
+        options: dict[str, Any] = {
+            "schemes": ["tel"],
+            "country": "RW",
+            "config": {"send_url": url, **config},
+            "secret": SECRET,
+        }
         uuid = create_external_channel(tx, workspace.id, name="Gateway", address="+250788000000", **options)
         return int(tx.execute(select(channel.c.id).where(channel.c.uuid == uuid)).scalar_one())
 

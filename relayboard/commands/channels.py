@@ -1,4 +1,4 @@
-"""`relayboard channel list|claim|create|webhook|release`."""
+"""`relayboard channel list|claim|create|limit|secret|webhook|release`."""
 
 import argparse
 from typing import Any
@@ -11,6 +11,8 @@ from persistence.channel_webhooks import rotate_webhook_secret, set_channel_webh
 from persistence.channels import channel, create_external_channel
 from persistence.columns import is_uuid
 from persistence.database import Transaction
+from persistence.gateway_pace import FASTEST, SLOWEST, set_limit
+from persistence.gateway_secrets import callback_path, new_gateway_secret, read_gateway_secret, rotate_gateway_secret
 from persistence.relayers import claim_phone, release_channels
 from persistence.webhook_trouble import webhook_trouble
 from persistence.workspaces import workspace
@@ -61,7 +63,32 @@ def _register_create(actions: Any) -> None:
     create.add_argument("--max-length", type=int, default=160)
     create.add_argument("--authorization", help="value of the Authorization header")
     create.add_argument("--response-check", help="text that an accepting reply contains")
+    create.add_argument(
+        "--recognizes-repeats",
+        action="store_true",
+        help="send a part again, under its Idempotency-Key, when nobody knows whether it arrived",
+    )
+    create.add_argument("--messages-per-second", type=_rate, metavar="N", help="over all workers; default: no limit")
     create.set_defaults(run=run_create)
+    limit = actions.add_parser("limit", help="how many messages a gateway is given in a second")
+    limit.add_argument("--channel", required=True, metavar="UUID")
+    rate = limit.add_mutually_exclusive_group(required=True)
+    rate.add_argument("--messages-per-second", type=_rate, metavar="N")
+    rate.add_argument("--off", action="store_true", help="no limit")
+    limit.set_defaults(run=run_limit)
+    secret = actions.add_parser("secret", help="the address that a gateway calls, with its secret")
+    secret.add_argument("--channel", required=True, metavar="UUID")
+    secret.add_argument("--rotate", action="store_true", help="a new secret; the former one counts for a day more")
+    secret.add_argument("--end-former", action="store_true", help="with --rotate: the former one ends at once")
+    secret.set_defaults(run=run_secret)
+
+
+def _rate(text: str) -> float:
+    """Messages per second, for argparse."""
+    rate = float(text)
+    if not SLOWEST <= rate <= FASTEST:
+        raise argparse.ArgumentTypeError(f"has to be between {SLOWEST} and {FASTEST}")
+    return rate
 
 
 def run_list(options: argparse.Namespace) -> None:
@@ -97,7 +124,9 @@ def run_create(options: argparse.Namespace) -> None:
         "max_length": options.max_length,
         "send_authorization": options.authorization,
         "mt_response_check": options.response_check,
+        "recognizes_repeats": options.recognizes_repeats or None,
     }
+    secret = new_gateway_secret()
     with opened_database() as database, database.writing() as tx:
         found = workspace_named(tx, options.workspace)
         uuid = create_external_channel(
@@ -108,8 +137,30 @@ def run_create(options: argparse.Namespace) -> None:
             schemes=[options.scheme],
             country=options.country.upper() or None,
             config={name: value for name, value in config.items() if value is not None},
+            secret=secret,
+            messages_per_second=options.messages_per_second,
         )
-    print_json({"uuid": uuid, "name": options.name, "receive_path": f"/c/ex/{uuid}/receive"})
+    path = callback_path(uuid, secret)
+    print_json({"uuid": uuid, "name": options.name, "receive_path": f"{path}receive", "callback_path": path})
+
+
+def run_limit(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        set_limit(tx, _workspace_of(tx, options.channel), options.channel, options.messages_per_second)
+    print_json({"channel": options.channel, "messages_per_second": options.messages_per_second})
+
+
+def run_secret(options: argparse.Namespace) -> None:
+    if options.end_former and not options.rotate:
+        raise CommandFailed("--end-former goes with --rotate")
+    with opened_database() as database, database.writing() as tx:
+        workspace_id = _workspace_of(tx, options.channel)
+        if options.rotate:
+            secret = rotate_gateway_secret(tx, workspace_id, options.channel, ends_former=options.end_former)
+        else:
+            secret = read_gateway_secret(tx, workspace_id, options.channel)
+    path = callback_path(options.channel, secret)
+    print_json({"channel": options.channel, "secret": secret, "callback_path": path})
 
 
 def run_webhook(options: argparse.Namespace) -> None:

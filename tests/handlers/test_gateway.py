@@ -1,26 +1,38 @@
 """HTTP gateways calling in: messages, fates, opt-outs."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select, text, update
+from starlette.testclient import TestClient
 
-from persistence.channels import channel, create_external_channel
+from handlers.app import create_app
+from persistence.channels import channel
 from persistence.contacts import contact
+from persistence.database import Database
 from persistence.gateway_leases import SendOutcome, lease_sends, record_sends
+from persistence.gateway_secrets import rotate_gateway_secret
 from persistence.messages import message
 from persistence.outgoing import Draft, create_outgoing
-from tests.api import Api
+from persistence.workspaces import Workspace
+from relayboard.settings import RateLimit, Settings
+from tests.api import KEYS, Api
 from tests.conftest import Clock
-from tests.phones import status_of
+from tests.gateways import SECRET, add_gateway
+from tests.phones import new_phone, status_of
 
 
 @pytest.fixture
 def gateway(api: Api) -> str:
-    """The uuid of a gateway for phone numbers in Rwanda."""
-    options = {"schemes": ["tel"], "country": "RW", "config": {"send_url": "http://127.0.0.1:1/"}}
-    with api.database.writing() as tx:
-        return create_external_channel(tx, api.workspace.id, name="Gateway", address="+250788000000", **options)
+    """The uuid and the secret of a gateway for phone numbers in Rwanda, as its address has them."""
+    return f"{uuid_of(api, add_gateway(api.database, api.workspace, 'http://127.0.0.1:1/'))}/{SECRET}"
+
+
+def uuid_of(api: Api, channel_id: int) -> str:
+    with api.database.reading() as tx:
+        return str(tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one())
 
 
 class TestReceive:
@@ -73,12 +85,12 @@ class TestReceive:
     @pytest.mark.parametrize("action", ["receive", "stopped"])
     @pytest.mark.parametrize("sender", ["%00", "amina%00", "am%01ina", "%EF%BF%BE"])
     def test_a_sender_that_is_no_text_is_refused(self, api: Api, action: str, sender: str) -> None:
-        options = {"schemes": ["ext"], "country": "RW", "config": {"send_url": "http://127.0.0.1:1/"}}
+        uuid = uuid_of(api, add_gateway(api.database, api.workspace, "http://127.0.0.1:1/"))
         with api.database.writing() as tx:
-            uuid = create_external_channel(tx, api.workspace.id, name="Bot", address="bot", **options)
+            tx.execute(update(channel).values(schemes=["ext"]))
         form = {"Content-Type": "application/x-www-form-urlencoded"}
 
-        response = api.client.post(f"/c/ex/{uuid}/{action}", content=f"from={sender}&text=hi", headers=form)
+        response = api.client.post(f"/c/ex/{uuid}/{SECRET}/{action}", content=f"from={sender}&text=hi", headers=form)
 
         assert (response.status_code, api.results("/api/v2/contacts.json")) == (400, [])
 
@@ -138,3 +150,99 @@ def test_a_contact_that_opts_out_is_stopped(api: Api, gateway: str) -> None:
 
     assert api.results("/api/v2/contacts.json")[0]["status"] == "stopped"
     assert api.results("/api/v2/channel_events.json")[0]["type"] == "stop-contact"
+
+
+FORM = {"from": "+250788000111", "text": "Muraho"}
+
+
+class TestSecret:
+    def test_without_its_secret_nothing_can_be_reported(self, api: Api, gateway: str) -> None:
+        uuid = gateway.partition("/")[0]
+        tries = [f"/c/ex/{uuid}/receive", f"/c/ex/{uuid}/{'x' * 32}/receive", f"/handlers/external/received/{uuid}/"]
+
+        answers = [api.client.post(path, data=FORM) for path in tries]
+
+        assert [(each.status_code, each.headers["WWW-Authenticate"]) for each in answers] == [(401, "Bearer")] * 3
+        assert (api.results("/api/v2/messages.json"), api.results("/api/v2/contacts.json")) == ([], [])
+
+    def test_it_may_come_in_a_header(self, api: Api, gateway: str) -> None:
+        uuid = gateway.partition("/")[0]
+        for header, status in ((f"Bearer {SECRET}", 200), ("Bearer wrong", 401), (f"Basic {SECRET}", 401)):
+            response = api.client.post(
+                f"/c/ex/{uuid}/receive", data={"from": "0788000111"}, headers={"Authorization": header}
+            )
+            assert response.status_code == status
+
+    def test_after_a_rotation_the_former_one_counts_for_a_day(self, api: Api, gateway: str, clock: Clock) -> None:
+        uuid = gateway.partition("/")[0]
+        with api.database.writing() as tx:
+            new = rotate_gateway_secret(tx, api.workspace.id, uuid)
+
+        def statuses() -> list[int]:
+            paths = (f"/c/ex/{uuid}/{secret}/receive" for secret in (SECRET, new))
+            return [api.client.post(path, data=FORM).status_code for path in paths]
+
+        assert statuses() == [200, 200]
+        clock.advance(hours=25)
+        assert statuses() == [401, 200]
+
+    def test_the_former_one_can_be_ended_at_once(self, api: Api, gateway: str) -> None:
+        with api.database.writing() as tx:
+            rotate_gateway_secret(tx, api.workspace.id, gateway.partition("/")[0], ends_former=True)
+
+        assert api.client.post(f"/c/ex/{gateway}/receive", data=FORM).status_code == 401
+
+    def test_no_list_of_channels_shows_it(self, api: Api, gateway: str) -> None:
+        listed = api.client.get("/api/v2/channels.json", headers={"Authorization": f"Token {api.token}"})
+
+        assert SECRET not in listed.text
+
+    def test_it_stands_in_no_line_of_the_log(self, api: Api, gateway: str, caplog: pytest.LogCaptureFixture) -> None:
+        uuid = gateway.partition("/")[0]
+        with caplog.at_level("DEBUG"):
+            api.client.post(f"/c/ex/{gateway}/receive", data=FORM)
+            api.client.post(f"/handlers/external/received/{gateway}", data=FORM)
+
+        assert f"/c/ex/{uuid}/***/receive" in caplog.text
+        ours = [record.getMessage() for record in caplog.records if record.name != "httpx"]
+        assert SECRET not in "".join(ours)
+
+
+def test_calls_are_limited_per_channel_and_those_without_the_secret_do_not_count(
+    make_client: Callable[..., Any], database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    with make_client(callback_limit=RateLimit(3, timedelta(minutes=1))) as client:
+        api = Api(client, database, workspace, "")
+        first, second = (uuid_of(api, add_gateway(database, workspace, "http://127.0.0.1:1/")) for _ in range(2))
+
+        def call(uuid: str, secret: str = SECRET) -> Any:
+            return client.post(f"/c/ex/{uuid}/{secret}/receive", data={"from": "+250788000111", "text": "hi"})
+
+        assert [call(first, "wrong").status_code for _ in range(5)] == [401] * 5
+        assert [call(first).status_code for _ in range(5)] == [200, 200, 200, 429, 429]
+        assert 1 <= int(call(first).headers["Retry-After"]) <= 60
+        assert call(second).status_code == 200
+        clock.advance(minutes=1)
+        assert call(first).status_code == 200
+
+
+def test_while_the_database_is_busy_gateways_and_phones_are_asked_to_come_again(
+    settings: Settings, database_url: str, database: Database, workspace: Workspace, api: Api, gateway: str
+) -> None:
+    phone = new_phone(api)
+    phone.register()
+    path, query, body = phone.transport.requests[-1]  # type: ignore[attr-defined]
+    impatient = Database(database_url, clock=database.clock, keys=KEYS, statement_timeout_seconds=1)
+    if impatient.sqlite:
+        event.listen(impatient.engine, "connect", lambda plain, _: plain.execute("PRAGMA busy_timeout=50"))
+    app: Any = create_app(settings, database=impatient)
+    with TestClient(app) as client, database.writing() as busy:
+        if not busy.sqlite:
+            busy.execute(text("LOCK TABLE message, contact, channel, rate_window IN ACCESS EXCLUSIVE MODE"))
+        answers = [
+            client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hi"}),
+            client.post(path, params=query, content=body, headers={"Content-Type": "application/json"}),
+        ]
+    impatient.close()
+
+    assert [(each.status_code, each.headers.get("Retry-After")) for each in answers] == [(503, "1")] * 2

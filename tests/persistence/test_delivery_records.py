@@ -21,7 +21,7 @@ RECEIVER = "http://a.example"
 @pytest.fixture
 def events(database, workspace):
     """Three deliveries: delivered, failed and pending."""
-    channel_id = add_channel(database, workspace, name="Front desk")
+    channel_id = add_channel(database, workspace, name="Front desk", webhook_url=f"{RECEIVER}/in")
     made = [NewDelivery(f"mo_{n}", f"{RECEIVER}/in", "text/plain", b"x=1", channel_id=channel_id) for n in range(3)]
     with database.writing() as tx:
         uuids = record_deliveries(tx, workspace.id, made)

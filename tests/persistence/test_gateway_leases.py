@@ -8,7 +8,7 @@ from persistence.channels import channel
 from persistence.contacts import contact
 from persistence.database import Database
 from persistence.gateway_leases import GatewaySend, lease_sends, list_due_gateways
-from persistence.gateway_pace import Pace, set_limit
+from persistence.gateway_pace import Pace
 from persistence.gateway_sends import gateway_send
 from persistence.messages import message
 from persistence.workspaces import Workspace
@@ -92,7 +92,7 @@ class TestPace:
         gateway = add_gateway(database, workspace, URL)
         queue_messages(database, workspace, gateway, 400)
         with database.writing() as tx:
-            set_limit(tx, workspace.id, gateway, 60)
+            tx.execute(update(channel).values(messages_per_second=60))
         began, sent = clock.moment, list[datetime]()
         while clock.moment < began + timedelta(seconds=5):
             clock.advance(milliseconds=15)
@@ -109,7 +109,7 @@ class TestPace:
         gateway = add_gateway(database, workspace, URL)
         queue_messages(database, workspace, gateway, 9)
         with database.writing() as tx:
-            set_limit(tx, workspace.id, gateway, 0.5)
+            tx.execute(update(channel).values(messages_per_second=0.5))
         with database.writing() as tx:
             first = lease_sends(tx, {gateway: 9}, LEASE)
             began = tx.now

@@ -512,7 +512,7 @@ def upgrade() -> None:
     op.create_table(
         "rate_window",
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("scope", sa.String(length=16), nullable=False),
+        sa.Column("scope", sa.String(length=24), nullable=False),
         sa.Column("began_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("taken", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_rate_window_workspace_id")),

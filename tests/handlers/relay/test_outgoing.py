@@ -1,7 +1,11 @@
 """Phones over HTTP: the outbox, and what became of messages (relayer protocol, 8.4, 10 and 11)."""
 
 import pytest
+from sqlalchemy import select, update
 
+from persistence.contacts import contact
+from persistence.flow_contact_changes import CHANGED_COLUMNS, ContactDelta, change_many
+from persistence.messages import message
 from relayboard.phone.state import SENT
 from tests.api import Api
 from tests.phones import (
@@ -100,3 +104,77 @@ class TestOutgoing:
         phone.sync()
 
         assert [command["cmd"] for command in commands(phone)] == ["ack", "ack", "ack"]
+
+
+class TestErrors:
+    def test_a_message_that_errored_is_offered_again(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        phone.state.messages.clear()
+        phone._report("mt_error", message_id, NOW_MS + 5000)
+        phone.sync()
+        errored = status_of(api.database, message_id)
+        phone.state.messages.clear()
+
+        phone.sync()
+
+        assert errored == "errored"
+        assert [command["to"] for command in commands(phone)] == [[{"phone": "+250788000111", "id": message_id}]]
+
+    def test_once_held_again_it_is_wired(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        phone.state.messages.clear()
+        phone._report("mt_error", message_id, NOW_MS + 5000)
+        phone.sync()
+
+        phone.sync()
+
+        assert status_of(api.database, message_id) == "wired"
+
+    def test_the_third_error_fails_it_and_repeats_of_a_report_count_once(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        seen = []
+        for second in (5, 5, 6, 7):
+            phone.state.messages.clear()
+            phone._report("mt_error", message_id, NOW_MS + second * 1000)
+            phone.sync()
+            seen.append(status_of(api.database, message_id))
+
+        assert seen == ["errored", "errored", "errored", "failed"]
+
+
+@pytest.mark.parametrize("action", ["block", "delete", "archive by a flow"])
+def test_messages_that_wait_fail_when_their_contact_is_put_away(api: Api, action: str) -> None:
+    phone = claimed_phone(api)
+    (message_id,) = send_texts(api, phone, "Welcome")
+    uuid = api.results("/api/v2/contacts.json")[0]["uuid"]
+    with api.database.writing() as tx:
+        rows = tx.execute(select(contact.c.id, *CHANGED_COLUMNS)).all()
+        if action == "archive by a flow":
+            change_many(tx, api.workspace.id, rows, {rows[0].id: ContactDelta(status="archived")})
+    if action != "archive by a flow":
+        api.post("/api/v2/contact_actions.json", {"contacts": [uuid], "action": action})
+
+    phone.sync()
+
+    assert commands(phone) == []
+    with api.database.reading() as tx:
+        row = tx.execute(select(message).where(message.c.id == message_id)).one()
+        assert (row.status, row.failed_reason) == ("failed", "contact_inactive")
+
+
+def test_what_a_flow_says_before_it_stops_its_contact_still_goes_out(api: Api) -> None:
+    phone = claimed_phone(api)
+    goodbye, other = send_texts(api, phone, "Goodbye", "News")
+    with api.database.writing() as tx:
+        tx.execute(update(contact).values(status="stopped"))
+        tx.execute(update(message).where(message.c.id == goodbye).values(flow_id=1))
+
+    phone.sync()
+
+    assert [command["msg"] for command in commands(phone)] == ["Goodbye"]
+    assert status_of(api.database, other) == "queued"

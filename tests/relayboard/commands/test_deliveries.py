@@ -3,11 +3,15 @@ from datetime import timedelta
 from urllib.parse import parse_qs
 
 import pytest
+from sqlalchemy import select, update
 
-from persistence.deliveries import FAILED, record_channel_event
+from persistence.channel_webhooks import set_channel_webhook
+from persistence.channels import channel
+from persistence.deliveries import FAILED, delivery, record_channel_event
 from persistence.delivery_leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from relayboard.cli import main
 from tests.channel_rows import add_channel
+from tests.worker.receivers import receiving
 
 URL = "http://hooks.example.org/in"
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
@@ -55,23 +59,60 @@ def test_what_failed_is_sent_again(run, workspace, failed, how):
     assert run("list", "--workspace", workspace.uuid)[1]["counts"]["pending"] == 1
 
 
+@pytest.mark.parametrize("how", ["one", "since"])
+def test_it_is_sent_to_where_the_receiver_is_now(run, database, workspace, failed, how):
+    with receiving() as moved:
+        with database.writing() as tx:
+            uuid = tx.execute(select(channel.c.uuid)).scalar_one()
+            set_channel_webhook(tx, workspace.id, uuid, moved.url)
+        what = ["--delivery", failed] if how == "one" else ["--failed-since", "2026-03-01"]
+
+        assert run("resend", "--workspace", workspace.uuid, *what) == (0, {"resent": 1})
+        (record,) = run("list", "--workspace", workspace.uuid)[1]["deliveries"]
+        assert (record["url"], record["status"]) == (moved.url, "pending")
+        with database.reading() as tx:
+            assert tx.execute(select(delivery.c.receiver)).scalar_one() == moved.url.removesuffix("/hook")
+
+
+@pytest.mark.parametrize("change", [{"webhook_url": None}, {"is_active": False}, "another workspace"])
+def test_without_a_receiver_now_nothing_is_sent_again(run, database, workspace, other_workspace, failed, change):
+    values = {"workspace_id": other_workspace.id} if change == "another workspace" else change
+    with database.writing() as tx:
+        tx.execute(update(channel).values(**values))
+
+    assert run("resend", "--workspace", workspace.uuid, "--delivery", failed) == (1, None)
+    assert run("resend", "--workspace", workspace.uuid, "--failed-since", "2026-03-01") == (0, {"resent": 0})
+
+
+def test_what_waits_follows_the_receiver_and_ends_with_it(run, database, workspace, failed):
+    run("resend", "--workspace", workspace.uuid, "--delivery", failed)
+    seen = []
+    for url in ("https://elsewhere.example.org/in", None):
+        with database.writing() as tx:
+            set_channel_webhook(tx, workspace.id, tx.execute(select(channel.c.uuid)).scalar_one(), url)
+        (record,) = run("list", "--workspace", workspace.uuid)[1]["deliveries"]
+        seen.append((record["url"], record["status"]))
+
+    assert seen == [("https://elsewhere.example.org/in", "pending"), ("https://elsewhere.example.org/in", "failed")]
+
+
 def test_an_unknown_delivery_cannot_be_sent_again(run, workspace):
     assert run("resend", "--workspace", workspace.uuid, "--delivery", NOWHERE) == (1, None)
 
 
 def test_a_test_event_goes_to_the_delivery_url(run, database, workspace, failed):
-    channel = run("list", "--workspace", workspace.uuid)[1]["deliveries"][0]["channel"]["uuid"]
+    uuid = run("list", "--workspace", workspace.uuid)[1]["deliveries"][0]["channel"]["uuid"]
 
-    status, printed = run("test", "--workspace", workspace.uuid, "--channel", channel)
+    status, printed = run("test", "--workspace", workspace.uuid, "--channel", uuid)
 
     record = run("list", "--workspace", workspace.uuid, "--status", "pending")[1]["deliveries"][0]
     assert status == 0 and record["uuid"] == printed["uuid"]
     assert parse_qs(record["body"])["event"] == ["test"]
 
 
-@pytest.mark.parametrize("channel", ["x", NOWHERE])
-def test_an_unknown_channel_cannot_be_tested(run, workspace, channel):
-    assert run("test", "--workspace", workspace.uuid, "--channel", channel) == (1, None)
+@pytest.mark.parametrize("uuid", ["x", NOWHERE])
+def test_an_unknown_channel_cannot_be_tested(run, workspace, uuid):
+    assert run("test", "--workspace", workspace.uuid, "--channel", uuid) == (1, None)
 
 
 def test_a_channel_without_url_cannot_be_tested(run, database, workspace):
