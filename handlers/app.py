@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+import anyio.to_thread
 from connexion import AsyncApp
 from connexion.exceptions import ProblemException
 from connexion.options import SwaggerUIOptions
@@ -17,7 +18,9 @@ from handlers.errors import (
     TEXTS,
     TooManyRequests,
     answer_database,
+    answer_gone,
     answer_http,
+    answer_refusal,
     answer_rule,
     answer_too_many,
     answer_unexpected,
@@ -29,13 +32,17 @@ from handlers.health import Health
 from handlers.media_files import MediaFiles
 from handlers.pages import detail_page
 from handlers.rate_limiter import RateLimiter
+from handlers.refusals import ClientGone, Refusal
 from handlers.resolver import HandlerResolver
 from handlers.response_check import ResponseCheck
 from handlers.service import Service
+from handlers.token_notes import TokenNotes
+from handlers.uploads import UploadPlaces
 from handlers.validation import VALIDATORS
 from openapi.bundle import GENERATIONS, bundle
 from persistence.database import Database, Wake
 from persistence.errors import RuleBroken
+from persistence.media_store import MediaStore
 from relayboard.settings import Settings
 
 AsgiApp = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
@@ -51,13 +58,17 @@ def create_app(
 
     `check_responses` compares every answer with the contract and turns a deviation into an exception (tests).
     """
-    database = database or Database(settings.database_url, pool_size=POSTGRES_THREADS + 1, keys=settings.make_keys())
+    database = database or Database(
+        settings.database_url, pool_size=2 * POSTGRES_THREADS + 2, keys=settings.make_keys()
+    )
     if wake is not None:
         database.wake = wake
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
     limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
     callbacks = RateLimiter(database, settings.callback_limit.requests, settings.callback_limit.period)
-    service = Service(settings, database, threads, limiter, callbacks)
+    uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
+    notes = TokenNotes(database, settings.secret_key)
+    service = Service(settings, database, threads, limiter, callbacks, notes, MediaStore(settings.media_url), uploads)
     app: AsgiApp = _with_service(_without_redirects(Gateway(_connexion_app())), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
@@ -88,6 +99,8 @@ def _with_service(app: AsgiApp, service: Service) -> AsgiApp:
         if scope["type"] == "http":
             scope["relayboard"]["service"] = service
         await app(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await anyio.to_thread.run_sync(service.token_notes.close)
 
     return with_service
 
@@ -105,6 +118,8 @@ def _connexion_app() -> AsgiApp:
     handlers: dict[type[Exception], Any] = {
         RuleBroken: answer_rule,
         TooManyRequests: answer_too_many,
+        Refusal: answer_refusal,
+        ClientGone: answer_gone,
         ProblemException: answer_http,
         HTTPException: answer_http,
         SQLAlchemyError: answer_database,

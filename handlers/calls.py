@@ -10,23 +10,34 @@ from persistence.workspaces import Workspace
 from relayboard.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Upload:
-    """One file of a multipart request."""
+    """One file of a multipart request, which the media store has received under `uuid`.
 
+    `hash` is its SHA-256. A handler that keeps it sets `place`, where it belongs in the store after the commit.
+    """
+
+    uuid: str
     filename: str
     content_type: str
-    content: bytes
+    size: int
+    hash: str
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request with valid credentials and arguments, inside its unit of work."""
+    """A request with valid credentials and arguments, inside its unit of work.
+
+    `url` is the operation's address as the client knows it; `stored_root` is for addresses that others will read, and
+    owes nothing to what the client sent.
+    """
 
     tx: Transaction
     credentials: Credentials
     settings: Settings
     url: str
+    stored_root: str
     query_text: str
     cursor: str | None = None
     body: dict[str, Any] = field(default_factory=dict)

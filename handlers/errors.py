@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import orjson
@@ -13,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from handlers.contract import load_contract
+from handlers.refusals import ClientGone, Refusal
 from openapi.bundle import GENERATIONS
 from persistence.database import lost_a_race
 from persistence.errors import Clash, InvalidInput, LimitReached, NotAllowed, RecordMissing, Refused, SystemRecord
@@ -54,6 +54,16 @@ async def answer_rule(request: Any, error: Exception) -> ConnexionResponse:
         return _json(400, error.errors, limits_of(request))
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
     return detail(status, str(error), limits_of(request))
+
+
+async def answer_refusal(request: Any, error: Refusal) -> ConnexionResponse:
+    """A body that is not taken: too large, too slow, no JSON."""
+    return detail(error.status, error.text, {**limits_of(request), **error.headers})
+
+
+async def answer_gone(request: Any, error: ClientGone) -> ConnexionResponse:
+    """For nobody: the guard sends nothing to a client that left."""
+    return detail(400, "The client left.")
 
 
 async def answer_too_many(request: Any, error: TooManyRequests) -> ConnexionResponse:
@@ -107,21 +117,6 @@ def allowed_methods(path: str) -> str:
     if "GET" in methods:
         methods.add("HEAD")
     return ", ".join(sorted(methods))
-
-
-def is_method_missing(method: str, path: str) -> bool:
-    """Whether an address of the contract has no such method, so that what else is wrong with the request is no news."""
-    methods = _methods_by_path().get(path)
-    return methods is not None and method not in methods
-
-
-@cache
-def _methods_by_path() -> dict[str, frozenset[str]]:
-    rules = [rule for generation in GENERATIONS for rule in load_contract(generation).values()]
-    return {
-        path: frozenset(rule.method.upper() for rule in rules if rule.path == path)
-        for path in {rule.path for rule in rules if "{" not in rule.path}
-    }
 
 
 def matches(template: str, path: str) -> bool:

@@ -64,7 +64,7 @@ class Gateway:
         try:
             values = await read_values(Request(scope, receive))
             callback = Callback(found["uuid"], secret, found["action"], values)
-            page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.limiter)
+            page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.write_limiter)
         except Refused as error:
             page = detail_page(400, str(error))
         except SQLAlchemyError as error:

@@ -1,20 +1,19 @@
-"""The outermost layer: a request id for every answer, and strict checks of size, form and encoding before anything."""
+"""The outermost layer: a request id for every answer, strict checks of address and Host, and limits for bodies."""
 
 import logging
 import re
 import time
 import uuid
-from collections.abc import Collection, MutableMapping
+from collections.abc import Collection, Iterable, MutableMapping
+from contextlib import ExitStack
 from typing import Any
 
-from handlers.errors import is_method_missing
 from handlers.gateway import hide_secret
 from handlers.metrics import count_request
 from handlers.pages import detail_page, header
 from handlers.refusals import ClientGone, Refusal
-from handlers.request_body import read_body, replay
-from handlers.request_checks import check_form_type, check_json_type, check_url
-from handlers.strict_json import StrictJsonError, parse_strict
+from handlers.request_body import Body, BodyMemory, replay
+from handlers.request_checks import check_host, check_url, take_media_type
 from relayboard.logs import current_request_id
 from relayboard.settings import Settings
 
@@ -24,25 +23,30 @@ errors = logging.getLogger("relayboard.api")
 FORM_ENVELOPE_BYTES = 1024 * 1024
 UPLOAD_LIMIT_BYTES = 25 * 1024 * 1024 + FORM_ENVELOPE_BYTES
 JSON_PREFIX = "/api/"
+JSON_TYPE = b"application/json"
+FORM_TYPE = b"multipart/form-data"
 PROBE_PREFIXES = ("/health/", "/metrics")
 UPLOAD_PATHS = frozenset({"/api/v2/media.json"})
-BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
+PHONE_PREFIX = "/relayers/"
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 LOGGED_PATH_LENGTH = 200
 
 
 class Guard:
-    """ASGI layer that leaves what it learnt in `scope["relayboard"]`: `request_id`, `raw_body`, `body` (parsed JSON).
+    """ASGI layer that leaves what it learnt in `scope["relayboard"]`.
 
-    Under `/api/` a body must be strict JSON, on upload paths a multipart form; elsewhere (the phones) it is only
-    limited in size. Refusals and failures are answered as `{"detail": "..."}`; the log gets no query and no body.
+    That is `request_id`, `request_body` (a Body, not read yet), `closing` (what to undo at the end) and under `/api/`
+    `content_type`, as bodies there are read once the caller is known. Those of phones, which have no token, are read
+    here: `raw_body`. Refusals and failures are answered as `{"detail": "..."}`; the log gets no query and no body.
     """
 
     def __init__(self, app: Any, settings: Settings, *, upload_paths: Collection[str] = UPLOAD_PATHS) -> None:
         self.app = app
         self.body_limit_bytes = settings.body_limit_bytes
+        self.body_timeout_seconds = settings.body_timeout_seconds
         self.has_metrics = settings.metrics
         self.upload_paths = upload_paths
+        self.memory = BodyMemory()
         self.is_stopping = False
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
@@ -56,22 +60,31 @@ class Guard:
     async def _answer(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         request_id = _request_id(scope)
         method, path = scope["method"], scope["path"]
-        scope["relayboard"] = {"request_id": request_id}
-        answer = _Answer(send, request_id, head_only=method == "HEAD")
+        body = self._body_of(scope, receive)
+        answer = _Answer(send, request_id, body, head_only=method == "HEAD")
         token = current_request_id.set(request_id)
         began = time.perf_counter()
         try:
-            await self._pass_on(scope, receive, answer)
+            with ExitStack() as closing:
+                closing.callback(body.forget)
+                scope["relayboard"] = {"request_id": request_id, "request_body": body, "closing": closing}
+                await self._pass_on(scope, body, answer)
         finally:
             seconds = time.perf_counter() - began
             self._note(scope, method, path, answer.status, seconds)
             current_request_id.reset(token)
 
-    async def _pass_on(self, scope: MutableMapping[str, Any], receive: Any, answer: "_Answer") -> None:
+    def _body_of(self, scope: MutableMapping[str, Any], receive: Any) -> Body:
+        is_upload = scope["method"] == "POST" and scope["path"] in self.upload_paths
+        limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes
+        seconds = self.body_timeout_seconds
+        return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)
+
+    async def _pass_on(self, scope: MutableMapping[str, Any], body: Body, answer: "_Answer") -> None:
         try:
             if self.is_stopping:
                 raise Refusal(503, "The service is stopping.", {"Retry-After": "1", "Connection": "close"})
-            await self.app(scope, await self._checked(scope, receive), answer.send)
+            await self.app(scope, await self._checked(scope, body), answer.send)
         except Refusal as refusal:
             await detail_page(refusal.status, refusal.text, refusal.headers).send(answer.send)
         except ClientGone:
@@ -82,24 +95,18 @@ class Guard:
                 raise  # half an answer is out: the server has to break the connection
             await detail_page(500, "Internal server error.").send(answer.send)
 
-    async def _checked(self, scope: MutableMapping[str, Any], receive: Any) -> Any:
+    async def _checked(self, scope: MutableMapping[str, Any], body: Body) -> Any:
         """The receive callable for the inner layers, after all checks. Raises Refusal or ClientGone."""
+        check_host(scope)
         check_url(scope)
-        is_upload = scope["method"] == "POST" and scope["path"] in self.upload_paths
-        body = await read_body(scope, receive, UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes)
-        state = scope["relayboard"]
-        state["raw_body"] = body
-        if is_method_missing(scope["method"], scope["path"]):
-            return replay(body, receive)
-        if is_upload:
-            check_form_type(scope)
-        elif scope["path"].startswith(JSON_PREFIX) and scope["method"] in BODY_METHODS:
-            check_json_type(scope, has_body=bool(body))
-            try:
-                state["body"] = parse_strict(body)
-            except StrictJsonError as error:
-                raise Refusal(400, str(error)) from error
-        return replay(body, receive)
+        path = scope["path"]
+        if path.startswith(JSON_PREFIX):
+            plain = FORM_TYPE if path in self.upload_paths else JSON_TYPE
+            scope["relayboard"]["content_type"] = take_media_type(scope, plain)
+        elif path.startswith(PHONE_PREFIX):
+            raw = scope["relayboard"]["raw_body"] = await body.read()
+            return replay(raw, body.receive)
+        return body.receive
 
     def _note(
         self, scope: MutableMapping[str, Any], method: str, path: str, status: int | None, seconds: float
@@ -129,19 +136,35 @@ def _request_id(scope: MutableMapping[str, Any]) -> str:
 
 
 class _Answer:
-    """Adds the request id to an answer, leaves its body out for HEAD, and remembers its status."""
+    """Adds the headers that every answer has, leaves the body out for HEAD, and remembers the status."""
 
-    def __init__(self, send: Any, request_id: str, *, head_only: bool) -> None:
+    def __init__(self, send: Any, request_id: str, body: Body, *, head_only: bool) -> None:
         self._send = send
         self._request_id = request_id.encode()
+        self._body = body
         self._head_only = head_only
         self.status: int | None = None
 
     async def send(self, message: Any) -> None:
+        if self._body.is_client_gone:
+            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [pair for pair in message.get("headers", []) if pair[0].lower() != b"x-request-id"]
-            message = {**message, "headers": [*headers, (b"x-request-id", self._request_id)]}
+            message = {**message, "headers": self._complete(message.get("headers", []))}
         elif self._head_only and message["type"] == "http.response.body":
             message = {**message, "body": b""}
         await self._send(message)
+
+    def _complete(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Caches keep nothing unless its layer says so, and browsers take everything for what it is said to be."""
+        headers = [pair for pair in given if pair[0].lower() != b"x-request-id"]
+        names = {name.lower() for name, _ in headers}
+        headers.append((b"x-request-id", self._request_id))
+        if b"cache-control" not in names:
+            headers.append((b"cache-control", b"no-store"))
+        if b"x-content-type-options" not in names:
+            headers.append((b"x-content-type-options", b"nosniff"))
+        if self._body.is_awaited and b"connection" not in names:
+            # Whether the client still sends what it was not asked for, nobody knows: no request can follow.
+            headers.append((b"connection", b"close"))
+        return headers

@@ -1,6 +1,8 @@
-"""Reading the body of a request, never more of it than is allowed."""
+"""The body of a request: read late, never more of it than is allowed, and never at the client's leisure."""
 
+import time
 from collections.abc import MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -8,28 +10,121 @@ import anyio
 from handlers.pages import header
 from handlers.refusals import ClientGone, Refusal
 
-READ_TIMEOUT_SECONDS = 300.0
-DRAIN_TIMEOUT_SECONDS = 10.0
-DRAIN_LIMIT_BYTES = 64 * 1024 * 1024
+SLOWEST_BYTES_PER_SECOND = 4096
+HELD_LIMIT_BYTES = 64 * 1024 * 1024
 LONGEST_LENGTH = 15
 
 
-async def read_body(scope: MutableMapping[str, Any], receive: Any, limit_bytes: int) -> bytes:
-    """The whole body. Raises Refusal (413 beyond the limit, 400 for a wrong length or a stall) or ClientGone."""
-    declared = declared_length(scope)
-    if declared is not None and declared > limit_bytes:
-        await _drain(scope, receive, 0)
-        raise _too_large(limit_bytes)
-    if declared is None and header(scope, b"transfer-encoding") is None:
-        return await _collect(scope, receive, limit_bytes)  # nothing to wait for, and a timer has its price
-    try:
-        with anyio.fail_after(READ_TIMEOUT_SECONDS):
-            body = await _collect(scope, receive, limit_bytes)
-    except TimeoutError as error:
-        raise Refusal(400, "The request body took too long to arrive.", {"Connection": "close"}) from error
-    if declared is not None and declared != len(body):
-        raise Refusal(400, "The Content-Length is not the length of the request body.", {"Connection": "close"})
-    return body
+@dataclass(slots=True)
+class BodyMemory:
+    """What the bodies that this process has read, or is about to have read, occupy together."""
+
+    limit_bytes: int = HELD_LIMIT_BYTES
+    held_bytes: int = 0
+
+    def hold(self, size: int) -> None:
+        """Raises Refusal (503) when there is no room for so many bytes more."""
+        if self.held_bytes + size > self.limit_bytes:
+            raise Refusal(503, "The service is reading too many requests; try again.", {"Retry-After": "1"})
+        self.held_bytes += size
+
+
+class Body:
+    """The body of one request. Nothing of it is read before somebody who may read it asks for it.
+
+    A client has `timeout_seconds` for each piece, and for the whole that long and a second more for every 4096 bytes.
+    """
+
+    def __init__(
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Any,
+        *,
+        limit_bytes: int,
+        timeout_seconds: float,
+        memory: BodyMemory,
+    ) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._limit_bytes = limit_bytes
+        self._timeout_seconds = timeout_seconds
+        self._memory = memory
+        self._held_bytes = 0
+        self._began: float | None = None
+        self._received_bytes = 0
+        self._is_complete = False
+        self.is_client_gone = False
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the client waits to be asked for the body (`Expect`), and was not."""
+        return self._began is None and header(self._scope, b"expect") is not None
+
+    def check_length(self) -> None:
+        """Raises Refusal: 400 for a Content-Length that is no number, 413 for one beyond the limit."""
+        declared = declared_length(self._scope)
+        if declared is not None and declared > self._limit_bytes:
+            raise self._too_large()
+
+    async def receive(self) -> Any:
+        """ASGI's receive within the limits; the client's next message after the end of the body.
+
+        Raises Refusal (413 beyond the limit, 400 for a wrong length or a slow client) or ClientGone.
+        """
+        if self._is_complete:
+            return await self._receive()
+        if self._began is None:
+            self._began = time.monotonic()
+            self.check_length()
+        message = await self._next()
+        self._received_bytes += len(message.get("body", b""))
+        if self._received_bytes > self._limit_bytes:
+            raise self._too_large()
+        if not message.get("more_body", False):
+            self._is_complete = True
+            declared = declared_length(self._scope)
+            if declared is not None and declared != self._received_bytes:
+                text = "The Content-Length is not the length of the request body."
+                raise Refusal(400, text, {"Connection": "close"})
+        return message
+
+    async def read(self) -> bytes:
+        """The whole body. Raises what `receive` does, and Refusal (503) when too many bodies are held already."""
+        body = bytearray()
+        while not self._is_complete:
+            chunk = (await self.receive()).get("body", b"")
+            self._memory.hold(len(chunk))
+            self._held_bytes += len(chunk)
+            body += chunk
+        return bytes(body)
+
+    def forget(self) -> None:
+        """The request is over."""
+        self._memory.held_bytes -= self._held_bytes
+        self._held_bytes = 0
+
+    async def _next(self) -> Any:
+        if header(self._scope, b"content-length") is None and header(self._scope, b"transfer-encoding") is None:
+            message = await self._receive()  # there is no body to wait for, and a timer has its price
+        else:
+            try:
+                with anyio.fail_after(self._seconds_left()):
+                    message = await self._receive()
+            except TimeoutError as error:
+                text = "The request body took too long to arrive."
+                raise Refusal(400, text, {"Connection": "close"}) from error
+        if message["type"] == "http.disconnect":
+            self.is_client_gone = True
+            raise ClientGone
+        return message
+
+    def _seconds_left(self) -> float:
+        assert self._began is not None
+        whole = self._timeout_seconds + self._received_bytes / SLOWEST_BYTES_PER_SECOND
+        return max(0.0, min(self._timeout_seconds, self._began + whole - time.monotonic()))
+
+    def _too_large(self) -> Refusal:
+        return Refusal(413, f"The request body is larger than {self._limit_bytes} bytes.")
 
 
 def declared_length(scope: MutableMapping[str, Any]) -> int | None:
@@ -54,38 +149,3 @@ def replay(body: bytes, receive: Any) -> Any:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return receive_again
-
-
-async def _collect(scope: MutableMapping[str, Any], receive: Any, limit_bytes: int) -> bytes:
-    body = bytearray()
-    while True:
-        chunk, more = await _next_chunk(receive)
-        body += chunk
-        if len(body) > limit_bytes:
-            if more:
-                await _drain(scope, receive, len(body))
-            raise _too_large(limit_bytes)
-        if not more:
-            return bytes(body)
-
-
-async def _drain(scope: MutableMapping[str, Any], receive: Any, received_bytes: int) -> None:
-    """Read and forget the rest: a client that is still sending would see a broken connection, not the answer."""
-    if header(scope, b"expect") is not None:
-        return
-    with anyio.move_on_after(DRAIN_TIMEOUT_SECONDS):
-        more = True
-        while more and received_bytes <= DRAIN_LIMIT_BYTES:
-            chunk, more = await _next_chunk(receive)
-            received_bytes += len(chunk)
-
-
-async def _next_chunk(receive: Any) -> tuple[bytes, bool]:
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise ClientGone
-    return message.get("body", b""), message.get("more_body", False)
-
-
-def _too_large(limit_bytes: int) -> Refusal:
-    return Refusal(413, f"The request body is larger than {limit_bytes} bytes.", {"Connection": "close"})

@@ -1,5 +1,6 @@
 """Checks of a request's address and media type, before anything looks at what they mean."""
 
+import ipaddress
 import re
 from collections.abc import MutableMapping
 from typing import Any
@@ -12,6 +13,11 @@ URL_LIMIT_BYTES = 8192
 BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 NOT_ASCII = re.compile(rb"[\x80-\xff]")
 JSON_TYPE = re.compile(rb'application/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?;?\Z', re.IGNORECASE)
+HOST = re.compile(
+    r"(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?|\[(?P<address>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?\Z"
+)
+HOST_LENGTH = 255
+LARGEST_PORT = 65_535
 FORM_TYPE = re.compile(rb"multipart/form-data[ \t]*;", re.IGNORECASE)
 
 
@@ -42,20 +48,53 @@ def _check_escapes(part: bytes) -> None:
         raise Refusal(400, "The URL is not valid UTF-8.") from error
 
 
-def check_json_type(scope: MutableMapping[str, Any], *, has_body: bool) -> None:
+def take_media_type(scope: MutableMapping[str, Any], plain: bytes) -> bytes | None:
+    """The media type that a client declared; in its place stands `plain` from here on.
+
+    Later layers know types in that form only, and would judge them before it is known who calls.
+    """
+    declared = header(scope, b"content-type")
+    others = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
+    scope["headers"] = [*others, (b"content-type", plain)]
+    return declared
+
+
+def check_json_type(content_type: bytes | None, *, has_body: bool) -> None:
     """Raises Refusal(415) for a body that is declared as something else than JSON in UTF-8.
 
-    From here on the type stands there once and plainly, as later layers know it in this form only; a request without
-    media type, or without body, counts as JSON.
+    A request without media type, or without body, counts as JSON.
     """
-    content_type = header(scope, b"content-type")
     if has_body and content_type is not None and not JSON_TYPE.match(content_type.strip()):
         raise Refusal(415, "Send JSON.")
-    others = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
-    scope["headers"] = [*others, (b"content-type", b"application/json")]
 
 
-def check_form_type(scope: MutableMapping[str, Any]) -> None:
+def check_form_type(content_type: bytes | None) -> None:
     """Raises Refusal(415) for an upload that is no multipart form."""
-    if not FORM_TYPE.match((header(scope, b"content-type") or b"").strip()):
+    if not FORM_TYPE.match((content_type or b"").strip()):
         raise Refusal(415, "Send a multipart form.")
+
+
+def check_host(scope: MutableMapping[str, Any]) -> None:
+    """Raises Refusal(400) unless there is one Host header and it is one (RFC 9112, 3.2); HTTP/1.0 needs none.
+
+    The addresses that answers hold begin with it.
+    """
+    given = [value for name, value in scope["headers"] if name.lower() == b"host"]
+    if not given and scope.get("http_version") == "1.0":
+        return
+    if len(given) != 1 or not is_host(given[0].decode("latin-1")):
+        raise Refusal(400, "The Host header is not valid.", {"Connection": "close"})
+
+
+def is_host(text: str) -> bool:
+    """Whether this is a name or an IP address (version 6 in brackets), with or without a port."""
+    found = HOST.match(text)
+    if found is None or len(text) > HOST_LENGTH or int(found["port"] or 0) > LARGEST_PORT:
+        return False
+    if found["address"] is None:
+        return True
+    try:
+        ipaddress.IPv6Address(found["address"])
+    except ValueError:
+        return False
+    return True

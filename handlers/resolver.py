@@ -7,18 +7,20 @@ import anyio.to_thread
 from connexion.context import receive as connexion_receive
 from connexion.context import scope as connexion_scope
 from connexion.resolver import Resolver
+from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request
 from starlette.responses import Response
 
 from handlers.answers import Answer
 from handlers.calls import Call, RelayCall, Upload
 from handlers.contract import OperationRules, load_contract
-from handlers.request_body import replay
+from handlers.json_body import read_json
 from handlers.service import Service, service_of, state_of
-from handlers.uploads import read_upload
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.idempotency import KEY_LENGTH, claim_key, keep_answer
+
+USUAL_PORTS = {"http": 80, "https": 443}
 
 
 class HandlerResolver(Resolver):
@@ -44,12 +46,11 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         request = Request(connexion_scope, connexion_receive)
         service = service_of(request.scope)
         state = state_of(request.scope)
-        if rules.is_upload:
-            # Connexion has read the form before it calls us, so it is read again from what the guard kept.
-            again = replay(state["raw_body"], connexion_receive)
-            state["media"] = await read_upload(Request(request.scope, again))
+        if rules.is_writing and "raw_body" not in state and not rules.is_upload:
+            await read_json(request.scope)  # no validator has, where the contract knows no body: still it has to be one
         run = _run_relay if rules.generation == "relay" else _run
-        answer = await anyio.to_thread.run_sync(run, service, rules, request, state, limiter=service.limiter)
+        limiter = service.write_limiter if rules.is_writing else service.limiter
+        answer = await anyio.to_thread.run_sync(run, service, rules, request, state, limiter=limiter)
         return render(answer, state)
 
     async def endpoint_of_phone(relayer_id: str) -> Response:
@@ -70,12 +71,22 @@ def _run(service: Service, rules: OperationRules, request: Request, state: dict[
     if not rules.is_writing:
         with service.database.reading() as tx:
             return _call(tx, service, rules, request, state)
-    return service.database.write(lambda tx: _answer_once(tx, service, rules, request, state))
+    upload: Upload | None = state.get("media")
+    try:
+        answer = service.database.write(lambda tx: _answer_once(tx, service, rules, request, state))
+    except DBAPIError as error:
+        state["is_commit_unknown"] = error.connection_invalidated
+        raise
+    if upload is not None and upload.place is not None:
+        service.media_store.accept(upload.uuid, upload.place)
+    return answer
 
 
 def _answer_once(
     tx: Transaction, service: Service, rules: OperationRules, request: Request, state: dict[str, Any]
 ) -> Answer:
+    if "media" in state:
+        state["media"].place = None  # an attempt before this one may have set it
     key = request.headers.get("Idempotency-Key")
     if key is None or rules.method != "post":
         return _call(tx, service, rules, request, state)
@@ -97,7 +108,7 @@ def _said(state: dict[str, Any]) -> bytes:
     media: Upload | None = state.get("media")
     if media is None:
         return bytes(state.get("raw_body", b""))
-    return f"{media.filename}\n{media.content_type}\n".encode() + media.content
+    return f"{media.filename}\n{media.content_type}\n{media.hash}".encode()
 
 
 def _call(tx: Transaction, service: Service, rules: OperationRules, request: Request, state: dict[str, Any]) -> Answer:
@@ -108,6 +119,7 @@ def _call(tx: Transaction, service: Service, rules: OperationRules, request: Req
         credentials=state["credentials"],
         settings=service.settings,
         url=base_url(service, request) + rules.path,
+        stored_root=stored_root(service, request),
         query_text=request.scope["query_string"].decode("latin-1"),
         cursor=cursor,
         body=state.get("body") or {},
@@ -122,6 +134,20 @@ def base_url(service: Service, request: Request) -> str:
     """The address clients reach us at: the setting, else the one they used."""
     configured: str = service.settings.base_url
     return configured.rstrip("/") if configured else f"{request.url.scheme}://{request.url.netloc}"
+
+
+def stored_root(service: Service, request: Request) -> str:
+    """The address of the service in what it stores: the setting, else the socket that the client reached.
+
+    Not the Host header: whoever uploads a file could then have others fetch it from anywhere.
+    """
+    configured: str = service.settings.base_url
+    if configured:
+        return configured.rstrip("/")
+    host, port = request.scope.get("server") or ("localhost", None)
+    host = f"[{host}]" if ":" in host else host
+    is_usual = port is None or port == USUAL_PORTS.get(request.url.scheme)
+    return f"{request.url.scheme}://{host}" + ("" if is_usual else f":{port}")
 
 
 def _run_relay(service: Service, rules: OperationRules, request: Request, state: dict[str, Any]) -> Answer:

@@ -8,8 +8,11 @@ from typing import Any
 import anyio
 
 from handlers.rate_limiter import RateLimiter
+from handlers.token_notes import TokenNotes
+from handlers.uploads import UploadPlaces
 from persistence.database import Database
-from persistence.tokens import Credentials, find_credentials, note_use, renew_hash
+from persistence.media_store import MediaStore
+from persistence.tokens import Credentials, find_credentials
 from relayboard.settings import Settings
 
 CREDENTIALS_KEPT_SECONDS = 1.0
@@ -25,15 +28,26 @@ class Service:
     threads: int
     rate_limiter: RateLimiter
     callback_limiter: RateLimiter
+    token_notes: TokenNotes
+    media_store: MediaStore
+    uploads: UploadPlaces
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
     _limiter: anyio.CapacityLimiter | None = None
+    _write_limiter: anyio.CapacityLimiter | None = None
 
     @property
     def limiter(self) -> anyio.CapacityLimiter:
-        """The few threads that talk to the database: more of them make everybody slower."""
+        """The few threads that read from the database: more of them make everybody slower."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(self.threads)
         return self._limiter
+
+    @property
+    def write_limiter(self) -> anyio.CapacityLimiter:
+        """As many that write: they may wait for each other's locks, and reading must not wait with them."""
+        if self._write_limiter is None:
+            self._write_limiter = anyio.CapacityLimiter(self.threads)
+        return self._write_limiter
 
     def known_credentials(self, key: str) -> Credentials | None:
         """The credentials of a token that was looked up within the last second."""
@@ -49,20 +63,23 @@ class Service:
             credentials = find_credentials(tx, key, self.settings.secret_key, former_keys)
         if credentials is None:
             return None
-        if credentials.last_used_step_due:
-            with self.database.writing() as tx:
-                note_use(tx, credentials.token_id)
-        if credentials.is_hash_former:
-            with self.database.writing() as tx:
-                renew_hash(tx, credentials.token_id, key, self.settings.secret_key)
+        self.token_notes.add(credentials, key)
         if len(self._known) >= CREDENTIALS_KEPT:
             self._known.clear()
         self._known[key] = (time.monotonic(), credentials)
         return credentials
 
+    def discard_upload(self, uuid: str, state: Mapping[str, Any]) -> None:
+        """Delete what was received under this uuid, unless it was kept; runs when the request is over.
+
+        When the connection broke in the commit, the row may be there: then the trimming decides later.
+        """
+        if not state.get("is_commit_unknown"):
+            self.media_store.discard(uuid)
+
 
 def state_of(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """What the outer layers noted about a request: `request_id`, `body`, `raw_body`, `service`, and more."""
+    """What the outer layers noted about a request: `request_id`, `request_body`, `body`, `service`, and more."""
     state: dict[str, Any] = scope["relayboard"]
     return state
 

@@ -1,10 +1,16 @@
 """Connexion's validators, replaced by compiled ones (its documented `validator_map`)."""
 
+from contextlib import ExitStack
 from typing import Any
 
 from handlers.auth import rules_of
+from handlers.json_body import read_json
 from handlers.parameters import check_lookups, read_query
-from handlers.service import state_of
+from handlers.request_body import replay
+from handlers.request_checks import check_form_type
+from handlers.service import service_of, state_of
+from handlers.uploads import receive_upload
+from persistence.columns import new_uuid
 from persistence.errors import InvalidInput
 
 
@@ -24,7 +30,7 @@ class QueryValidator:
 
 
 class JsonBodyValidator:
-    """Checks the body that the guard parsed; texts are trimmed first, but not in fields of the client's own data."""
+    """Reads and checks the body; texts are trimmed first, but not in fields of the client's own data."""
 
     def __init__(self, **_options: Any) -> None:
         return None
@@ -33,6 +39,7 @@ class JsonBodyValidator:
         state, rules = state_of(scope), rules_of(scope)
         if rules.generation == "relay":
             return receive, scope  # phones are read leniently, by their handlers
+        receive = await read_json(scope)
         schema = rules.body
         given = state.get("body", {})
         if not isinstance(given, dict):
@@ -45,13 +52,23 @@ class JsonBodyValidator:
 
 
 class UploadValidator:
-    """Leaves multipart bodies to the endpoint, which reads the file and checks it."""
+    """Has the media store receive the file of a multipart body; what nobody keeps is deleted after the request."""
 
     def __init__(self, **_options: Any) -> None:
         return None
 
     async def wrap_receive(self, receive: Any, *, scope: Any) -> tuple[Any, Any]:
-        return receive, scope
+        state, service = state_of(scope), service_of(scope)
+        check_form_type(state["content_type"])
+        closing: ExitStack = state["closing"]
+        closing.enter_context(service.uploads.take(state["credentials"].workspace.id))
+        uuid = new_uuid()
+        closing.callback(service.discard_upload, uuid, state)
+        with service.media_store.receiving(uuid) as file:
+            state["media"] = await receive_upload(state["request_body"], state["content_type"], file, uuid)
+        # Connexion would read the form too, if it saw one.
+        headers = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
+        return replay(b"", receive), {**scope, "headers": headers}
 
 
 def trim(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import orjson
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
 from sqlalchemy.engine import Dialect, make_url
-from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from persistence.query_functions import register_query_functions
@@ -19,6 +20,9 @@ from persistence.sealed_columns import give_keys
 from persistence.sealing import KeyRing
 
 WRITING = "relayboard_writing"
+PATIENT, IMPATIENT = "patient", "impatient"
+BUSY_TIMEOUT_MS = 30_000
+PRIMARY_CODE = 0xFF
 ATTEMPTS = 4
 SERIALIZATION_CODES = ("40001", "40P01")
 IDLE_UNCHECKED_SECONDS = 1.0
@@ -39,6 +43,10 @@ class Settlement(Protocol):
 
 
 Put = TypeVar("Put", bound=Settlement)
+
+
+class Busy(Exception):
+    """Another process or thread is writing, and this one was not to wait for it."""
 
 
 def utc_now() -> datetime:
@@ -134,9 +142,10 @@ class Database:
             yield Transaction(connection, self.clock())
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Transaction]:
+    def writing(self, *, patient: bool = True) -> Iterator[Transaction]:
+        """A unit of work that writes. One that is not patient raises Busy while another holds SQLite's write lock."""
         with self.engine.connect() as connection:
-            connection = connection.execution_options(**{WRITING: True})
+            connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
             with connection.begin():
                 transaction = Transaction(connection, self.clock())
                 yield transaction
@@ -222,7 +231,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     pragmas: Iterable[str] = (
         "journal_mode=WAL",
         "synchronous=FULL",  # what was accepted survives a power cut, not only the death of a process
-        "busy_timeout=30000",
+        f"busy_timeout={BUSY_TIMEOUT_MS}",
         "foreign_keys=ON",
         "cache_size=-64000",
         "temp_store=MEMORY",
@@ -235,5 +244,20 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writing = connection.get_execution_options().get(WRITING, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    writing = connection.get_execution_options().get(WRITING)
+    if writing == IMPATIENT:
+        _begin_at_once(connection)
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing == PATIENT else "BEGIN")
+
+
+def _begin_at_once(connection: Connection) -> None:
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    except OperationalError as error:
+        if getattr(error.orig, "sqlite_errorcode", 0) & PRIMARY_CODE == sqlite3.SQLITE_BUSY:
+            raise Busy from error
+        raise
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")

@@ -3,14 +3,33 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Column, Index, Integer, String, Table, Text, insert, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    delete,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.columns import id_column, metadata, time_column, uuid_column, workspace_column
-from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.database import Database, Transaction
+from persistence.errors import InvalidInput, LimitReached
+from persistence.media_store import MediaStore
 
 UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE | re.ASCII)
+
+RECEIVED_SECONDS = 3600.0
+"""A file that nobody wrote to for so long is no upload any more: slower clients are dropped."""
 
 media = Table(
     "media",
@@ -28,12 +47,73 @@ media = Table(
 )
 
 
+media_usage = Table(
+    "media_usage",
+    metadata,
+    Column("workspace_id", Integer, ForeignKey("workspace.id"), primary_key=True),
+    Column("bytes", BigInteger, nullable=False),
+)
+
+
 def add_media(
-    tx: Transaction, workspace_id: int, uuid: str, *, content_type: str, filename: str, size: int, url: str
+    tx: Transaction,
+    workspace_id: int,
+    uuid: str,
+    *,
+    content_type: str,
+    filename: str,
+    size: int,
+    url: str,
+    quota_bytes: int,
 ) -> None:
-    """Record a file that the media store holds."""
+    """Record a file that the media store holds or is about to. Raises LimitReached when the workspace has no room."""
+    _occupy(tx, workspace_id, size, quota_bytes)
     values = {"content_type": content_type, "filename": filename, "size": size, "url": url}
     tx.execute(insert(media).values(workspace_id=workspace_id, uuid=uuid, created_on=tx.now, **values))
+
+
+def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> None:
+    """Counts and compares in one statement, so that simultaneous uploads cannot all take the last room."""
+    first = (sqlite.insert if tx.sqlite else postgresql.insert)(media_usage).values(workspace_id=workspace_id, bytes=0)
+    tx.execute(first.on_conflict_do_nothing())
+    used = media_usage.c
+    has_room = (used.workspace_id == workspace_id) & (used.bytes + size <= quota_bytes)
+    if tx.execute(update(media_usage).where(has_room).values(bytes=used.bytes + size)).rowcount == 0:
+        raise LimitReached(f"The files of a workspace may occupy {quota_bytes} bytes; there is no room for this one.")
+
+
+def delete_media(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
+    """Forget a file and give its room back; its place in the store, or None when the workspace has no such file."""
+    mine = (media.c.workspace_id == workspace_id) & (media.c.uuid == uuid)
+    row = tx.execute(delete(media).where(mine).returning(media.c.size, media.c.url)).first()
+    if row is None:
+        return None
+    freed = update(media_usage).where(media_usage.c.workspace_id == workspace_id)
+    tx.execute(freed.values(bytes=media_usage.c.bytes - row.size))
+    return place_in_store(row.url)
+
+
+def list_media(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
+    """The files of a workspace, newest first."""
+    columns = (media.c.uuid, media.c.content_type, media.c.filename, media.c.size, media.c.url, media.c.created_on)
+    rows = tx.execute(select(*columns).where(media.c.workspace_id == workspace_id).order_by(media.c.id.desc()))
+    return [dict(row._mapping) for row in rows]
+
+
+def place_in_store(url: str) -> str:
+    """The place of a file in the media store, which its address ends with."""
+    return url.rpartition("/media/")[2]
+
+
+def settle_received(database: Database, store: MediaStore) -> None:
+    """Finish what killed processes left: a file whose row was committed moves to its place, others are deleted."""
+    for uuid in store.list_received(RECEIVED_SECONDS):
+        with database.reading() as tx:
+            url = tx.execute(select(media.c.url).where(media.c.uuid == uuid)).scalar()
+        if url is None:
+            store.discard(uuid)
+        else:
+            store.accept(uuid, place_in_store(url))
 
 
 @dataclass(frozen=True, slots=True)

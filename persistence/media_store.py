@@ -1,12 +1,17 @@
 """Where uploaded files lie: a folder, served by the API itself."""
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
+
+from persistence.private_files import make_folder, open_new
+
+RECEIVED = "received"
 
 
 class MediaStore:
@@ -20,29 +25,48 @@ class MediaStore:
 
     def save(self, name: str, content: bytes) -> None:
         """Write a file under its place in the store, such as `<workspace uuid>/<media uuid>.png`."""
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(path.name + ".part")
-        with temporary.open("wb") as file:
+        with self.writing(name) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
         """A file to write piece by piece; it takes its place when the block ends, else nothing is left of it."""
         path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
         try:
-            with temporary.open("wb") as file:
+            with open_new(temporary) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def receiving(self, file_uuid: str) -> Iterator[BinaryIO]:
+        """A file to write whose place is decided later, by `accept` or `discard`; it outlives a power cut."""
+        with open_new(self._path(f"{RECEIVED}/{file_uuid}")) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+
+    def accept(self, file_uuid: str, name: str) -> None:
+        """Move a received file to its place."""
+        path = self._path(name)
+        make_folder(path.parent)
+        self._path(f"{RECEIVED}/{file_uuid}").replace(path)
+
+    def discard(self, file_uuid: str) -> None:
+        """Delete a received file; one that was accepted, or never was, is no error."""
+        self.remove(f"{RECEIVED}/{file_uuid}")
+
+    def list_received(self, untouched_seconds: float) -> list[str]:
+        """The received files that nobody has written to for so long: what a process left behind that was killed."""
+        before = time.time() - untouched_seconds
+        folder = self._path(RECEIVED)
+        files = sorted(folder.iterdir()) if folder.is_dir() else []
+        return [each.name for each in files if each.stat().st_mtime < before]
 
     def remove(self, name: str) -> None:
         """Delete a file; one that is not there is no error."""

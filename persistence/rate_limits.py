@@ -35,3 +35,15 @@ def take_allowance(
     granted = max(0, min(wanted, limit - taken))
     tx.execute(update(rate_window).where(mine).values(began_on=began_on, taken=taken + granted))
     return granted, limit - taken - granted, began_on + period
+
+
+def read_allowance(
+    tx: Transaction, workspace_id: int, scope: str, *, limit: int, period: timedelta
+) -> tuple[int, datetime]:
+    """How many requests are left in the present window, and when it ends; a read alone."""
+    rows = rate_window.c
+    mine = (rows.workspace_id == workspace_id) & (rows.scope == scope)
+    row = tx.execute(select(rows.began_on, rows.taken).where(mine)).first()
+    if row is None or tx.now >= row.began_on + period:
+        return limit, tx.now + period
+    return limit - row.taken, row.began_on + period

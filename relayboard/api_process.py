@@ -1,19 +1,24 @@
 """One API process: uvicorn on a listening socket it inherits (`python -m relayboard.api_process FD`)."""
 
+import ipaddress
 import logging
+import resource
 import signal
 import socket
 import sys
+from typing import Any
 
 import uvicorn
 
 from handlers.app import create_app
+from relayboard.http_protocol import Patience
 from relayboard.logs import configure_logging
 from relayboard.processes import follow_lifeline
-from relayboard.settings import load_settings
+from relayboard.settings import Network, Settings, load_settings
 from worker.wake import make_wake
 
 GRACE_SECONDS = 20
+SPARE_FILES = 256
 
 
 def main(arguments: list[str]) -> int:
@@ -21,16 +26,9 @@ def main(arguments: list[str]) -> int:
     settings = load_settings()
     configure_logging(settings.log_format)
     follow_lifeline()
+    allow_connections(settings.max_connections)
     app = create_app(settings, wake=make_wake(settings))
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=True,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        lifespan="on",
-    )
+    config = make_config(app, settings)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
@@ -39,6 +37,42 @@ def main(arguments: list[str]) -> int:
     # uvicorn takes an inherited descriptor for a UNIX socket and then leaves Nagle's delay on.
     server.run(sockets=[socket.socket(fileno=int(arguments[0]))])
     return 0
+
+
+def make_config(app: Any, settings: Settings) -> uvicorn.Config:
+    """uvicorn's settings: slow clients are dropped, and only trusted proxies may say who the client is."""
+    patience = Patience(settings.head_timeout_seconds, settings.max_connections)
+    return uvicorn.Config(
+        app,
+        http=patience.make_protocol(),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        proxy_headers=True,
+        forwarded_allow_ips=[str(each) for network in settings.trusted_proxies for each in both_forms(network)],
+        timeout_keep_alive=settings.keep_alive_seconds,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        lifespan="on",
+    )
+
+
+def both_forms(network: Network) -> list[Network]:
+    """A network as it is, and as a socket for both IP versions shows it (10.0.0.1 as ::ffff:10.0.0.1)."""
+    if isinstance(network, ipaddress.IPv6Network):
+        return [network]
+    mapped = ipaddress.IPv6Network(f"::ffff:{network.network_address}/{96 + network.prefixlen}")
+    return [network, mapped]
+
+
+def allow_connections(connections: int) -> None:
+    """Raise the limit of open files of this process, as far as it may, so that these connections fit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 if __name__ == "__main__":

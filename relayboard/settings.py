@@ -64,6 +64,14 @@ class Settings:
     callback_limit: RateLimit
     page_size: int
     body_limit_bytes: int
+    media_quota_bytes: int
+    max_uploads: int
+    max_workspace_uploads: int
+    max_connections: int
+    head_timeout_seconds: float
+    body_timeout_seconds: float
+    keep_alive_seconds: int
+    trusted_proxies: tuple[Network, ...]
     webhook_allowed_networks: tuple[Network, ...]
     webhook_allowed_ports: frozenset[int]
     webhook_retry_delays_seconds: tuple[float, ...]
@@ -108,6 +116,14 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         page_size=read("PAGE_SIZE", "250", _count),
         body_limit_bytes=read("BODY_LIMIT_BYTES", "1048576", _count),
         callback_limit=read("CALLBACK_LIMIT", "6000/minute", _rate_limit),
+        media_quota_bytes=read("MEDIA_QUOTA_BYTES", "10737418240", _count),
+        max_uploads=read("MAX_UPLOADS", "16", _count),
+        max_workspace_uploads=read("MAX_WORKSPACE_UPLOADS", "4", _count),
+        max_connections=read("MAX_CONNECTIONS", "1000", _count),
+        head_timeout_seconds=read("HEAD_TIMEOUT_SECONDS", "20", _timeout),
+        body_timeout_seconds=read("BODY_TIMEOUT_SECONDS", "30", _timeout),
+        keep_alive_seconds=read("KEEP_ALIVE_SECONDS", "65", _count),
+        trusted_proxies=read("TRUSTED_PROXIES", "127.0.0.0/8,::1", _proxies),
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),
         webhook_allowed_ports=read("WEBHOOK_ALLOWED_PORTS", "", _ports),
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
@@ -211,6 +227,10 @@ def _rate_limit(text: str) -> RateLimit:
 
 def _networks(text: str) -> tuple[Network, ...]:
     return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _proxies(text: str) -> tuple[Network, ...]:
+    return () if text == "none" else _networks(text)
 
 
 def _ports(text: str) -> frozenset[int]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import anyio
 
+from handlers.json_body import read_json
+
 
 @dataclass(slots=True)
 class Reply:
@@ -23,7 +25,10 @@ class Reply:
 
 @dataclass(slots=True)
 class Echo:
-    """An inner application that notes what reaches it and answers 200 with the body it received."""
+    """An inner application that notes what reaches it and answers 200 with the body it received.
+
+    As the API does, it reads the JSON of a call itself; everything else it takes as it comes.
+    """
 
     status: int = 200
     scope: MutableMapping[str, Any] = field(default_factory=dict)
@@ -36,11 +41,15 @@ class Echo:
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         self.scope = scope
-        message = await receive()
-        self.body = message["body"]
-        assert message["more_body"] is False
+        if scope["method"] not in ("GET", "HEAD") and (b"content-type", b"application/json") in scope["headers"]:
+            receive = await read_json(scope)
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message["more_body"]
+        self.body = body
         await send({"type": "http.response.start", "status": self.status, "headers": [(b"x-request-id", b"inner")]})
-        await send({"type": "http.response.body", "body": message["body"]})
+        await send({"type": "http.response.body", "body": body})
 
 
 def exchange(
@@ -51,14 +60,20 @@ def exchange(
     headers: Iterable[tuple[str, str]] = (),
     *,
     ends: bool = True,
+    scope: MutableMapping[str, Any] | None = None,
 ) -> Reply:
-    """Send one request, its body in chunks; with `ends=False` the client leaves before the last one."""
-    return anyio.run(_exchange, app, _scope(method, target, headers), _messages(chunks, ends))
+    """Send one request, its body in chunks; with `ends=False` the client leaves before the last one.
+
+    A `scope` of its own goes as it is; else there is a Host header, unless `headers` has one.
+    """
+    return anyio.run(_exchange, app, scope or _scope(method, target, headers), _messages(chunks, ends))
 
 
 def _scope(method: str, target: str | bytes, headers: Iterable[tuple[str, str]]) -> dict[str, Any]:
     raw = target.encode() if isinstance(target, str) else target
     path, _, query = raw.partition(b"?")
+    given = [(name.lower().encode(), value.encode()) for name, value in headers]
+    has_host = any(name == b"host" for name, _ in given)
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
@@ -66,7 +81,7 @@ def _scope(method: str, target: str | bytes, headers: Iterable[tuple[str, str]])
         "path": path.decode("utf-8", "replace"),
         "raw_path": path,
         "query_string": query,
-        "headers": [(name.lower().encode(), value.encode()) for name, value in headers],
+        "headers": given if has_host else [(b"host", b"sms.example.org"), *given],
         "client": ("192.0.2.7", 50123),
     }
 
@@ -79,7 +94,7 @@ def _messages(chunks: Iterable[bytes], ends: bool) -> Iterator[dict[str, Any]]:
         yield {"type": "http.request", "body": b"", "more_body": False}
 
 
-async def _exchange(app: Any, scope: dict[str, Any], messages: Iterator[dict[str, Any]]) -> Reply:
+async def _exchange(app: Any, scope: MutableMapping[str, Any], messages: Iterator[dict[str, Any]]) -> Reply:
     reply = Reply()
 
     async def receive() -> Any:

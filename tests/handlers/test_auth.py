@@ -15,6 +15,7 @@ from persistence.workspaces import Workspace
 from relayboard.settings import RateLimit
 from tests.api import SECRET_KEY, Api
 from tests.conftest import Clock
+from tests.running import wait_until
 
 PATH = "/api/v2/labels.json"
 
@@ -65,8 +66,11 @@ class TestTokens:
     def test_the_last_use_is_noted(self, http: TestClient, api: Api, database: Database) -> None:
         ask(http, f"Token {api.token}")
 
-        with database.reading() as tx:
-            assert list_tokens(tx, api.workspace.id)[0]["last_used_on"] is not None
+        def is_noted() -> bool:
+            with database.reading() as tx:
+                return list_tokens(tx, api.workspace.id)[0]["last_used_on"] is not None
+
+        wait_until(is_noted, "the note")
 
     def test_a_token_of_before_a_change_of_the_secret_key_goes_on_working(
         self, api: Api, database: Database, make_client: Callable[..., AbstractContextManager[TestClient]]
@@ -99,6 +103,33 @@ class TestTokens:
 
 
 class TestRateLimits:
+    def test_what_is_granted_while_nobody_can_write_is_taken_off_later(
+        self,
+        api: Api,
+        make_client: Callable[..., AbstractContextManager[TestClient]],
+        locked: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        with make_client(rate_limit=RateLimit(10, timedelta(hours=1))) as client:
+            limited = Api(client, api.database, api.workspace, api.token)
+            with locked():
+                before = [limited.get(PATH) for _ in range(8)]
+            after = [limited.get(PATH) for _ in range(8)]
+
+        assert [response.status_code for response in before + after] == [200] * 10 + [429] * 6
+        remaining = [int(response.headers["RateLimit-Remaining"]) for response in before + after]
+        assert remaining == sorted(remaining, reverse=True)
+
+    def test_no_more_is_granted_than_is_left_though_nobody_can_write(
+        self,
+        api: Api,
+        make_client: Callable[..., AbstractContextManager[TestClient]],
+        locked: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        with make_client(rate_limit=RateLimit(3, timedelta(hours=1))) as client, locked():
+            limited = Api(client, api.database, api.workspace, api.token)
+
+            assert [limited.get(PATH).status_code for _ in range(5)] == [200, 200, 200, 429, 429]
+
     def test_every_answer_tells_what_is_left(self, api: Api) -> None:
         headers = api.get(PATH).headers
 

@@ -480,6 +480,13 @@ def upgrade() -> None:
         batch_op.create_index("ix_media_workspace", ["workspace_id", "id"], unique=False)
 
     op.create_table(
+        "media_usage",
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_media_usage_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", name=op.f("pk_media_usage")),
+    )
+    op.create_table(
         "membership",
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=False),
@@ -1816,6 +1823,7 @@ def downgrade() -> None:
         batch_op.drop_index("ix_membership_page")
 
     op.drop_table("membership")
+    op.drop_table("media_usage")
     with op.batch_alter_table("media", schema=None) as batch_op:
         batch_op.drop_index("ix_media_workspace")
 

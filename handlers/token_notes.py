@@ -1,0 +1,66 @@
+"""What is written of tokens when they are used: beside the requests, which neither wait for it nor fail with it."""
+
+import logging
+import threading
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from persistence.database import Database
+from persistence.tokens import Credentials, note_use, renew_hash
+
+logger = logging.getLogger("relayboard.api")
+
+CLOSE_SECONDS = 5.0
+
+
+class TokenNotes:
+    """Writes from a thread of its own when tokens were last used, and hashes under the present secret key.
+
+    What is lost, with the process or the database, is noted at the token's next use.
+    """
+
+    def __init__(self, database: Database, secret_key: str) -> None:
+        self._database = database
+        self._secret_key = secret_key
+        self._changed = threading.Condition()
+        self._used: dict[int, str | None] = {}
+        self._is_closing = False
+        self._thread: threading.Thread | None = None
+
+    def add(self, credentials: Credentials, key: str) -> None:
+        """Have written what is due of a token; returns at once."""
+        if not (credentials.last_used_step_due or credentials.is_hash_former):
+            return
+        with self._changed:
+            self._used[credentials.token_id] = key if credentials.is_hash_former else None
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="token notes", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Write what is left, if the database allows it within seconds."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._used or self._is_closing)
+                used, self._used = self._used, {}
+            if not used:
+                return
+            try:
+                self._write(used)
+            except SQLAlchemyError:
+                logger.warning("the use of %s tokens could not be noted", len(used), exc_info=True)
+
+    def _write(self, used: dict[int, str | None]) -> None:
+        with self._database.writing() as tx:
+            for token_id, key in used.items():
+                note_use(tx, token_id)
+                if key is not None:
+                    renew_hash(tx, token_id, key, self._secret_key)

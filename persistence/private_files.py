@@ -1,0 +1,28 @@
+"""Files that hold people's data: only their owner may read them, whatever the umask says."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+
+def make_folder(path: Path) -> None:
+    """The folder and those above it; those that are there stay as they are."""
+    for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
+        missing.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+
+def make_file(path: Path) -> None:
+    """An empty file unless there is one. SQLite gives the files that it puts beside a database the same mode."""
+    make_folder(path.absolute().parent)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+
+
+def open_new(path: Path) -> BinaryIO:
+    """A new file to write. Raises FileExistsError."""
+    make_folder(path.parent)
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE), "wb")

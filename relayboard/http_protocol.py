@@ -1,0 +1,166 @@
+"""HTTP over one connection, with patience that ends: uvicorn's protocol drops no client that is slow before its answer.
+
+A connection always waits for one of: the head of a request, its body (the guard's matter), the service, or the client
+to take its answer. Each wait for the client has a limit of its own.
+"""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_LIMIT_BYTES = 64 * 1024
+LINGER_SECONDS = 30.0
+"""So long a client may go on sending a body after its answer is out, as one that sees a reset may lose the answer."""
+SEND_TIMEOUT_SECONDS = 60.0
+"""A client that takes nothing of its answer for so long is dropped."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """What the connections of one process share: their limits, and which of them wait for a head, oldest first.
+
+    When there are more connections than allowed, the one that has waited longest gives its place up.
+    """
+
+    head_timeout_seconds: float
+    most_connections: int
+    idle: "OrderedDict[PatientProtocol, None]" = field(default_factory=OrderedDict)
+
+    def make_protocol(self) -> type[asyncio.Protocol]:
+        """The protocol class for uvicorn's `http` option."""
+        return type("Protocol", (PatientProtocol,), {"patience": self})
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, with time limits for heads, unread answers and bodies nobody reads any more."""
+
+    patience: Patience
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+        self._send_timer: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
+        self._unsent_bytes = 0
+        self._is_in_message = False
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._await_head()
+        if len(self.connections) > self.patience.most_connections and self.patience.idle:
+            oldest, _ = self.patience.idle.popitem(last=False)
+            oldest._drop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for timer in (self._head_timer, self._linger_timer, self._send_timer):
+            _cancel(timer)
+        self._head_timer = self._linger_timer = self._send_timer = None
+        self.patience.idle.pop(self, None)
+        super().connection_lost(exc)
+        self._unset_keepalive_if_required()
+
+    def data_received(self, data: bytes) -> None:
+        if not self._is_in_message:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._is_in_message or self.transport.is_closing():
+            return
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        if self._head_bytes > HEAD_LIMIT_BYTES and not is_answering:
+            self.send_400_response(f"The head of the request is larger than {HEAD_LIMIT_BYTES} bytes.")
+        elif self._head_bytes > HEAD_LIMIT_BYTES:
+            self._drop()
+        elif not is_answering:
+            self._await_head()
+
+    def on_headers_complete(self) -> None:
+        self._is_in_message = True
+        self._head_bytes = 0
+        _cancel(self._head_timer)
+        self._head_timer = None
+        self.patience.idle.pop(self, None)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._is_in_message = False
+        _cancel(self._linger_timer)
+        self._linger_timer = None
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_closing()
+        elif self._is_in_message:
+            self._linger_timer = self.loop.call_later(LINGER_SECONDS, self._drop)
+        elif self.timeout_keep_alive_task is not None:
+            self.patience.idle[self] = None
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_sending()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._send_timer)
+        self._send_timer = None
+        self._watch_closing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        self._drop()
+
+    def send_400_response(self, msg: str) -> None:
+        """The answer to what is no HTTP, in the form of our other errors."""
+        body = orjson.dumps({"detail": msg})
+        lines = [
+            b"HTTP/1.1 400 Bad Request",
+            *(name + b": " + value for name, value in self.server_state.default_headers),
+            b"content-type: application/json",
+            b"content-length: %d" % len(body),
+            b"cache-control: no-store",
+            b"x-content-type-options: nosniff",
+            b"connection: close",
+            b"",
+        ]
+        self.transport.write(b"\r\n".join(lines) + b"\r\n" + body)
+        self._drop()
+
+    def _await_head(self) -> None:
+        """From now on the head has to be there in time, however its bytes trickle."""
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.patience.head_timeout_seconds, self._drop)
+            self.patience.idle[self] = None
+
+    def _watch_sending(self) -> None:
+        """Look now and then whether the client has taken something."""
+        self._unsent_bytes = self.transport.get_write_buffer_size()
+        _cancel(self._send_timer)
+        self._send_timer = self.loop.call_later(SEND_TIMEOUT_SECONDS, self._check_sending)
+
+    def _check_sending(self) -> None:
+        unsent_bytes = self.transport.get_write_buffer_size()
+        if unsent_bytes and unsent_bytes >= self._unsent_bytes:
+            self.transport.abort()
+        elif unsent_bytes:
+            self._watch_sending()
+
+    def _drop(self) -> None:
+        """Close the connection; what is still to be sent may go as long as the client takes some of it."""
+        self.patience.idle.pop(self, None)
+        if not self.transport.is_closing():
+            self.transport.close()
+        self._watch_closing()
+
+    def _watch_closing(self) -> None:
+        if self.transport.is_closing() and self.transport.get_write_buffer_size():
+            self._watch_sending()
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -1,0 +1,64 @@
+"""Whoever reads does not wait for those who write, on SQLite neither, where there is one lock for all of them."""
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from openapi.bundle import bundle, operations
+from persistence.tokens import list_tokens
+from tests.api import Api
+from tests.running import wait_until
+
+Locked = Callable[[], AbstractContextManager[None]]
+
+GETS = [
+    bundle(generation)["servers"][0]["url"] + path
+    for generation in ("v1", "v2")
+    for path, method, _ in operations(bundle(generation))
+    if method == "get"
+]
+
+
+def test_every_get_is_answered_while_another_process_writes(api: Api, locked: Locked) -> None:
+    with locked():
+        statuses = {path: api.get(path).status_code for path in GETS}
+
+    assert len(GETS) > 40
+    assert set(statuses.values()) == {200}, statuses
+
+
+def test_the_first_use_of_a_token_is_noted_once_the_writer_has_ended(api: Api, locked: Locked) -> None:
+    with locked():
+        assert api.get("/api/v2/labels.json").status_code == 200
+        assert last_use(api) is None or api.database.sqlite is False
+
+    wait_until(lambda: last_use(api) is not None, "the note")
+
+
+@pytest.mark.parametrize("writes", [1, 5])
+def test_requests_that_wait_for_the_lock_do_not_keep_reading_ones_waiting(
+    api: Api, locked: Locked, writes: int
+) -> None:
+    written: list[int] = []
+
+    def write(name: str) -> None:
+        written.append(api.post("/api/v2/labels.json", {"name": name}).status_code)
+
+    threads = [threading.Thread(target=write, args=(f"Label {number}",)) for number in range(writes)]
+    with locked():
+        for thread in threads:
+            thread.start()
+        if api.database.sqlite:
+            statuses = [api.get("/api/v2/labels.json").status_code for _ in range(20)]
+            assert (set(statuses), written) == ({200}, [])
+    for thread in threads:
+        thread.join()
+
+    assert written == [201] * writes
+
+
+def last_use(api: Api) -> object:
+    with api.database.reading() as tx:
+        return list_tokens(tx, api.workspace.id)[0]["last_used_on"]
