@@ -75,9 +75,10 @@ def _run(service: Service, rules: OperationRules, request: Request, state: dict[
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, service, rules, request, state))
     except DBAPIError as error:
-        state["is_commit_unknown"] = error.connection_invalidated
+        state["upload_is_needed"] = error.connection_invalidated
         raise
     if upload is not None and upload.place is not None:
+        state["upload_is_needed"] = True
         service.media_store.accept(upload.uuid, upload.place)
     return answer
 

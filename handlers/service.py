@@ -70,11 +70,12 @@ class Service:
         return credentials
 
     def discard_upload(self, uuid: str, state: Mapping[str, Any]) -> None:
-        """Delete what was received under this uuid, unless it was kept; runs when the request is over.
+        """Delete what was received under this uuid when its request is over, unless a row needs it.
 
-        When the connection broke in the commit, the row may be there: then the trimming decides later.
+        There may be a row too when the connection broke in the commit. What is needed and still there, the worker's
+        trimming moves to its place.
         """
-        if not state.get("is_commit_unknown"):
+        if not state.get("upload_is_needed"):
             self.media_store.discard(uuid)
 
 

@@ -15,6 +15,7 @@ from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError
 from sqlalchemy.pool import QueuePool
 
+from persistence.private_files import make_file
 from persistence.query_functions import register_query_functions
 from persistence.sealed_columns import give_keys
 from persistence.sealing import KeyRing
@@ -187,8 +188,8 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
         "hide_parameters": True,  # errors are logged, the texts of messages are not
     }
     if parsed.get_backend_name() == "sqlite":
-        if parsed.database and parsed.database != ":memory:":
-            Path(parsed.database).absolute().parent.mkdir(parents=True, exist_ok=True)
+        if parsed.database and not parsed.database.startswith((":memory:", "file:")):
+            make_file(Path(parsed.database))
         engine = create_engine(
             parsed,
             poolclass=QueuePool,

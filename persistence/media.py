@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from persistence.columns import id_column, metadata, time_column, uuid_column, workspace_column
+from persistence.columns import id_column, is_uuid, metadata, time_column, uuid_column, workspace_column
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.media_store import MediaStore
@@ -84,7 +84,9 @@ def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> 
 
 def delete_media(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
     """Forget a file and give its room back; its place in the store, or None when the workspace has no such file."""
-    mine = (media.c.workspace_id == workspace_id) & (media.c.uuid == uuid)
+    if not is_uuid(uuid):
+        return None
+    mine = (media.c.workspace_id == workspace_id) & (media.c.uuid == uuid.lower())
     row = tx.execute(delete(media).where(mine).returning(media.c.size, media.c.url)).first()
     if row is None:
         return None
@@ -97,7 +99,13 @@ def list_media(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
     """The files of a workspace, newest first."""
     columns = (media.c.uuid, media.c.content_type, media.c.filename, media.c.size, media.c.url, media.c.created_on)
     rows = tx.execute(select(*columns).where(media.c.workspace_id == workspace_id).order_by(media.c.id.desc()))
-    return [dict(row._mapping) for row in rows]
+    return [{str(name): value for name, value in row._mapping.items()} for row in rows]
+
+
+def read_usage(tx: Transaction, workspace_id: int) -> int:
+    """The bytes that the files of a workspace occupy together."""
+    used = select(media_usage.c.bytes).where(media_usage.c.workspace_id == workspace_id)
+    return tx.execute(used).scalar() or 0
 
 
 def place_in_store(url: str) -> str:

@@ -17,6 +17,7 @@ from dotenv import dotenv_values
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from persistence.private_files import make_folder
 from persistence.sealing import KeyRing
 from relayboard.mail_server import MailServer, read_mail_server
 
@@ -300,7 +301,7 @@ def _kept_secret_key(database_url: str) -> str:
 
 
 def _write_secret_key(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     descriptor, draft = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:

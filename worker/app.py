@@ -8,6 +8,8 @@ from typing import Any
 from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey
 from sqlalchemy.engine import make_url
 
+from persistence.private_files import make_file
+from worker.queue_messages import RUN, SWEEP, JsonMessages
 from worker.works import Work
 
 QUEUE_NAME = "relayboard"
@@ -18,16 +20,17 @@ Run = Callable[[str], None]
 
 def create_queue(queue_url: str) -> Huey:
     """The queue a setting names: `sqlite:///FILE`, `postgresql://...` or `redis://...`; ValueError for others."""
+    options: dict[str, Any] = {"results": False, "serializer": JsonMessages()}
     if queue_url.startswith(("redis://", "rediss://", "unix://")):
-        return RedisHuey(QUEUE_NAME, url=queue_url, results=False)
+        return RedisHuey(QUEUE_NAME, url=queue_url, **options)
     url = make_url(queue_url)
     if url.get_backend_name() == "sqlite" and url.database:
-        Path(url.database).absolute().parent.mkdir(parents=True, exist_ok=True)
+        make_file(Path(url.database))
         # No fsync: after a power failure the sweeps find in the database what the queue has forgotten.
-        return SqliteHuey(QUEUE_NAME, filename=url.database, fsync=False, results=False)
+        return SqliteHuey(QUEUE_NAME, filename=url.database, fsync=False, **options)
     if url.get_backend_name() in ("postgresql", "postgres"):
         plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
-        return PostgresHuey(QUEUE_NAME, dsn=plain, results=False)
+        return PostgresHuey(QUEUE_NAME, dsn=plain, **options)
     raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {url.get_backend_name()}")
 
 
@@ -37,7 +40,7 @@ def declare_run(queue: Huey, run: Run) -> Any:
     def run_work(kind: str) -> None:
         run(kind)
 
-    return queue.task(name="run_work")(run_work)
+    return queue.task(name=RUN)(run_work)
 
 
 def declare_sweeps(queue: Huey, run: Run, works: Iterable[Work]) -> None:
@@ -46,7 +49,7 @@ def declare_sweeps(queue: Huey, run: Run, works: Iterable[Work]) -> None:
     An interval counts from the start of the process. A sweep that waited for longer than its interval is dropped.
     """
     for work in works:
-        task = queue.periodic_task(_every(work.every_seconds), name=f"sweep_{work.kind}", expires=work.every_seconds)
+        task = queue.periodic_task(_every(work.every_seconds), name=f"{SWEEP}{work.kind}", expires=work.every_seconds)
         task(_sweep(run, work.kind))
 
 

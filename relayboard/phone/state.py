@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from persistence.private_files import make_file
+
 NEW, HANDED_OVER, RETRY, SENT, DELIVERED, FAILED = "new", "handed_over", "retry", "sent", "delivered", "failed"
 UNFINISHED = (NEW, HANDED_OVER)
 
@@ -66,7 +68,7 @@ def load_state(path: Path) -> PhoneState:
 
 def save_state(path: Path, state: PhoneState) -> None:
     """Write the state; a process that dies in between leaves the old one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".part")
+    make_file(temporary)  # it holds a secret
     temporary.write_text(json.dumps(asdict(state)))
     temporary.replace(path)

@@ -1,8 +1,12 @@
 """What the database layer tells about its failures."""
 
+from pathlib import Path
+
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
+
+from persistence.database import Database
 
 
 def test_an_error_does_not_list_the_values_of_its_statement(database):
@@ -10,3 +14,14 @@ def test_an_error_does_not_list_the_values_of_its_statement(database):
         tx.execute(text("select missing from nowhere limit :word"), {"word": "quince"})
 
     assert "parameters: {" not in str(failed.value) and "hide_parameters=True" in str(failed.value)
+
+
+def test_the_files_of_a_database_are_for_their_owner_only(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'var' / 'relayboard.db'}")
+    with database.writing() as tx:
+        tx.execute(text("create table note (id integer)"))
+        modes = {each.name: each.stat().st_mode & 0o777 for each in (tmp_path / "var").iterdir()}
+    database.close()
+
+    assert modes == dict.fromkeys(["relayboard.db", "relayboard.db-wal", "relayboard.db-shm"], 0o600)
+    assert (tmp_path / "var").stat().st_mode & 0o777 == 0o700

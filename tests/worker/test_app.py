@@ -1,4 +1,8 @@
+import json
+import pickle
 import threading
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -38,6 +42,16 @@ def consume():
         consumer.stop(graceful=True)
 
 
+class Touch:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
 class Ran:
     def __init__(self):
         self.kinds = []
@@ -62,6 +76,52 @@ def test_what_one_process_wakes_another_works_on(queue_url, consume):
     declare_run(create_queue(queue_url), pytest.fail)("webhooks")
 
     assert ran.wait_for(1) and ran.kinds == ["webhooks"]
+
+
+def test_messages_are_json_that_name_their_task(queue_url):
+    queue = create_queue(queue_url)
+    declare_run(queue, pytest.fail)("webhooks")
+    declare_sweeps(queue, pytest.fail, [Work("often", lambda _: bool, every_seconds=7)])
+    queue.enqueue(queue.read_periodic(None)[0])
+
+    read = [json.loads(bytes(queue.storage.dequeue())) for _ in range(2)]
+
+    assert [(each["task"], each["kind"]) for each in read] == [("run_work", "webhooks"), ("sweep_often", None)]
+    assert [set(each) for each in read] == [{"id", "task", "kind", "expires"}] * 2
+    assert datetime.fromisoformat(read[1]["expires"]) > datetime.fromisoformat("2026-01-01")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: pickle.dumps(Touch(path)),
+        lambda path: b"",
+        lambda path: b"[]",
+        lambda path: b"{" * 100_000,
+        lambda path: b'{"id": "7", "task": "os.system", "kind": "touch", "expires": null}',
+        lambda path: b'{"id": "7", "task": "run_work", "kind": ["a"], "expires": null}',
+        lambda path: b'{"id": "7", "task": "sweep_nothing", "kind": null, "expires": null}',
+        lambda path: b'{"id": "7", "task": "sweep_often", "kind": null, "expires": 5}',
+    ],
+    ids=["pickle", "nothing", "list", "deep", "name", "kind", "sweep", "time"],
+)
+def test_anything_else_in_the_queue_is_dropped_and_runs_nothing(queue_url, consume, tmp_path, make):
+    ran = Ran()
+    queue = create_queue(queue_url)
+    run = declare_run(queue, ran)
+    queue.storage.enqueue(make(tmp_path / "touched"))
+    run("webhooks")
+    consume(queue)
+
+    assert ran.wait_for(1) and ran.kinds == ["webhooks"]
+    assert not (tmp_path / "touched").exists()
+
+
+def test_the_files_of_a_queue_are_for_their_owner_only(tmp_path):
+    queue = create_queue(f"sqlite:///{tmp_path / 'var' / 'queue.db'}")
+    declare_run(queue, pytest.fail)("webhooks")
+
+    assert {each.stat().st_mode & 0o777 for each in (tmp_path / "var").iterdir()} == {0o600}
 
 
 def test_sweeps_look_for_work_that_nobody_woke(queue_url, consume):

@@ -1,0 +1,44 @@
+"""`relayboard media list|delete`."""
+
+import argparse
+from typing import Any
+
+from persistence.media import delete_media, list_media, read_usage
+from persistence.media_store import MediaStore
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.settings import load_settings
+
+
+def register(commands: Any) -> None:
+    parser = commands.add_parser("media", help="uploaded files and the room they take")
+    actions = parser.add_subparsers(dest="action", required=True)
+    listing = actions.add_parser("list", help="the files, newest first, and what they occupy of the quota")
+    listing.add_argument("--workspace", required=True, metavar="UUID")
+    listing.set_defaults(run=run_list)
+    deletion = actions.add_parser("delete", help="delete files; messages keep their addresses, which lead nowhere then")
+    deletion.add_argument("--workspace", required=True, metavar="UUID")
+    deletion.add_argument("media", nargs="+", metavar="MEDIA_UUID")
+    deletion.set_defaults(run=run_delete)
+
+
+def run_list(options: argparse.Namespace) -> None:
+    settings = load_settings()
+    with opened_database(settings) as database, database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        files, used_bytes = list_media(tx, workspace.id), read_usage(tx, workspace.id)
+    print_json({"used_bytes": used_bytes, "quota_bytes": settings.media_quota_bytes, "media": files})
+
+
+def run_delete(options: argparse.Namespace) -> None:
+    settings = load_settings()
+    store = MediaStore(settings.media_url)
+    with opened_database(settings) as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        places = {uuid: delete_media(tx, workspace.id, uuid) for uuid in options.media}
+        for uuid, place in places.items():
+            if place is None:
+                raise CommandFailed(f"this workspace has no file {uuid}")
+        # Before the commit: what is left by a crash in between is a row that can be deleted again.
+        for place in places.values():
+            store.remove(str(place))
+    print_json({"deleted": list(places)})

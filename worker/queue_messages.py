@@ -1,0 +1,57 @@
+"""The messages in the queue: JSON that names a task of a fixed set, so that whoever can write there runs no code."""
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+from huey.registry import Message
+from huey.serializer import Serializer
+
+RUN = "run_work"
+SWEEP = "sweep_"
+MODULE = "worker.app"
+NAME = re.compile(r"(?:run_work|sweep_[a-z_]{1,32})\Z")
+KIND = re.compile(r"[a-z_]{1,32}\Z")
+ID = re.compile(r"[0-9a-f-]{1,64}\Z")
+
+
+class NoMessage(ValueError):
+    """What stands in the queue is no message of this service; it is logged and dropped."""
+
+
+class JsonMessages(Serializer):  # type: ignore[misc]  # huey has no types
+    """Huey's serializer for `{"id", "task", "kind", "expires"}`: a wake-up names its kind of work, a sweep its end."""
+
+    def _serialize(self, message: Message) -> bytes:
+        task = str(message.name).removeprefix(f"{MODULE}.")
+        kind = message.args[0] if message.args else None
+        expires = message.expires_resolved.isoformat() if message.expires_resolved else None
+        return json.dumps({"id": message.id, "task": task, "kind": kind, "expires": expires}).encode()
+
+    def _deserialize(self, data: bytes) -> Message:
+        """Raises NoMessage."""
+        try:
+            given = json.loads(bytes(data))
+            task, kind = _text(given["task"], NAME), given["kind"]
+            arguments = (_text(kind, KIND),) if task == RUN else ()
+            expires = datetime.fromisoformat(given["expires"]) if given["expires"] is not None else None
+            message_id = _text(given["id"], ID)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise NoMessage("the queue holds something that is no message") from error
+        return Message(
+            id=message_id,
+            name=f"{MODULE}.{task}",
+            retries=0,
+            retry_delay=0,
+            args=arguments,
+            kwargs={},
+            expires=expires,
+            expires_resolved=expires,
+        )
+
+
+def _text(value: Any, pattern: re.Pattern[str]) -> str:
+    if not isinstance(value, str) or not pattern.match(value):
+        raise ValueError
+    return value
