@@ -5,6 +5,7 @@ was checked. No redirects, no cookies, no proxies or credentials from the enviro
 """
 
 import http.client
+import re
 import socket
 import threading
 import time
@@ -18,6 +19,7 @@ from requests.cookies import RequestsCookieJar
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError, SSLError
 
+from flows.engine.actions.call_headers import CONTROL_CHARACTER, FORBIDDEN
 from worker.addresses import Network
 from worker.checked_connections import CheckedAdapter
 from worker.deadlines import Deadline, Watchdog
@@ -29,6 +31,7 @@ TOTAL_TIMEOUT_SECONDS = 15.0
 RESPONSE_LIMIT_BYTES = 256 * 1024
 URL_LENGTH = 2048
 USER_AGENT = "Relayboard"
+HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,19 @@ def check_url(url: str) -> None:
         raise SendFailed("url", "The URL must not contain a user name or password.")
     if len(url) > URL_LENGTH:
         raise SendFailed("url", f"The URL is longer than {URL_LENGTH} characters.")
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raises SendFailed for headers that are this service's own matter, or would break into several."""
+    for name, value in headers.items():
+        if name.strip().lower() in FORBIDDEN:
+            raise SendFailed("header", f"The header {name} may not be set.")
+        if not HEADER_NAME.match(name) or CONTROL_CHARACTER.search(value) or not _is_latin(value):
+            raise SendFailed("header", f"The header {name[:64]!r} is not valid.")
+
+
+def _is_latin(value: str) -> bool:
+    return all(character <= "\xff" for character in value)
 
 
 class SafeHttp:
@@ -95,6 +111,7 @@ class SafeHttp:
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
         """One request and its answer, whatever its status. Raises SendFailed when no status came back."""
         check_url(url)
+        check_headers(headers)
         started = time.monotonic()
         with Deadline(self._watchdog, self.total_timeout_seconds) as deadline:
             self._thread.deadline = deadline

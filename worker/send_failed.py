@@ -4,7 +4,8 @@
 class SendFailed(Exception):
     """No answer came. `kind` is one word for counters, the message a sentence that a user can read.
 
-    Kinds: `url`, `address` (not allowed), `dns`, `connect`, `timeout`, `tls`, `broken` (closed or not HTTP).
+    Kinds: `url`, `header` (not sendable), `address` (not allowed), `dns`, `connect`, `timeout`, `tls`, `broken` (closed
+    or not HTTP).
     """
 
     def __init__(self, kind: str, sentence: str) -> None:

@@ -45,6 +45,30 @@ class TestWhatIsSent:
 
         assert receiver.received[0].path == f"/hook?{query}"
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("Host", "a"),
+            ("content-length", "3"),
+            ("Transfer-Encoding", "chunked"),
+            ("Connection", "close"),
+            ("Expect", "100-continue"),
+            ("X-Note", "a\r\nHost: b"),
+            ("X-Note", "a\nb"),
+            ("X-Note", "a\x00b"),
+            ("X-Note", "\u0436"),
+            ("X Note", "a"),
+            ("X-Note: a\r\nHost", "b"),
+            ("", "a"),
+        ],
+    )
+    def test_headers_that_would_change_how_a_request_travels_are_refused_unsent(self, door, name, value):
+        with receiving() as receiver, pytest.raises(SendFailed) as caught:
+            door.send("POST", receiver.url, headers={name: value}, body=b"x")
+
+        assert caught.value.kind == "header"
+        assert receiver.received == []
+
     def test_events_are_never_sent_with_an_authorization_header(self, door, tmp_path, monkeypatch):
         netrc = tmp_path / "netrc"
         netrc.write_text("machine 127.0.0.1 login someone password secret")

@@ -11,7 +11,7 @@ from worker.services import Services
 
 LONGEST_DELAYS_SECONDS = (0.25, 1.0, 4.0)
 """A contact waits for the answer, so these tries follow each other faster than those of events."""
-BLOCKED = ("address", "url")
+BLOCKED = ("address", "header", "url")
 RETRIED_STATUSES = (400, 500, 502, 503, 504)
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from urllib.parse import urlsplit
 
 from flows.definition import Action
+from flows.engine.actions.call_headers import list_header_problems
 from flows.engine.actions.call_outcome import CallOutcome, call_status, log_call, read_body, remember_call
 from flows.engine.actions.contents import cut
 from flows.engine.actions.interface_events import JSON_HEADERS, POST, make_interface_event
@@ -32,7 +33,7 @@ def call_webhook(visit: Visit, action: Action) -> None:
         shown = cut(url, SHOWN_URL_CHARACTERS)
         visit.log.error(f"Webhook URL evaluated to an invalid URL: '{shown}'", "url:invalid", {"url": shown})
         return
-    headers = {name: visit.text(value) for name, value in (fields.get("headers") or {}).items()}
+    headers = {name: visit.text(value).strip() for name, value in (fields.get("headers") or {}).items()}
     body = visit.try_text(fields.get("body") or "", is_whole=True)[0]
     payload = make_interface_event(visit) if visit.options.interface_events and fields["method"] == POST else None
     if payload is not None and not body:
@@ -44,7 +45,10 @@ def call_webhook(visit: Visit, action: Action) -> None:
         text = f"Webhook request evaluated to {size} bytes, exceeding the limit of {limit}"
         visit.log.error(text, "webhook:request_size", {"size": str(size), "limit": str(limit)})
         return
-    outcome = make_call(visit, request)
+    problems = list_header_problems(headers)
+    for name, problem in problems:
+        visit.log.error(problem, "webhook:header", {"header": name})
+    outcome = None if problems else make_call(visit, request)
     if outcome is None:
         _save_failure(visit, action, request)
         return

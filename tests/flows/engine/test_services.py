@@ -69,6 +69,40 @@ def test_calls_that_cannot_be_made_fail(action: dict[str, Any], generation: int,
     assert result_of(act(action, services, generation)) == ("0", "Failure")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("Host", "inside.example.com", "Webhook header 'Host' may not be set"),
+        ("host", "@contact.name", "Webhook header 'host' may not be set"),
+        ("Content-Length", "3", "Webhook header 'Content-Length' may not be set"),
+        ("Transfer-Encoding", "chunked", "Webhook header 'Transfer-Encoding' may not be set"),
+        ("CONNECTION", "upgrade", "Webhook header 'CONNECTION' may not be set"),
+        (
+            "X-Note",
+            '@("a" & char(13) & char(10) & "Host: b")',
+            "Webhook header 'X-Note' evaluated to more than one line",
+        ),
+        ("X-Note", "a\nb", "Webhook header 'X-Note' evaluated to more than one line"),
+        ("X-Note", "a\x00b", "Webhook header 'X-Note' evaluated to more than one line"),
+    ],
+)
+def test_headers_that_would_break_or_smuggle_a_request_are_an_error_and_no_call(
+    name: str, value: str, problem: str
+) -> None:
+    played = act({**WEBHOOK, "headers": {name: value, "X-Fine": "yes"}}, FINE)
+
+    assert [(event["text"], event["code"], event["extra"]) for event in played.of("error")] == [
+        (problem, "webhook:header", {"header": name})
+    ]
+    assert played.of("webhook_called") == []
+    assert result_of(played) == ("0", "Failure")
+
+
+@pytest.mark.parametrize("value", ["plain", " @contact.name \n", "a\tb"])
+def test_other_headers_are_sent(value: str) -> None:
+    assert act({**WEBHOOK, "headers": {"X-Note": value, "Accept": "*/*"}}, FINE).of("error") == []
+
+
 def test_calls_that_are_answered_succeed() -> None:
     played = act(WEBHOOK, FINE)
     assert result_of(played) == ("200", "Success")
