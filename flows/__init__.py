@@ -3,23 +3,24 @@
 Nothing here knows a database, a network or a clock. What is needed to play a flow:
 
 * `load(definition)` reads a definition of any version and checks it; `inspect(flow)` says what it needs and produces.
-* `start(assets, contact, trigger, environment, clock=...)` begins a session, `resume(session, message, assets=...,
-  clock=...)` wakes a waiting one. Both give back a session, which `to_json` and `Session.from_json` store, and the
-  events that a host carries out.
-* `evaluate(template, context, clock=...)` and `parse_query(text, environment)` are the two languages by themselves.
+* `start(assets, contact, Trigger.manual(flow))` begins a session, `resume(session, Resume.message("Yes"),
+  assets=assets)` wakes a waiting one. Both give back a session, which `to_json` and `Session.from_json` store, and the
+  events that a host carries out; `AnyEvent` is the type of these.
+* `read_export(document)` reads an export file, whose `flows` are definitions.
+* `evaluate(template, context)` and `parse_query(text)` are the two languages by themselves.
+
+Every function takes an `environment` (the formats and languages of a workspace) and a `clock`, and does without.
 
 Everything that is refused is refused by one of five errors: DefinitionError, EngineError and its kinds, QueryError,
 EnvironmentSettingError, PlaceError. A template is never refused: what is wrong with it is part of its result.
 
->>> from flows.clock import SystemClock
 >>> uuids = [f"00000000-0000-4000-8000-{number:012d}" for number in range(5)]
 >>> greeting = {"type": "send_msg", "uuid": uuids[2], "text": "Hi @contact.first_name"}
 >>> node = {"uuid": uuids[1], "actions": [greeting], "exits": [{"uuid": uuids[3]}]}
 >>> flow = {"uuid": uuids[0], "name": "Greet", "spec_version": "14.4.2", "language": "eng", "type": "messaging"}
->>> assets = Assets(flows=[{**flow, "nodes": [node]}])
->>> trigger = {"type": "manual", "flow": {"uuid": uuids[0], "name": "Greet"}}
->>> contact = {"uuid": uuids[4], "name": "Ann Lee"}
->>> session, events = start(assets, contact, trigger, Environment(), clock=SystemClock())
+>>> greet = load({**flow, "nodes": [node]})
+>>> assets = Assets(flows=[greet])
+>>> session, events = start(assets, {"uuid": uuids[4], "name": "Ann Lee"}, Trigger.manual(greet))
 >>> session.status, [event["msg"]["text"] for event in events if event["type"] == "msg_created"]
 ('completed', ['Hi Ann'])
 """
@@ -30,25 +31,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flows.causes import Resume, Trigger
     from flows.clock import Clock, SystemClock
     from flows.definition import DefinitionError, Flow, Inspection, inspect, load
+    from flows.definition.exports import ExportError, ExportFile, read_export
     from flows.engine import (
         Assets,
         Contact,
         EngineError,
         Options,
+        ResumeError,
         ServiceError,
         Services,
         Session,
+        TriggerError,
         interrupt,
         resume,
         start,
     )
     from flows.environment import Environment, EnvironmentSettingError
+    from flows.events import AnyEvent
     from flows.queries import QueryError, parse_query
     from flows.templates import evaluate
 
 __all__ = [
+    "AnyEvent",
     "Assets",
     "Clock",
     "Contact",
@@ -56,31 +63,42 @@ __all__ = [
     "EngineError",
     "Environment",
     "EnvironmentSettingError",
+    "ExportError",
+    "ExportFile",
     "Flow",
     "Inspection",
     "Options",
     "QueryError",
+    "Resume",
+    "ResumeError",
     "ServiceError",
     "Services",
     "Session",
     "SystemClock",
+    "Trigger",
+    "TriggerError",
     "evaluate",
     "inspect",
     "interrupt",
     "load",
     "parse_query",
+    "read_export",
     "resume",
     "start",
 ]
 
 _HOMES = {
+    "flows.causes": ("Resume", "Trigger"),
     "flows.clock": ("Clock", "SystemClock"),
     "flows.definition": ("DefinitionError", "Flow", "Inspection", "inspect", "load"),
+    "flows.definition.exports": ("ExportError", "ExportFile", "read_export"),
     "flows.engine": (
-        *("Assets", "Contact", "EngineError", "Options", "ServiceError", "Services", "Session"),
+        *("Assets", "Contact", "EngineError", "Options", "ResumeError", "ServiceError", "Services", "Session"),
+        "TriggerError",
         *("interrupt", "resume", "start"),
     ),
     "flows.environment": ("Environment", "EnvironmentSettingError"),
+    "flows.events": ("AnyEvent",),
     "flows.queries": ("QueryError", "parse_query"),
     "flows.templates": ("evaluate",),
 }
@@ -92,3 +110,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'flows' has no attribute {name!r}")
     return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -40,3 +40,6 @@ class SystemClock:
     def uuid(self) -> str:
         """A random (version 4) UUID."""
         return str(uuid.uuid4())
+
+
+SYSTEM_CLOCK = SystemClock()

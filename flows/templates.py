@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flows.clock import Clock
+from flows.clock import SYSTEM_CLOCK, Clock
 from flows.environment import Environment
 from flows.expressions.evaluation import NO_RESOURCES, Resources
 from flows.expressions.templates import TEXT_LIMIT, TextResult, evaluate_text
@@ -17,7 +17,7 @@ def evaluate(
     context: Mapping[str, Any],
     environment: Environment | None = None,
     *,
-    clock: Clock,
+    clock: Clock = SYSTEM_CLOCK,
     limit: int | None = TEXT_LIMIT,
     resources: Resources = NO_RESOURCES,
 ) -> TextResult:
@@ -28,10 +28,9 @@ def evaluate(
     Nothing is raised for a template, whatever is in it: an expression in error leaves no text and is listed in
     `errors`, each with `expression` and `reason`.
 
-    >>> from flows.clock import SystemClock
-    >>> evaluate("Hi @contact.name, @(1 + 1)!", {"contact": {"name": "Bob"}}, clock=SystemClock()).text
+    >>> evaluate("Hi @contact.name, @(1 + 1)!", {"contact": {"name": "Bob"}}).text
     'Hi Bob, 2!'
-    >>> [error.reason for error in evaluate("@(1 / 0)", {}, clock=SystemClock()).errors]
+    >>> [error.reason for error in evaluate("@(1 / 0)", {}).errors]
     ['division by zero']
     """
     values = to_value(dict(context))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,7 +118,7 @@ class Play:
         params: Mapping[str, Any],
         clock: Clock,
         environment: Environment | None = None,
-    ) -> tuple[Play, list[Event]]:
+    ) -> tuple[Play, Sequence[Event]]:
         """Starts the flow as if somebody had chosen the contact for it; raises EngineError."""
         environment = environment or make_environment(flow)
         trigger = {
@@ -132,7 +132,7 @@ class Play:
         session, events = start(assets, contact, trigger, environment, clock=clock, call=call)
         return cls(assets, flow, clock, session), events
 
-    def answer(self, line: str) -> list[Event]:
+    def answer(self, line: str) -> Sequence[Event]:
         """Goes on with what was typed: a message, a command, or how a call ended. Raises ResumeError."""
         moment = write_moment(self.clock.now())
         self.session, events = resume(

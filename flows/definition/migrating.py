@@ -45,6 +45,8 @@ def migrate(
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
+    if isinstance(definition.get("flows"), list):
+        raise DefinitionError("this is an export file; `read_export` reads it and gives its definitions")
     target = NEWEST if to is None else read_version(to)
     new_uuid = new_uuid or derive_uuids(definition)
     if is_legacy(definition):

@@ -68,7 +68,7 @@ class Assets:
         channels: Iterable[Channel] = (),
         classifiers: Iterable[Classifier] = (),
         fields: Iterable[Field] = (),
-        flows: Iterable[Mapping[str, Any]] = (),
+        flows: Iterable[Flow | Mapping[str, Any]] = (),
         globals: Iterable[Global] = (),
         groups: Iterable[Group] = (),
         labels: Iterable[Label] = (),
@@ -112,8 +112,12 @@ class Assets:
             "topic": self.topics,
             "user": self.users,
         }
-        self._definitions = {_definition_uuid(item): item for item in flows}
-        self._flows: dict[str, Flow] = {}
+        given = list(flows)
+        # Sessions of generation 13 have flows of version 13.
+        ready = [item for item in given if isinstance(item, Flow) and generation >= 14]
+        self._flows: dict[str, Flow] = {item.uuid: item for item in ready}
+        definitions = [item.raw if isinstance(item, Flow) else item for item in given]
+        self._definitions = {_definition_uuid(item): item for item in definitions}
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Assets:

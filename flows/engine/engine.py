@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from flows.clock import Clock
+from flows.clock import SYSTEM_CLOCK, Clock
 from flows.definition import DefinitionError, Flow
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact
 from flows.engine.errors import ResumeError, TriggerError
-from flows.engine.events import Event, EventLog
+from flows.engine.events import EventLog
 from flows.engine.loop import Departure, find_flow_of, find_node, leave_step, run_sprint
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.engine.resumes import apply_resume, read_resume
@@ -22,33 +22,34 @@ from flows.engine.triggers import check_trigger, prepare_trigger
 from flows.engine.visit import Visit
 from flows.engine.wait import accepts
 from flows.environment import Environment
+from flows.events import AnyEvent
 
 
 def start(
     assets: Assets,
     contact: Contact | Mapping[str, Any],
     trigger: Mapping[str, Any],
-    environment: Environment,
+    environment: Environment | None = None,
     *,
-    clock: Clock,
+    clock: Clock = SYSTEM_CLOCK,
     services: Services = NO_SERVICES,
     options: Options = DEFAULT_OPTIONS,
     call: Mapping[str, Any] | None = None,
     run_uuid: str = "",
     session_uuid: str = "",
-) -> tuple[Session, list[Event]]:
+) -> tuple[Session, list[AnyEvent]]:
     """Starts a session of a contact in the trigger's flow and runs it until it waits or ends.
 
-    `contact` is `{uuid, name?, language?, urns?, groups?, fields?, ...}`, `trigger` has `type` (manual, msg, campaign,
-    ...) and `flow` `{uuid, name}`, with whatever belongs to its type, such as `params` or `event`. `call` is `{uuid,
-    channel, urn}` of the phone call that a voice session is part of; `session_uuid` and `run_uuid` are the uuids of the
-    session and of its first run where the host has given them some already. Neither contact nor trigger is changed; the
-    session has the contact as the flow left it. Events are in the order in which a host carries them out. Raises
-    TriggerError and ContactError.
+    `contact` is `{uuid, name?, language?, urns?, groups?, fields?, ...}`, `trigger` is made by `Trigger` or has `type`
+    (manual, msg, campaign, ...) and `flow` `{uuid, name}`, with whatever belongs to its type, such as `params`. `call`
+    is `{uuid, channel, urn}` of the phone call that a voice session is part of; `session_uuid` and `run_uuid` are the
+    uuids of the session and of its first run where the host has given them some already. Neither contact nor trigger is
+    changed; the session has the contact as the flow left it. Events are in the order in which a host carries them out.
+    Raises TriggerError and ContactError.
 
-    Example: `session, events = start(assets, {"uuid": ..., "name": "Ann"}, {"type": "manual", "flow": {"uuid": ...,
-    "name": "Ask"}}, Environment(), clock=SystemClock())`.
+    Example: `session, events = start(assets, {"uuid": ..., "name": "Ann"}, Trigger.manual(flow))`.
     """
+    environment = environment or Environment()
     check_trigger(trigger)
     flow = _find_trigger_flow(assets, trigger)
     person = contact.copy() if isinstance(contact, Contact) else Contact.from_json(contact)
@@ -72,19 +73,18 @@ def resume(
     *,
     assets: Assets,
     environment: Environment | None = None,
-    clock: Clock,
+    clock: Clock = SYSTEM_CLOCK,
     services: Services = NO_SERVICES,
     options: Options | None = None,
     contact: Contact | None = None,
-) -> tuple[Session, list[Event]]:
+) -> tuple[Session, list[AnyEvent]]:
     """Wakes a waiting session and runs it until it waits again or ends.
 
-    `resume` has `type` (msg, dial, wait_timeout, wait_expiration), `resumed_on`, and for messages and dials an `event`
-    with the `msg` or `dial`. The given session stays as it is. A fresh `contact` or `environment` takes the place of
-    the session's. Raises ResumeError, after which nothing has happened.
+    `resume` is made by `Resume` or has `type` (msg, dial, wait_timeout, wait_expiration), `resumed_on`, and for
+    messages and dials an `event` with the `msg` or `dial`. The given session stays as it is. A fresh `contact` or
+    `environment` takes the place of the session's. Raises ResumeError, after which nothing has happened.
 
-    Example: `session, events = resume(session, {"type": "msg", "event": {"uuid": ..., "created_on": ..., "msg":
-    {"text": "Yes", "urn": "tel:+12065551212"}}}, assets=assets, clock=SystemClock())`.
+    Example: `session, events = resume(session, Resume.message("Yes"), assets=assets)`.
     """
     read = read_resume(resume)
     options = options or Options(generation=session.generation)
@@ -99,7 +99,9 @@ def resume(
     return _finish(sprint)
 
 
-def interrupt(session: Session, *, clock: Clock, status: str = INTERRUPTED) -> tuple[Session, list[Event]]:
+def interrupt(
+    session: Session, *, clock: Clock = SYSTEM_CLOCK, status: str = INTERRUPTED
+) -> tuple[Session, list[AnyEvent]]:
     """Ends a session from outside, with all runs that are not over, as `interrupted` or `expired`.
 
     For hosts that drop sessions: the contact was interrupted or blocked, the flow archived, another flow started.
@@ -173,6 +175,6 @@ def _choose_exit(visit: Visit, kind: str) -> Choice:
     return choice
 
 
-def _finish(sprint: Sprint) -> tuple[Session, list[Event]]:
+def _finish(sprint: Sprint) -> tuple[Session, list[AnyEvent]]:
     sprint.session.segments = sprint.segments
-    return sprint.session, sprint.log.events
+    return sprint.session, cast("list[AnyEvent]", sprint.log.events)

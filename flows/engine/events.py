@@ -10,7 +10,8 @@ from flows.clock import Clock
 from flows.expressions.rendering import render_datetime
 from flows.expressions.templates import TextResult, ValueResult
 
-Event: TypeAlias = dict[str, Any]
+Event: TypeAlias = Mapping[str, Any]
+"""An event as plain data; `flows.events` has the types of each kind."""
 
 
 def write_moment(moment: datetime) -> str:
@@ -35,7 +36,7 @@ class EventLog:
 
     def add(self, kind: str, fields: Mapping[str, Any] | None = None, *, uuid: str = "") -> Event:
         """Adds an event of a kind; `uuid` is given when something else already goes by the event's UUID."""
-        event: Event = {}
+        event: dict[str, Any] = {}
         if self._generation >= 14:
             event["uuid"] = uuid or self._clock.uuid()
         event["type"] = kind

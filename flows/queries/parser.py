@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from flows.clock import Clock, SystemClock
+from flows.clock import SYSTEM_CLOCK, Clock
 from flows.environment import Environment
 from flows.queries.errors import make_complexity_error, make_syntax_error
 from flows.queries.implicit import read_value, read_whole_query
@@ -20,22 +20,22 @@ NESTING_MAX = 100
 
 _VALUES = frozenset((TokenKind.QUOTED, TokenKind.PROPERTY, TokenKind.BARE))
 _STARTS = _VALUES | {TokenKind.OPEN}
-_SYSTEM_CLOCK = SystemClock()
 
 
 def parse_query(
-    text: str, environment: Environment, resolver: Resolver | None = None, *, clock: Clock = _SYSTEM_CLOCK
+    text: str, environment: Environment | None = None, resolver: Resolver | None = None, *, clock: Clock = SYSTEM_CLOCK
 ) -> Query:
     """Reads a query; `str()` of the result is its canonical form.
 
     Without a resolver nothing is checked against what a workspace has, and unknown properties count as fields. The
     clock only decides the century of dates with two-digit years. Raises QueryError with a `code` and `extra`.
 
-    >>> str(parse_query("age > 18 and (gender = F or bob)", Environment()))
+    >>> str(parse_query("age > 18 and (gender = F or bob)"))
     'fields.age > 18 AND (fields.gender = "F" OR name ~ "bob")'
     """
     if len(text) > QUERY_LENGTH_MAX:
         raise make_complexity_error()
+    environment = environment or Environment()
     query = read_whole_query(environment, text) or _Parser(scan(text), environment, resolver, clock).parse()
     simplified = simplify(query)
     assert simplified is not None, "the grammar has no query without conditions"

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,7 @@ def _read_object(text: str, option: str) -> dict[str, Any]:
     return value
 
 
-def _show(events: list[Event], *, is_json: bool) -> None:
+def _show(events: Sequence[Event], *, is_json: bool) -> None:
     if is_json:
         for event in events:
             print_json(event)

@@ -1,0 +1,180 @@
+"""What starts and wakes sessions, made in a typed way (flow format, triggers and resumes).
+
+Both are plain mappings, ready for JSON; `start` and `resume` take any mapping of that shape. Moments are aware; where
+one is not given the session's clock stands for it.
+"""
+
+from __future__ import annotations
+
+import uuid as uuid_module
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from flows.definition import Flow
+
+Reference: TypeAlias = Mapping[str, Any]
+"""An asset by `uuid` and `name`."""
+KeywordMatch: TypeAlias = Literal["first_word", "only_word"]
+CallEnd: TypeAlias = Literal["answered", "no_answer", "busy", "failed"]
+
+
+class Trigger(dict[str, Any]):
+    """What starts a session in a flow.
+
+    >>> flow = {"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask"}
+    >>> Trigger.manual(flow, params={"source": "site"})["params"]
+    {'source': 'site'}
+    """
+
+    @classmethod
+    def manual(
+        cls,
+        flow: Flow | Reference,
+        *,
+        params: Mapping[str, Any] | None = None,
+        user: Reference | None = None,
+        origin: str | None = None,
+        triggered_on: datetime | None = None,
+    ) -> Trigger:
+        """Somebody or something chose the contact; `params` is what `@trigger.params` is."""
+        return cls._make("manual", flow, triggered_on, params=params, user=user, origin=origin)
+
+    @classmethod
+    def message(
+        cls,
+        flow: Flow | Reference,
+        text: str,
+        *,
+        urn: str | None = None,
+        channel: Reference | None = None,
+        attachments: Sequence[str] = (),
+        uuid: str | None = None,
+        keyword: str | None = None,
+        match: KeywordMatch = "first_word",
+        triggered_on: datetime | None = None,
+    ) -> Trigger:
+        """A message of the contact, which is the first input; `keyword` is the word of it that was matched."""
+        event = _make_message(text, urn, channel, attachments, uuid, triggered_on)
+        matched = {"type": match, "keyword": keyword} if keyword else None
+        return cls._make("msg", flow, triggered_on, event=event, keyword_match=matched)
+
+    @classmethod
+    def campaign(
+        cls,
+        flow: Flow | Reference,
+        campaign: Reference,
+        *,
+        point_uuid: str | None = None,
+        triggered_on: datetime | None = None,
+    ) -> Trigger:
+        """An event of a campaign was due."""
+        event = _without_none(type="campaign_fired", campaign=dict(campaign), point_uuid=point_uuid)
+        return cls._make("campaign", flow, triggered_on, event=event)
+
+    @classmethod
+    def chat(
+        cls,
+        flow: Flow | Reference,
+        channel: Reference,
+        *,
+        params: Mapping[str, Any] | None = None,
+        triggered_on: datetime | None = None,
+    ) -> Trigger:
+        """The contact opened a conversation in a channel, with whatever the channel tells about it."""
+        event = _without_none(type="chat_started", channel=dict(channel), params=_copy(params))
+        return cls._make("chat", flow, triggered_on, event=event)
+
+    @classmethod
+    def call(cls, flow: Flow | Reference, call: Reference, *, triggered_on: datetime | None = None) -> Trigger:
+        """The contact called; the session needs the same `call` (`{uuid, channel, urn}`)."""
+        return cls._make("call", flow, triggered_on, event={"type": "call_received", "call": dict(call)})
+
+    @classmethod
+    def ticket(cls, flow: Flow | Reference, ticket: Reference, *, triggered_on: datetime | None = None) -> Trigger:
+        """A ticket of the contact was closed."""
+        return cls._make("ticket", flow, triggered_on, event={"type": "ticket_closed", "ticket": dict(ticket)})
+
+    @classmethod
+    def flow_action(
+        cls,
+        flow: Flow | Reference,
+        run_summary: Mapping[str, Any],
+        history: Mapping[str, Any],
+        *,
+        triggered_on: datetime | None = None,
+    ) -> Trigger:
+        """The session of another contact asked for it; both parts are those of its event `session_triggered`."""
+        return cls._make("flow_action", flow, triggered_on, run_summary=run_summary, history=history)
+
+    @classmethod
+    def _make(cls, kind: str, flow: Flow | Reference, triggered_on: datetime | None, **fields: Any) -> Trigger:
+        named = {"uuid": flow.uuid, "name": flow.name} if isinstance(flow, Flow) else flow
+        reference = {name: named[name] for name in ("uuid", "name") if name in named}
+        moment = triggered_on.isoformat() if triggered_on else None
+        return cls(_without_none(type=kind, flow=reference, triggered_on=moment, **fields))
+
+
+class Resume(dict[str, Any]):
+    """What wakes a waiting session.
+
+    >>> Resume.message("Yes", urn="tel:+12065551212")["event"]["msg"]
+    {'text': 'Yes', 'urn': 'tel:+12065551212'}
+    """
+
+    @classmethod
+    def message(
+        cls,
+        text: str,
+        *,
+        urn: str | None = None,
+        channel: Reference | None = None,
+        attachments: Sequence[str] = (),
+        uuid: str | None = None,
+        resumed_on: datetime | None = None,
+    ) -> Resume:
+        """The contact answered."""
+        return cls._make("msg", resumed_on, event=_make_message(text, urn, channel, attachments, uuid, resumed_on))
+
+    @classmethod
+    def dial(cls, status: CallEnd, *, duration: float = 0, resumed_on: datetime | None = None) -> Resume:
+        """The call that was waited for has ended, after so many seconds."""
+        event = {"type": "dial_ended", "dial": {"status": status, "duration": duration}}
+        return cls._make("dial", resumed_on, event=event)
+
+    @classmethod
+    def timeout(cls, *, resumed_on: datetime | None = None) -> Resume:
+        """Nobody answered within the wait's timeout."""
+        return cls._make("wait_timeout", resumed_on)
+
+    @classmethod
+    def expiration(cls, *, resumed_on: datetime | None = None) -> Resume:
+        """Nobody answered until the wait expired; the run ends."""
+        return cls._make("wait_expiration", resumed_on)
+
+    @classmethod
+    def _make(cls, kind: str, resumed_on: datetime | None, **fields: Any) -> Resume:
+        moment = resumed_on.isoformat() if resumed_on else None
+        return cls(_without_none(type=kind, resumed_on=moment, **fields))
+
+
+def _make_message(
+    text: str,
+    urn: str | None,
+    channel: Reference | None,
+    attachments: Sequence[str],
+    uuid: str | None,
+    created_on: datetime | None,
+) -> dict[str, Any]:
+    message = _without_none(text=text, urn=urn, channel=_copy(channel), attachments=list(attachments) or None)
+    moment = created_on.isoformat() if created_on else None
+    identity = uuid or str(uuid_module.uuid4())
+    return _without_none(uuid=identity, type="msg_received", created_on=moment, msg=message)
+
+
+def _copy(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if given is None else dict(given)
+
+
+def _without_none(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
