@@ -44,12 +44,13 @@ def evaluate_content(visit: Visit, action: Action, languages: Sequence[str] | No
         _evaluate_attachments(visit, attachments),
         _evaluate_quick_replies(visit, [_reply_template(reply) for reply in replies]),
     )
-    # The parts may come from different translations, but a message has one language.
-    if content.text:
+    # The parts may come from different translations, but a message has one language: that of what was written for it,
+    # even if nothing came of that.
+    if texts and texts[0]:
         content.language = text_language
-    elif content.attachments:
+    elif attachments:
         content.language = attachment_language
-    elif content.quick_replies:
+    elif replies:
         content.language = reply_language
     return content
 
