@@ -10,11 +10,12 @@ from flows.engine.actions.call_outcome import CallOutcome, log_call, remember_ca
 from flows.engine.actions.calls import make_call, save_call_result
 from flows.engine.actions.interface_events import make_interface_event
 from flows.engine.actions.results import FAILURE
-from flows.engine.contact import without_query
+from flows.engine.context.contact_context import REDACTED_PATH, preferred_urn
 from flows.engine.moments import parse_moment
 from flows.engine.services import WebhookRequest
 from flows.engine.state import Result
 from flows.engine.visit import Visit
+from flows.environment import Environment
 from flows.expressions.rendering import render_datetime, render_json
 from flows.expressions.values import to_value
 from flows.urns import UrnError, parse
@@ -56,7 +57,10 @@ def choose_outcome(outcomes: Sequence[CallOutcome]) -> CallOutcome:
 
 
 def make_payload(visit: Visit) -> dict[str, Any]:
-    """Contact, flow, path, results, run, input and channel, as subscribers get them."""
+    """Contact, flow, path, results, run, input and channel, as subscribers get them.
+
+    The contact's address is the one that messages go to. Where addresses are redacted only their schemes are told.
+    """
     contact, run = visit.sprint.session.contact, visit.run
     received = visit.sprint.session.input
     channel = visit.sprint.assets.channels.get(((received or {}).get("channel") or {}).get("uuid", ""))
@@ -64,14 +68,14 @@ def make_payload(visit: Visit) -> dict[str, Any]:
         "contact": {
             "uuid": contact.uuid,
             "name": contact.name,
-            "urn": without_query(contact.urns[0]) if contact.urns else None,
+            "urn": preferred_urn(contact, visit.sprint.assets, visit.sprint.environment),
             "language": contact.language,
         },
         "flow": {"uuid": visit.flow.uuid, "name": visit.flow.name, "revision": visit.flow.revision},
         "path": [{name: text for name, text in step.to_json().items() if name != "uuid"} for step in run.path],
         "results": {key: _describe_result(result) for key, result in run.results.items()},
         "run": {"uuid": run.uuid, "created_on": run.created_on},
-        "input": _describe_input(received) if received else None,
+        "input": _describe_input(received, visit.sprint.environment) if received else None,
         "channel": {"uuid": channel.uuid, "name": channel.name, "address": channel.address} if channel else None,
     }
 
@@ -88,7 +92,7 @@ def _describe_result(result: Result) -> dict[str, Any]:
     }
 
 
-def _describe_input(received: Any) -> dict[str, Any]:
+def _describe_input(received: Any, environment: Environment) -> dict[str, Any]:
     moment = parse_moment(str(received.get("created_on") or ""))
     attachments = [str(attachment).partition(":") for attachment in received.get("attachments") or ()]
     return {
@@ -96,15 +100,17 @@ def _describe_input(received: Any) -> dict[str, Any]:
         "type": received.get("type"),
         "created_on": render_datetime(moment) if moment else None,
         "channel": received.get("channel"),
-        "urn": _describe_urn(received.get("urn")),
+        "urn": _describe_urn(received.get("urn"), environment),
         "text": received.get("text") or "",
         "attachments": [{"content_type": kind, "url": url} for kind, _, url in attachments],
     }
 
 
-def _describe_urn(text: str | None) -> dict[str, str] | None:
+def _describe_urn(text: str | None, environment: Environment) -> dict[str, str] | None:
     try:
         urn = parse(text or "")
     except UrnError:
         return None
+    if environment.redacts_urns:
+        return {"scheme": urn.scheme, "path": REDACTED_PATH, "display": REDACTED_PATH}
     return {"scheme": urn.scheme, "path": urn.path, "display": urn.show()}

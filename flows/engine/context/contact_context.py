@@ -44,7 +44,7 @@ def contact_value(source: ContactSource) -> XObject:
         "created_on": lambda: contact.created_at,
         "last_seen_on": lambda: contact.last_seen_at,
         "urns": lambda: XArray([show_urn(urn, source.environment) for urn in contact.urns]),
-        "urn": lambda: _preferred_urn(source),
+        "urn": lambda: preferred_urn(contact, assets, source.environment),
         "groups": lambda: XArray([_group_value(uuid, contact, assets) for uuid in contact.groups]),
         "fields": lambda: fields_value(source),
         "channel": lambda: channel_value(contact.find_preferred_channel(assets)),
@@ -59,9 +59,10 @@ def contact_value(source: ContactSource) -> XObject:
     return XObject(properties, default=lambda: describe_contact(contact, source.environment))
 
 
-def _preferred_urn(source: ContactSource) -> str | None:
-    routes = source.contact.find_routes(source.assets)
-    return show_urn(routes[0][0], source.environment) if routes else None
+def preferred_urn(contact: Contact, assets: Assets, environment: Environment) -> str | None:
+    """The address that messages go to, as flows may show it; None when no channel can send to any."""
+    routes = contact.find_routes(assets)
+    return show_urn(routes[0][0], environment) if routes else None
 
 
 def _tickets_value(source: ContactSource) -> XArray:
