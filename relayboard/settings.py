@@ -4,6 +4,7 @@ import contextlib
 import ipaddress
 import math
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping
@@ -36,6 +37,9 @@ SWITCHES = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fal
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Value = TypeVar("Value")
+
+
+_DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
 
 
 class SettingError(Exception):
@@ -75,6 +79,7 @@ class Settings:
     trusted_proxies: tuple[Network, ...]
     webhook_allowed_networks: tuple[Network, ...]
     webhook_allowed_ports: frozenset[int]
+    flow_blocked_domains: frozenset[str]
     webhook_retry_delays_seconds: tuple[float, ...]
     webhook_timeout_seconds: float
     webhook_switch_off_days: float
@@ -127,6 +132,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         trusted_proxies=read("TRUSTED_PROXIES", "127.0.0.0/8,::1", _proxies),
         webhook_allowed_networks=read("WEBHOOK_ALLOWED_NETWORKS", "", _networks),
         webhook_allowed_ports=read("WEBHOOK_ALLOWED_PORTS", "", _ports),
+        flow_blocked_domains=read("FLOW_BLOCKED_DOMAINS", "", _domains),
         webhook_retry_delays_seconds=read("WEBHOOK_RETRY_DELAYS_SECONDS", "10,120,900", _delays),
         webhook_timeout_seconds=read("WEBHOOK_TIMEOUT_SECONDS", "15", _timeout),
         webhook_switch_off_days=read("WEBHOOK_SWITCH_OFF_DAYS", "5", _days),
@@ -239,6 +245,13 @@ def _ports(text: str) -> frozenset[int]:
     if any(port > 65_535 for port in ports):
         raise ValueError("a port is a number up to 65535")
     return ports
+
+
+def _domains(text: str) -> frozenset[str]:
+    domains = frozenset(part.strip().lower().strip(".") for part in text.split(",") if part.strip())
+    if not all(_DOMAIN.fullmatch(domain) for domain in domains):
+        raise ValueError("expected domains, like example.com,example.org")
+    return domains
 
 
 def _seconds(text: str) -> float:

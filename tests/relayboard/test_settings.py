@@ -44,6 +44,7 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
             "RELAYBOARD_SECRET_KEY_FALLBACKS": "the-key-of-last-year, the-key-of-before,",
             "RELAYBOARD_WEBHOOK_SWITCH_OFF_DAYS": "0.5",
             "RELAYBOARD_WEBHOOK_ALLOWED_PORTS": "80, 443,",
+            "RELAYBOARD_FLOW_BLOCKED_DOMAINS": "Graph.Example.com., .example.org,",
             "RELAYBOARD_METRICS": "Off",
             "RELAYBOARD_PAGE_SIZE": "",
         }
@@ -55,6 +56,7 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
     assert settings.webhook_retry_delays_seconds == (0.5, 2.0)
     assert settings.secret_key_fallbacks == ("the-key-of-last-year", "the-key-of-before")
     assert (settings.webhook_switch_off_days, settings.webhook_allowed_ports) == (0.5, {80, 443})
+    assert settings.flow_blocked_domains == {"graph.example.com", "example.org"}
     assert (settings.metrics, settings.page_size) == (False, 250)
 
 

@@ -1,8 +1,9 @@
 """The calls that flows make to web addresses."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from flows.engine.services import WebhookReply, WebhookRequest
 from worker.safe_http import Answer
@@ -18,7 +19,7 @@ RETRIED_STATUSES = (400, 500, 502, 503, 504)
 class FlowWebhooks:
     """Makes calls through the one door to the outside; failed ones (400, 5xx, no connection) up to three times more.
 
-    `before_call` is told before each try, because calls take long.
+    Domains that the operator blocked are not called. `before_call` is told before each try, because calls take long.
     """
 
     def __init__(self, services: Services, before_call: Callable[[], None]) -> None:
@@ -28,6 +29,9 @@ class FlowWebhooks:
 
     def call(self, request: WebhookRequest) -> WebhookReply:
         """One call with its retries; the reply of the last try."""
+        blocked = find_blocked(request.url, self._services.settings.flow_blocked_domains)
+        if blocked:
+            return WebhookReply(0, "", blocked_hostname=blocked)
         started = time.monotonic()
         headers = {name: value for name, value in request.headers.items() if name}
         body = request.body.encode() if request.body else None
@@ -67,6 +71,14 @@ class FlowWebhooks:
             return self._services.http.send(request.method, request.url, headers=headers, body=body), None
         except SendFailed as failure:
             return None, failure
+
+
+def find_blocked(url: str, domains: Collection[str]) -> str:
+    """The host of a URL if it belongs to one of the domains; else empty text."""
+    # With a dot at its end a name is the same name.
+    hostname = (urlsplit(url).hostname or "").rstrip(".")
+    labels = hostname.split(".")
+    return hostname if any(".".join(labels[start:]) in domains for start in range(len(labels))) else ""
 
 
 def list_delays_seconds(services: Services) -> list[float]:

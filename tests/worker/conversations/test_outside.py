@@ -16,8 +16,11 @@ from persistence.resthook_subscribers import create_subscriber, resthook_subscri
 from persistence.resthooks import ensure_resthook
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.conversations.conftest import Stage
+from tests.worker.conversations.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
+from worker.conversations.webhooks import find_blocked
 from worker.safe_http import RESPONSE_LIMIT_BYTES
+from worker.services import Services
 from worker.webhooks import begin_webhooks
 
 AMINA = "+254722000111"
@@ -138,6 +141,28 @@ def test_a_subscriber_with_a_large_answer_was_told_though_the_flow_fails(stage: 
     (run,) = stage.rows(flow_run)
     assert (run.results["hook"]["value"], run.results["hook"]["category"]) == ("0", "Failure")
     assert stage.rows(delivery) == []
+
+
+@pytest.mark.parametrize(
+    ("blocked", "is_blocked"),
+    [("example.com", True), ("com", True), ("a.example.com", True), ("b.example.com", False), ("ample.com", False)],
+)
+def test_a_blocked_domain_is_blocked_with_all_below_it(blocked: str, is_blocked: bool) -> None:
+    for host in ("a.example.com", "A.Example.COM", "a.example.com."):
+        assert find_blocked(f"http://{host}:1/x", {blocked}) == ("a.example.com" if is_blocked else "")
+
+
+class TestBlockedDomains:
+    @pytest.fixture
+    def services(self, services: Services) -> Services:
+        return with_settings(services, flow_blocked_domains=frozenset({"127.0.0.1"}))
+
+    def test_flows_do_not_call_them(self, stage: Stage, receiver: Receiver) -> None:
+        answer(stage, survey(call(receiver, result_name="Call")))
+
+        (run,) = stage.rows(flow_run)
+        assert (run.results["call"]["value"], run.results["call"]["category"]) == ("0", "Failure")
+        assert receiver.received == []
 
 
 def test_the_channels_receiver_hears_of_flow_events_too(stage: Stage, receiver: Receiver) -> None:
