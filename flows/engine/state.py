@@ -95,7 +95,7 @@ class Run:
     results: dict[str, Result] = field(default_factory=dict)
     locals: dict[str, str] = field(default_factory=dict)
     webhook: Any = None
-    saved: list[tuple[int, Result]] = field(default_factory=list)
+    saved: list[tuple[int, Result]] = field(default_factory=list, compare=False)
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Run:
