@@ -16,6 +16,7 @@ from flows.urn_schemes import PATH_RULES, SCHEMES, SHORT_TEL_PATH, TWITTER_HANDL
 
 __all__ = [
     "SCHEMES",
+    "URN_LENGTH_MAX",
     "Urn",
     "UrnError",
     "check_urn",
@@ -96,16 +97,17 @@ def normalize(urn: Urn, country: str | None = None) -> Urn:
     return replace(urn, scheme=urn.scheme.lower(), path=path, display=urn.display.strip())
 
 
-def validate(urn: Urn, *, lenient: bool = False) -> None:
+def validate(urn: Urn, *, lenient: bool = False, path_length: int = PATH_LENGTH_MAX) -> None:
     """Checks a normalized address; raises UrnError.
 
-    Leniently, `tel` paths may also be short codes and names of senders, which only arrive through channels.
+    Leniently, `tel` paths may also be short codes and names of senders, which only arrive through channels. The flow
+    format allows paths of 200 characters; a host may allow `path_length` in addresses of 255.
     """
     if urn.scheme not in SCHEMES:
         raise UrnError("unknown URN scheme")
     if not urn.path:
         raise UrnError("scheme or path cannot be empty")
-    if len(_escape(urn.path)) > PATH_LENGTH_MAX:
+    if len(_escape(urn.path)) > path_length:
         raise UrnError("path component too long")
     if not _is_valid_path(urn, lenient=lenient):
         raise UrnError("invalid path component")
@@ -115,10 +117,12 @@ def validate(urn: Urn, *, lenient: bool = False) -> None:
         raise UrnError(f"longer than {URN_LENGTH_MAX} characters")
 
 
-def read_urn(text: str, country: str | None = None, *, lenient: bool = False) -> Urn:
+def read_urn(
+    text: str, country: str | None = None, *, lenient: bool = False, path_length: int = PATH_LENGTH_MAX
+) -> Urn:
     """Parses, normalizes and validates an address. Raises UrnError."""
     urn = normalize(parse(text), country)
-    validate(urn, lenient=lenient)
+    validate(urn, lenient=lenient, path_length=path_length)
     return urn
 
 
@@ -132,11 +136,17 @@ def check_urn(text: str, *, lenient: bool = True) -> None:
 
 
 def from_parts(
-    scheme: str, path: str, query: Mapping[str, Sequence[str]] | None = None, display: str = "", *, lenient: bool = True
+    scheme: str,
+    path: str,
+    query: Mapping[str, Sequence[str]] | None = None,
+    display: str = "",
+    *,
+    lenient: bool = True,
+    path_length: int = PATH_LENGTH_MAX,
 ) -> Urn:
     """Makes a normalized, valid address out of its parts. Raises UrnError."""
     urn = normalize(Urn(scheme, path, urlencode(query or {}, doseq=True), display))
-    validate(urn, lenient=lenient)
+    validate(urn, lenient=lenient, path_length=path_length)
     return urn
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
 
-from flows.urns import Urn, UrnError, parse, read_urn
+from flows.urns import URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.contact_urns import is_one_of
 from persistence.contacts import contact_urn
 from persistence.database import Transaction
@@ -12,6 +12,7 @@ from persistence.errors import InvalidInput
 from persistence.workspaces import Workspace
 
 BAD_URN = "Not a valid URN; phone numbers need a country code."
+TOO_LONG = f"At most {URN_LENGTH_MAX} characters, with `%`, `#` and `?` counted as three."
 HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
 
 
@@ -20,7 +21,7 @@ def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field
     found = find_urns(tx, workspace, texts)
     for index, text in enumerate(texts):
         if text not in found:
-            raise InvalidInput.at(field, index, BAD_URN)
+            raise InvalidInput.at(field, index, TOO_LONG if _is_too_long(text) else BAD_URN)
     return list({found[text].identity: found[text] for text in texts}.values())
 
 
@@ -45,10 +46,18 @@ def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Ma
     for text in texts:
         if text not in found:
             try:
-                found[text] = read_urn(text, workspace.country)
+                found[text] = read_urn(text, workspace.country, path_length=URN_LENGTH_MAX)
             except UrnError:
                 continue
     return found
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether a text is too long for an address, as it is stored with its escapes."""
+    try:
+        return len(str(parse(text))) > URN_LENGTH_MAX
+    except UrnError:
+        return False
 
 
 def _read_bare(text: str) -> Urn | None:

@@ -113,9 +113,9 @@ def _read_fields(
     values: dict[str, dict[str, Any] | None] = {}
     kinds: dict[str, str] = {}
     for key, text in change.fields.items():
-        if key not in known:
+        uuid, kind, access = known.get(key, ("", "", "none"))
+        if key not in known or (by_agent and access == "none"):
             raise InvalidInput.on("fields", f'No contact field "{key[:36]}".')
-        uuid, kind, access = known[key]
         if by_agent and access != "edit":
             raise InvalidInput.on("fields", f'Agents cannot edit the field "{key}".')
         values[uuid] = read_value(workspace, text, tx.now)

@@ -23,6 +23,7 @@ from persistence.shapes import as_text, declare_record
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 NAME_LENGTH = KEY_LENGTH = 36
 RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}
+ACCESSES = ("none", "view", "edit")
 NAME = re.compile(r"(?:[^\W_]|[ \-])+\Z")
 KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -139,6 +140,17 @@ def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: 
     change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id)
     tx.execute(change.values(name=name, name_key=name_key(name), type=kind))
     return field_id
+
+
+def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
+    """Let agents do nothing with a field's values, see them, or change them too: one of ACCESSES."""
+    mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
+    tx.execute(update(field).where(mine).values(agent_access=access))
+
+
+def require_field(tx: Transaction, workspace_id: int, key: str) -> int:
+    """The id of the field with a key. Raises RecordMissing."""
+    return _find(tx, workspace_id, key)
 
 
 def delete_field(tx: Transaction, workspace_id: int, key: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from flows.urns import Urn, UrnError, from_parts, read_phone_urn
+from flows.urns import URN_LENGTH_MAX, Urn, UrnError, from_parts, read_phone_urn
 from persistence.channel_events import channel_event
 from persistence.channels import EXTERNAL, channel
 from persistence.columns import is_uuid, new_uuid
@@ -100,6 +100,10 @@ def _sender(gateway: Any, sender: str) -> Urn:
     if clean_text(sender) != sender:  # such characters cannot be stored, and leaving them out would name another
         raise Refused("The sender is no valid address.")
     try:
-        return read_phone_urn(sender, gateway.country or "") if scheme == "tel" else from_parts(scheme, sender)
+        return (
+            read_phone_urn(sender, gateway.country or "")
+            if scheme == "tel"
+            else from_parts(scheme, sender, path_length=URN_LENGTH_MAX)
+        )
     except UrnError as error:
         raise Refused(f"The sender is no valid address: {error}.") from error

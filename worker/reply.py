@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from flows.urns import UrnError, read_urn
+from flows.urns import URN_LENGTH_MAX, UrnError, read_urn
 from persistence.columns import is_uuid
 
 TEXT_LENGTH = 480
@@ -45,7 +45,7 @@ def interpret_reply(document: Any, country: str = "") -> Reply | None:
     if not all(is_uuid(contact_uuid) for contact_uuid in contact_uuids):
         return None
     try:
-        normalized = [str(read_urn(urn, country)) for urn in urns]
+        normalized = [str(read_urn(urn, country, path_length=URN_LENGTH_MAX)) for urn in urns]
     except UrnError:
         return None
     unique_uuids = dict.fromkeys(contact_uuid.lower() for contact_uuid in contact_uuids)

@@ -23,8 +23,13 @@ def write_field(call: Call, *, key: str | None = None) -> Answer:
     name, kind = _either(call, "name", "label"), _either(call, "type", "value_type")
     kind = "number" if kind == "numeric" else kind
     if key is None:
-        return created(fields.read_field(call.tx, workspace.id, fields.create_field(call.tx, workspace.id, name, kind)))
-    return ok(fields.read_field(call.tx, workspace.id, alter_field(call.tx, workspace.id, key, name, kind)))
+        field_id = fields.create_field(call.tx, workspace.id, name, kind)
+    else:
+        field_id = alter_field(call.tx, workspace.id, key, name, kind)
+    if "agent_access" in call.body:
+        fields.set_agent_access(call.tx, workspace.id, field_id, call.body["agent_access"])
+    record = fields.read_field(call.tx, workspace.id, field_id)
+    return created(record) if key is None else ok(record)
 
 
 def delete_field(call: Call, *, key: str) -> Answer:

@@ -87,3 +87,17 @@ def test_it_stays_as_it_is_where_it_could_be_a_number_of_the_country(api: Api, d
 
     assert accept(api, V2, {"urns": ["tel:50801"]}, uuid=uuid)["urns"] == ["tel:50801"]
     assert accept(api, V1, {"urns": ["tel:50802"]})["urns"] == ["tel:+4950802"]
+
+
+@pytest.mark.parametrize("path", [V1, V2])
+def test_an_address_has_up_to_255_characters(api: Api, path: str) -> None:
+    longest, too_long, escaped = (
+        "ext:" + character * count for character, count in (("x", 251), ("x", 252), ("%", 90))
+    )
+
+    assert accept(api, path, {"urns": [longest]})["urns"] == [longest]
+    assert [one["urns"] for one in api.results(V2, urn=longest)] == [[longest]]
+    for urn in (too_long, escaped):
+        response = api.post(path, {"urns": [urn]})
+        assert response.status_code == 400
+        assert "255" in response.text

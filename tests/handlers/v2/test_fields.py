@@ -118,3 +118,40 @@ class TestDeleteField:
         make_named(database, workspace, group, ["Villagers"], query=query)
 
         assert api.delete(PATH, key="age").status_code == 204
+
+
+class TestAgentAccess:
+    def test_it_can_be_set_and_stays_where_it_is_not_named(self, api: Api) -> None:
+        made = api.post(PATH, {"name": "Age", "type": "number", "agent_access": "edit"}).json()
+        renamed = api.post(PATH, {"name": "Years", "type": "number"}, key="age").json()
+        hidden = api.post(PATH, {"name": "Years", "type": "number", "agent_access": "none"}, key="age").json()
+
+        assert [one["agent_access"] for one in (made, renamed, hidden)] == ["edit", "edit", "none"]
+        assert api.post(PATH, {"name": "Weight", "type": "number"}).json()["agent_access"] == "view"
+
+    @pytest.mark.parametrize("access", ["all", "", None, 7])
+    def test_other_words_are_refused(self, api: Api, access: object) -> None:
+        response = api.post(PATH, {"name": "Age", "type": "number", "agent_access": access})
+
+        assert (response.status_code, list(response.json())) == (400, ["agent_access"])
+
+    @pytest.mark.parametrize(
+        ("access", "shown", "error"),
+        [("none", {}, 'No contact field "age".'), ("view", {"age": "27"}, 'Agents cannot edit the field "age".')],
+    )
+    def test_agents_obey_it(self, api: Api, access: str, shown: dict[str, str], error: str) -> None:
+        api.post(PATH, {"name": "Age", "type": "number", "agent_access": access})
+        contact = api.post("/api/v2/contacts.json", {"fields": {"age": "27"}}).json()
+        agent = api.as_role("agent")
+
+        refused = agent.post("/api/v2/contacts.json", {"fields": {"age": "28"}}, uuid=contact["uuid"])
+
+        assert (refused.status_code, refused.json()) == (400, {"fields": [error]})
+        assert agent.results("/api/v2/contacts.json")[0]["fields"] == shown
+
+    def test_agents_edit_what_is_open_to_them(self, api: Api) -> None:
+        api.post(PATH, {"name": "Age", "type": "number", "agent_access": "edit"})
+
+        made = api.as_role("agent").post("/api/v2/contacts.json", {"fields": {"age": "27"}})
+
+        assert (made.status_code, made.json()["fields"]) == (201, {"age": "27"})

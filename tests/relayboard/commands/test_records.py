@@ -32,6 +32,7 @@ def run(capsys, monkeypatch, database_url, tmp_path, workspace):
     ("noun", "path", "arguments"),
     [
         ("topic", "topics", ["--name", "Billing"]),
+        ("field", "fields", ["--name", "Due Date", "--type", "datetime", "--agents", "edit"]),
         ("resthook", "resthooks", ["--slug", "New-Birth"]),
         ("global", "globals", ["--name", "Clinic Phone", "--value", "112"]),
         ("optin", "optins", ["--name", "News"]),
@@ -117,3 +118,13 @@ def test_a_ticket_refers_to_what_exists(run, api: Api, database, workspace, opti
     contact = api.results("/api/v2/contacts.json")[0]["uuid"]
 
     assert run("ticket", "open", "--contact", contact, option, NOWHERE) == (1, None)
+
+
+def test_what_agents_may_do_with_a_field_is_set(run, api: Api):
+    run("field", "create", "--name", "Age")
+
+    status, printed = run("field", "access", "--key", "age", "--agents", "none")
+
+    assert (status, printed["agent_access"]) == (0, "none")
+    assert api.results("/api/v2/fields.json")[0]["agent_access"] == "none"
+    assert run("field", "access", "--key", "nothing", "--agents", "edit") == (1, None)
