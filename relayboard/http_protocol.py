@@ -12,6 +12,8 @@ from typing import Any
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from relayboard.unknown_methods import UnknownMethods
+
 HEAD_LIMIT_BYTES = 64 * 1024
 LINGER_SECONDS = 30.0
 """So long a client may go on sending a body after its answer is out, as one that sees a reset may lose the answer."""
@@ -32,7 +34,7 @@ class Patience:
 
     def make_protocol(self) -> type[asyncio.Protocol]:
         """The protocol class for uvicorn's `http` option."""
-        return type("Protocol", (PatientProtocol,), {"patience": self})
+        return type("Protocol", (UnknownMethods, PatientProtocol), {"patience": self})
 
 
 class PatientProtocol(HttpToolsProtocol):
