@@ -83,7 +83,8 @@ def _compile(
         roles=frozenset(operation.get("x-roles", ())),
         rate_scope=operation.get("x-rate-scope", "other"),
         is_public=operation.get("security") == [] or generation == "relay",
-        lookup_is_needed=method == "delete" and generation == "v2",
+        lookup_is_needed=(method == "delete" and generation == "v2")
+        or any(part.get("x-lookup") and part.get("required") for part in definitions),
         parameters={part["name"]: Parameter.compile(part, components) for part in definitions if part["in"] == "query"},
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
         verbatim_fields=_verbatim_fields(content, components),

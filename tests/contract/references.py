@@ -39,6 +39,7 @@ TABLES = {
     "campaign_events": "campaign_event",
     "campaigns": "campaign",
     "channel_events": "channel_event",
+    "channel_settings": "channel",
     "channels": "channel",
     "classifiers": "classifier",
     "contacts": "contact",
@@ -177,8 +178,9 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.phone": (BY_PHONE,),
 } | dict.fromkeys(
     words(
-        "action base_language claim_code delivery_hour exclude_active extra language message note offset params phone "
-        "quick_replies restart_participants target_url text type unit value value_type"
+        "action base_language claim_code delivery_hour end_former_secret exclude_active extra language message "
+        "messages_per_second note offset params phone quick_replies restart_participants rotate_secret target_url text "
+        "type unit value value_type"
     ),
     NOTHING,
 )

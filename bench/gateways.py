@@ -1,0 +1,221 @@
+"""`python -m bench.gateways`: gateways that are slow, silent or fast, workers that are killed, floods of callbacks.
+
+python -m bench.gateways slow [--kills N]   # two workers, a gateway that answers after 13 s, 32 messages of 3 parts
+python -m bench.gateways beside             # a healthy gateway alone, beside a silent one, beside one of 2 s
+python -m bench.gateways speed              # a gateway that answers in 50 ms, one worker
+python -m bench.gateways callbacks          # what can be stored with and without a gateway's secret
+"""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import requests
+from sqlalchemy import func, select
+
+from persistence.channels import channel
+from persistence.gateway_sends import gateway_send
+from persistence.messages import message
+from tests.gateways import SECRET, THREE_PARTS, add_gateway, queue_messages
+from tests.running import RunningService, running_service, wait_until
+from tests.servers import postgres_database, postgres_server
+
+PART = re.compile(rb"idempotency-key: *(\S+)", re.IGNORECASE)
+LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Gateway:
+    """A gateway on a thread of its own that answers each request after a while (None: never), and counts parts."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.parts: Counter[str] = Counter()
+        self.port = 0
+        self._ready = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._run, daemon=True).start()
+        self._ready.wait(10)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/send"
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        listening = self._loop.create_server(lambda: _Connection(self), "127.0.0.1", 0, backlog=1024)
+        server = self._loop.run_until_complete(listening)
+        self.port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        self._loop.run_forever()
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.transport: Any = None
+        self.received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        while (end := self.received.find(b"\r\n\r\n")) >= 0:
+            head = self.received[:end]
+            length = LENGTH.search(head)
+            whole = end + 4 + (int(length.group(1)) if length else 0)
+            if len(self.received) < whole:
+                return
+            self.received = self.received[whole:]
+            part = PART.search(head)
+            self.gateway.parts[part.group(1).decode() if part else ""] += 1
+            if self.gateway.seconds is not None:
+                asyncio.get_running_loop().call_later(self.gateway.seconds, self._answer)
+
+    def _answer(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(ANSWER)
+
+
+@contextlib.contextmanager
+def service(kind: str, **settings: str) -> Iterator[RunningService]:
+    with tempfile.TemporaryDirectory(prefix="bench") as folder:
+        if kind == "sqlite":
+            with running_service(f"sqlite:///{folder}/bench.db", Path(folder), **settings) as running:
+                yield running
+            return
+        with (
+            postgres_server() as server,
+            postgres_database(server) as url,
+            running_service(url, Path(folder), **settings) as running,
+        ):
+            yield running
+
+
+def unfinished(running: RunningService, *channel_ids: int) -> int:
+    """Messages of these gateways that are neither wired nor given up."""
+    mine = message.c.channel_id.in_(channel_ids) & message.c.status.in_(("queued", "errored"))
+    with running.database.reading() as tx:
+        return int(tx.execute(select(func.count()).select_from(message).where(mine)).scalar_one())
+
+
+def measure_slow(kind: str, seconds: float, kills: int) -> None:
+    """Every part once, whatever is slow or killed."""
+    gateway = Gateway(seconds)
+    with service(kind) as running:
+        running.start("worker two")
+        channel_id = add_gateway(running.database, running.workspace, gateway.url)
+        queue_messages(running.database, running.workspace, channel_id, 32, THREE_PARTS)
+        began = time.monotonic()
+        running.kill("worker")  # so that one begins after the messages were queued, and finds them at once
+        running.start("worker")
+        for _ in range(kills):
+            threading.Event().wait(random.uniform(0.2, seconds * 0.7))
+            name = random.choice(["worker", "worker two"])
+            running.kill(name)
+            running.start(name)
+        wait_until(lambda: not unfinished(running, channel_id), "all messages to be wired", 1800)
+        took = time.monotonic() - began
+        with running.database.reading() as tx:
+            states = {
+                status: count
+                for status, count in tx.execute(select(message.c.status, func.count()).group_by(message.c.status))
+            }
+            left = tx.execute(select(func.count()).select_from(gateway_send)).scalar_one()
+    total, doubled = gateway.parts.total(), [part for part, count in gateway.parts.items() if count > 1]
+    print(
+        f"{kind}: answers after {seconds:g} s, {kills} kills: {total} requests for 96 parts, {len(doubled)} doubled, "
+        f"{96 - len(gateway.parts)} not sent; messages {states}, {left} left in the queue; {took:.0f} s",
+        flush=True,
+    )
+
+
+def measure_beside(kind: str, count: int) -> None:
+    """What a healthy gateway keeps of its speed beside others that are not."""
+    alone = 0.0
+    for name, seconds in (("alone", 0.0), ("beside a silent one", None), ("beside one of 2 s", 2.0)):
+        healthy, other = Gateway(0.005), Gateway(seconds)
+        with service(kind) as running:
+            running.stop("worker")
+            if name != "alone":
+                queue_messages(
+                    running.database,
+                    running.workspace,
+                    add_gateway(running.database, running.workspace, other.url),
+                    200,
+                )
+            channel_id = add_gateway(running.database, running.workspace, healthy.url)
+            queue_messages(running.database, running.workspace, channel_id, count)
+            rate = _time(running, healthy, channel_id, count)
+        alone = alone or rate
+        print(f"{kind}: {name}: {rate:.0f} messages/s, {rate / alone:.2f} of alone", flush=True)
+
+
+def measure_speed(kind: str, count: int) -> None:
+    """How fast one worker sends to a gateway that answers in 50 ms."""
+    gateway = Gateway(0.05)
+    with service(kind) as running:
+        running.stop("worker")
+        channel_id = add_gateway(running.database, running.workspace, gateway.url)
+        queue_messages(running.database, running.workspace, channel_id, count)
+        print(f"{kind}: 50 ms: {_time(running, gateway, channel_id, count):.0f} messages/s", flush=True)
+
+
+def _time(running: RunningService, gateway: Gateway, channel_id: int, count: int) -> float:
+    """Messages per second from the first request until all are wired, with one worker."""
+    running.start("worker")
+    wait_until(lambda: bool(gateway.parts), "the first request")
+    began = time.monotonic()
+    wait_until(lambda: not unfinished(running, channel_id), "all messages to be wired", 600)
+    return count / (time.monotonic() - began)
+
+
+def measure_callbacks(kind: str, tries: int) -> None:
+    """A stranger who knows the channel's UUID, as every viewer does, and the gateway itself, beyond its limit."""
+    with service(kind, CALLBACK_LIMIT="300/minute") as running:
+        add_gateway(running.database, running.workspace, "http://127.0.0.1:1/")
+        with running.database.reading() as tx:
+            uuid = tx.execute(select(channel.c.uuid)).scalar_one()
+        for who, path in (("without the secret", f"/c/ex/{uuid}/"), ("with it", f"/c/ex/{uuid}/{SECRET}/")):
+            answers: Counter[int] = Counter()
+            with requests.Session() as session:
+                for number in range(tries):
+                    form = {"from": f"+25078{number:07}", "text": f"message {number}"}
+                    answers[session.post(f"{running.url}{path}receive", data=form, timeout=60).status_code] += 1
+            with running.database.reading() as tx:
+                stored = tx.execute(select(func.count()).select_from(message)).scalar_one()
+            print(f"{kind}: {tries} callbacks {who}: answers {dict(answers)}, {stored} messages stored", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.gateways", description=__doc__)
+    parser.add_argument("experiment", choices=("slow", "beside", "speed", "callbacks"))
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="postgresql")
+    parser.add_argument("--seconds", type=float, default=13.0, help="slow: after how long the gateway answers")
+    parser.add_argument("--kills", type=int, default=0, help="slow: how many workers are killed meanwhile")
+    parser.add_argument("--count", type=int, default=2000, help="messages to the healthy gateway, or callbacks")
+    options = parser.parse_args()
+    if options.experiment == "slow":
+        measure_slow(options.database, options.seconds, options.kills)
+    elif options.experiment == "beside":
+        measure_beside(options.database, options.count)
+    elif options.experiment == "speed":
+        measure_speed(options.database, options.count)
+    else:
+        measure_callbacks(options.database, options.count)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
