@@ -12,6 +12,7 @@ from sqlalchemy import (
     String,
     Table,
     and_,
+    delete,
     exists,
     func,
     literal,
@@ -39,6 +40,7 @@ DRAINING_STATUSES = ("DIS", "UNK", "NOT")
 CHARGED_STATUSES = ("CHA", "FUL")
 LOST_AFTER = timedelta(minutes=30)
 UNSENT_AFTER, UNSENT_UNTIL = timedelta(minutes=30), timedelta(hours=24)
+KEPT_FOR = timedelta(days=90)
 QUIET_FOR = timedelta(hours=6)
 """A backlog counts when nothing was sent and no alarm of any kind was opened for so long."""
 
@@ -60,6 +62,7 @@ channel_alarm = Table(
         sqlite_where=text("closed_on IS NULL"),
     ),
     Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
+    Index("ix_channel_alarm_closed", "closed_on", "id"),
     sqlite_autoincrement=True,
 )
 """At most one alarm of a kind is open per channel; the unique index settles races between workers."""
@@ -70,6 +73,13 @@ def note_power_report(tx: Transaction, workspace_id: int, channel_id: int) -> No
     is_this = and_(channel.c.workspace_id == workspace_id, channel.c.id == channel_id)
     _close(tx, BATTERY, and_(is_this, channel.c.power_status.in_(CHARGED_STATUSES)))
     _open(tx, BATTERY, and_(is_this, _is_draining()))
+
+
+def trim_alarms(tx: Transaction, limit: int) -> int:
+    """Deletes alarms that were closed longer than KEPT_FOR ago; how many."""
+    rows = channel_alarm.c
+    old = select(rows.id).where(rows.closed_on < tx.now - KEPT_FOR).order_by(rows.closed_on, rows.id).limit(limit)
+    return tx.execute(delete(channel_alarm).where(rows.id.in_(old.scalar_subquery()))).rowcount
 
 
 def close_alarms(tx: Transaction, channel_id: int) -> None:

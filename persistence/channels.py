@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Float, Index, Integer, String, Table, Text, and_, insert, select, text
+from sqlalchemy import Boolean, Column, Float, Index, Integer, String, Table, Text, insert, select, text
 
 from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
@@ -133,17 +133,6 @@ def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bo
     """Whether a channel of the workspace can be used."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id) & channel.c.is_active
     return tx.execute(select(channel.c.id).where(mine)).first() is not None
-
-
-def find_channel_to_send(tx: Transaction, workspace_id: int, scheme: str, preferred_id: int | None) -> Any | None:
-    """The channel a message to a URN of this scheme goes through: the preferred one, else the one seen last."""
-    statement = (
-        select(channel.c.id, channel.c.uuid, channel.c.type, channel.c.schemes)
-        .where(and_(channel.c.workspace_id == workspace_id, channel.c.is_active))
-        .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
-    )
-    able = [row for row in tx.execute(statement) if scheme in row.schemes]
-    return next((row for row in able if row.id == preferred_id), able[0] if able else None)
 
 
 def create_external_channel(

@@ -137,12 +137,12 @@ def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], c
     tx.execute(update(contact_urn).where(mine, changed).values(channel_id=channel_id))
 
 
-def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Something was received from these contacts just now: last seen moves, and a stopped one is active again."""
+def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
+    """Something was received from these contacts just now: last seen moves. A message makes a stopped one active."""
     from sqlalchemy import case
 
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
-    revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status)
+    revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status) if revives else contact.c.status
     tx.execute(update(contact).where(mine).values(last_seen_on=tx.now, modified_on=tx.now, status=revived))
     follow_contacts(tx, workspace_id, contact_ids)
 

@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from flows.languages import is_language
 from flows.urns import Urn
-from persistence.channel_events import channel_event
 from persistence.columns import new_uuid
 from persistence.contact_places import read_place_values
 from persistence.contact_urns import find_owners
@@ -18,6 +17,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.fields import find_fields
 from persistence.flow_sessions import delete_sessions_of
+from persistence.forgotten_reports import forget_calls_of
 from persistence.group_members import hold_contacts, leave_all_groups, set_manual_groups
 from persistence.label_counts import hold_messages, recount_after
 from persistence.labels import message_label
@@ -188,8 +188,7 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     }
     deleted = tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=tx.now, **cleared))
     _delete_messages_of(tx, workspace_id, contact_ids)
-    happened = (channel_event.c.workspace_id == workspace_id) & channel_event.c.contact_id.in_(contact_ids)
-    tx.execute(delete(channel_event).where(happened))
+    forget_calls_of(tx, workspace_id, contact_ids)
     return deleted.rowcount
 
 

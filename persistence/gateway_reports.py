@@ -18,7 +18,7 @@ from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.gateway_secrets import is_secret_of
 from persistence.group_members import leave_all_groups
-from persistence.incoming import Received
+from persistence.incoming import Received, find_known_messages
 from persistence.outgoing import fail_waiting
 from persistence.phone_commands import TEXT_LENGTH, FateReport, clean_text
 from persistence.phone_fates import record_fates
@@ -59,6 +59,9 @@ def receive_message(tx: Transaction, gateway: Any, report: GatewayMessage) -> in
     # Without a time of its own a report cannot be told from a second message with the same text.
     stamp = report.moment.isoformat() if report.moment is not None else new_uuid()
     name = hashlib.sha256(f"gateway\x1f{urn.identity}\x1f{stamp}\x1f{text}".encode()).hexdigest()
+    known = find_known_messages(tx, gateway.id, [name]).get(name)
+    if known is not None:
+        return known[1]
     owner = find_senders(tx, gateway, [urn])[urn.identity]
     if owner.status == BLOCKED:
         return None

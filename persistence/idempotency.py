@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, select, update
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.columns import metadata, time_column
@@ -62,6 +62,9 @@ def keep_answer(tx: Transaction, workspace_id: int, operation: str, key: str, st
     tx.execute(update(kept_answer).where(mine).values(status=status, body=body))
 
 
-def forget_old_answers(tx: Transaction) -> int:
-    """Delete the answers older than a day; returns how many."""
-    return tx.execute(delete(kept_answer).where(kept_answer.c.created_on < tx.now - KEPT_FOR)).rowcount
+def trim_answers(tx: Transaction, limit: int) -> int:
+    """Deletes answers that are older than KEPT_FOR; how many."""
+    rows = kept_answer.c
+    keys = (rows.workspace_id, rows.operation, rows.key)
+    old = select(*keys).where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on).limit(limit)
+    return tx.execute(delete(kept_answer).where(tuple_(*keys).in_(old))).rowcount

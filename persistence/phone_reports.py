@@ -1,7 +1,7 @@
 """SMS and calls that phones report: contacts, messages, channel events and their webhooks, each once."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -16,7 +16,8 @@ from persistence.contact_urns import UrnOwner, ensure_owners, note_seen, prefer_
 from persistence.contacts import BLOCKED
 from persistence.database import Transaction
 from persistence.deliveries import ChannelEvent, record_channel_events
-from persistence.incoming import Received, store_received
+from persistence.forgotten_reports import find_known_calls
+from persistence.incoming import Received, find_known_messages, store_received
 from persistence.phone_commands import CallReport, SmsReport
 from persistence.reported_times import believe
 
@@ -48,24 +49,27 @@ def event_contact(owner: UrnOwner) -> EventContact:
 def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dict[SmsReport, int]:
     """Store incoming SMS, oldest first; the message id of each report, new or repeated.
 
-    What blocked contacts send is dropped. A report without a usable sender gives no message.
+    What blocked contacts send is dropped. A report without a usable sender gives no message, and none that another
+    workspace got, when the phone was its own. A repeat changes nothing, whatever became of its contact.
     """
-    reports = sorted(reports, key=lambda report: report.moment or tx.now)
-    urns = {report: sender_urn(report.number, phone.country) for report in reports}
-    owners = find_senders(tx, phone, urns.values())
-    received: dict[SmsReport, Received] = {}
-    for report, urn in urns.items():
-        owner = owners.get(urn.identity) if urn is not None else None
-        if owner is not None and owner.status != BLOCKED:
-            moment = believe(report.moment, tx.now) or tx.now
-            name = _fingerprint("sms", owner.urn, _milliseconds(report.moment), report.text)
-            received[report] = Received(owner, report.text, moment, name)
-    message_ids = announce_received(tx, phone, list(received.values()))
-    return {
-        report: message_ids[each.external_id]
-        for report, each in received.items()
-        if each.external_id in message_ids  # the workspace that had this phone before may have it
-    }
+    named: dict[str, tuple[SmsReport, Urn]] = {}
+    names: dict[SmsReport, str] = {}
+    for report in sorted(reports, key=lambda report: report.moment or tx.now):
+        urn = sender_urn(report.number, phone.country)
+        if urn is not None:
+            names[report] = _fingerprint("sms", urn.identity, _milliseconds(report.moment), report.text)
+            named[names[report]] = (report, urn)
+    known = find_known_messages(tx, phone.id, named) if named else {}
+    new = {name: each for name, each in named.items() if name not in known}
+    owners = find_senders(tx, phone, [urn for _, urn in new.values()])
+    received = [
+        Received(owner, report.text, believe(report.moment, tx.now) or tx.now, name)
+        for name, (report, urn) in new.items()
+        if (owner := owners[urn.identity]).status != BLOCKED
+    ]
+    message_ids = announce_received(tx, phone, received)
+    message_ids |= {name: number for name, (owner_id, number) in known.items() if owner_id == phone.workspace_id}
+    return {report: message_ids[name] for report, name in names.items() if name in message_ids}
 
 
 def announce_received(tx: Transaction, source: Any, received: Sequence[Received]) -> dict[str, int]:
@@ -96,18 +100,18 @@ def _sms_fields(phone: Any, received: Received, message_id: int) -> Any:
 
 def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> None:
     """Store calls as channel events; a repeat in this or a later sync makes no second one."""
-    urns = {report: sender_urn(report.number, phone.country) for report in reports}
-    owners = find_senders(tx, phone, urns.values())
-    rows: dict[str, dict[str, Any]] = {}
-    calls: dict[str, tuple[CallReport, UrnOwner]] = {}
-    for report, urn in urns.items():
-        owner = owners.get(urn.identity) if urn is not None else None
-        if owner is not None:
-            name = _fingerprint("call", owner.urn, report.kind, _milliseconds(report.moment))
-            rows[name] = _call_row(tx, phone, report, owner, name)
-            calls[name] = (report, owner)
-    if not rows:
+    named: dict[str, tuple[CallReport, Urn]] = {}
+    for report in reports:
+        urn = sender_urn(report.number, phone.country)
+        if urn is not None:
+            named[_fingerprint("call", urn.identity, report.kind, _milliseconds(report.moment))] = (report, urn)
+    known = find_known_calls(tx, phone.id, named) if named else set()
+    new = {name: each for name, each in named.items() if name not in known}
+    if not new:
         return
+    owners = find_callers(tx, phone, new.values())
+    calls = {name: (report, owners[urn.identity]) for name, (report, urn) in new.items()}
+    rows = {name: _call_row(tx, phone, report, owner, name) for name, (report, owner) in calls.items()}
     insert_row = sqlite.insert if tx.sqlite else postgresql.insert
     columns = channel_event.c
     statement = (
@@ -149,16 +153,31 @@ def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, 
     }
 
 
-def find_senders(tx: Transaction, phone: Any, urns: Iterable[Urn | None]) -> dict[str, UrnOwner]:
-    """The contacts behind these numbers, from now on seen just now and answered through this phone."""
-    wanted = [urn for urn in urns if urn is not None]
-    if not wanted:
+def find_senders(tx: Transaction, phone: Any, urns: Collection[Urn]) -> dict[str, UrnOwner]:
+    """Who writes from these numbers, from now on seen just now and answered through this phone, and active again."""
+    if not urns:
         return {}
-    owners = ensure_owners(tx, phone.workspace_id, wanted, channel_id=phone.id)
-    welcome = [owner for owner in owners.values() if owner.status != BLOCKED]
-    note_seen(tx, phone.workspace_id, sorted({owner.contact_id for owner in welcome}))
-    prefer_channel(tx, phone.workspace_id, sorted(owner.urn_id for owner in welcome), phone.id)
+    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id)
+    _note_contact(tx, phone, owners, owners, revives=True)
     return owners
+
+
+def find_callers(tx: Transaction, phone: Any, calls: Collection[tuple[CallReport, Urn]]) -> dict[str, UrnOwner]:
+    """Who is at the other end of calls, from now on answered through this phone; seen just now is who called."""
+    owners = ensure_owners(tx, phone.workspace_id, [urn for _, urn in calls], channel_id=phone.id)
+    calling = {urn.identity for report, urn in calls if report.kind in TRIGGERING_CALLS}
+    _note_contact(tx, phone, owners, calling, revives=False)
+    return owners
+
+
+def _note_contact(
+    tx: Transaction, phone: Any, owners: Mapping[str, UrnOwner], seen: Collection[str], *, revives: bool
+) -> None:
+    welcome = {identity: owner for identity, owner in owners.items() if owner.status != BLOCKED}
+    active = sorted({owner.contact_id for identity, owner in welcome.items() if identity in seen})
+    if active:
+        note_seen(tx, phone.workspace_id, active, revives=revives)
+    prefer_channel(tx, phone.workspace_id, sorted(owner.urn_id for owner in welcome.values()), phone.id)
 
 
 def _milliseconds(moment: datetime | None) -> str:

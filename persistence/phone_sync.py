@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, delete, func, insert, select, update
+from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, delete, exists, insert, select, update
 
 from persistence.channel_alarms import note_power_report
 from persistence.channels import ANDROID, channel
@@ -160,9 +160,10 @@ def _record_sync(tx: Transaction, phone: Any, upload: Upload, outgoing_count: in
     tx.execute(insert(sync_record).values(channel_id=phone.id, created_on=tx.now, **values, **counts))
 
 
-def forget_old_syncs(tx: Transaction) -> int:
-    """Delete sync records older than a week, but the newest of each phone; returns how many."""
-    rows = sync_record.c
-    newest = select(func.max(rows.id)).group_by(rows.channel_id)
-    old = rows.created_on < tx.now - SYNC_RECORDS_KEPT_FOR
-    return tx.execute(delete(sync_record).where(old, rows.id.not_in(newest))).rowcount
+def trim_syncs(tx: Transaction, limit: int) -> int:
+    """Deletes sync records that are older than SYNC_RECORDS_KEPT_FOR, but the newest of each phone; how many."""
+    rows, later = sync_record.c, sync_record.alias("later")
+    has_later = exists().where(later.c.channel_id == rows.channel_id, later.c.id > rows.id)
+    is_old = (rows.created_on < tx.now - SYNC_RECORDS_KEPT_FOR) & has_later
+    old = select(rows.id).where(is_old).order_by(rows.created_on, rows.id).limit(limit)
+    return tx.execute(delete(sync_record).where(rows.id.in_(old.scalar_subquery()))).rowcount

@@ -237,6 +237,20 @@ def upgrade() -> None:
         batch_op.create_index("ix_waiting_registration_seen", ["last_seen"], unique=False)
 
     op.create_table(
+        "forgotten_report",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("report_key", sa.String(length=255), nullable=False),
+        sa.Column("forgotten_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_forgotten_report_channel_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_forgotten_report")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("forgotten_report", schema=None) as batch_op:
+        batch_op.create_index("ix_forgotten_report_age", ["forgotten_on", "id"], unique=False)
+        batch_op.create_index("uq_forgotten_report", ["channel_id", "report_key"], unique=True)
+
+    op.create_table(
         "former_channel",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
@@ -693,6 +707,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("channel_alarm", schema=None) as batch_op:
         batch_op.create_index("ix_channel_alarm_channel", ["channel_id", "opened_on"], unique=False)
+        batch_op.create_index("ix_channel_alarm_closed", ["closed_on", "id"], unique=False)
         batch_op.create_index(
             "uq_channel_alarm_open",
             ["channel_id", "kind"],
@@ -1772,6 +1787,7 @@ def downgrade() -> None:
             postgresql_where=sa.text("closed_on IS NULL"),
             sqlite_where=sa.text("closed_on IS NULL"),
         )
+        batch_op.drop_index("ix_channel_alarm_closed")
         batch_op.drop_index("ix_channel_alarm_channel")
 
     op.drop_table("channel_alarm")
@@ -1877,6 +1893,11 @@ def downgrade() -> None:
         batch_op.drop_index("ix_classifier_page")
 
     op.drop_table("classifier")
+    with op.batch_alter_table("forgotten_report", schema=None) as batch_op:
+        batch_op.drop_index("uq_forgotten_report")
+        batch_op.drop_index("ix_forgotten_report_age")
+
+    op.drop_table("forgotten_report")
     with op.batch_alter_table("former_channel", schema=None) as batch_op:
         batch_op.drop_index("uq_former_channel")
 

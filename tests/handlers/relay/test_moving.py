@@ -113,6 +113,7 @@ class TestMoving:
 
         assert (phone.state.queue, last_reply(phone).status) == ([], 200)
         assert [len(each.results("/api/v2/messages.json")) for each in (api, other_api)] == [1, 0]
+        assert other_api.results("/api/v2/contacts.json") == []
 
     def test_the_history_of_the_old_workspace_shows_the_phone_as_it_was(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)

@@ -1,0 +1,153 @@
+"""Every table has an age at which its rows go, or a reason why they stay."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import ColumnElement, func, select, update
+
+from persistence.campaign_fires import campaign_fire
+from persistence.channel_alarms import channel_alarm
+from persistence.channels import channel
+from persistence.deliveries import delivery
+from persistence.forgotten_reports import forgotten_report
+from persistence.idempotency import claim_key, kept_answer
+from persistence.phone_registrations import PhoneIdentity, register_phone, waiting_registration
+from persistence.phone_sync import sync_record
+from persistence.registration_limits import Origin, registration_window
+from persistence.resthook_events import resthook_event
+from persistence.tables import metadata
+from tests.contract.filled_workspace import fill_workspace
+from worker.trimming import begin_trimming
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+MARGIN = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Age:
+    """How old rows get, by which column; those that `stays` chooses get older."""
+
+    age: timedelta
+    column: ColumnElement[datetime]
+    stays: ColumnElement[bool] | None = None
+    prepare: Callable[[Any, Any], None] = lambda tx, workspace: None
+
+
+def put_on_one_phone(tx: Any, workspace: Any) -> None:
+    mine = select(func.min(channel.c.id)).where(channel.c.workspace_id == workspace.id).scalar_subquery()
+    tx.execute(update(sync_record).values(channel_id=mine))
+
+
+def register(tx: Any, workspace: Any) -> None:
+    """A phone that nobody has claimed, and a registration that waits beside it."""
+    for token in ("one", "another"):
+        phone = PhoneIdentity("3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411", token, "RW", None, None)
+        register_phone(tx, phone, Origin("192.0.2.1", 10, HOUR))
+
+
+TRIMMED = {
+    "campaign_fire": Age(90 * DAY, campaign_fire.c.fired_on),
+    "channel": Age(90 * DAY, channel.c.last_seen, channel.c.workspace_id.is_not(None), register),
+    "channel_alarm": Age(90 * DAY, channel_alarm.c.closed_on),
+    "delivery": Age(7 * DAY, delivery.c.finished_on),
+    "forgotten_report": Age(90 * DAY, forgotten_report.c.forgotten_on),
+    "idempotency_answer": Age(
+        DAY, kept_answer.c.created_on, None, lambda tx, workspace: void(claim_key(tx, workspace.id, "post", "key", b""))
+    ),
+    "registration_window": Age(HOUR, registration_window.c.began_on, None, register),
+    "resthook_event": Age(2 * DAY, resthook_event.c.created_on),
+    "sync_record": Age(
+        7 * DAY,
+        sync_record.c.created_on,
+        sync_record.c.id == select(func.max(sync_record.c.id)).scalar_subquery(),
+        put_on_one_phone,
+    ),
+    "waiting_registration": Age(90 * DAY, waiting_registration.c.last_seen, None, register),
+}
+"""What the worker's trimming deletes; `channel` holds registrations that nobody has claimed."""
+
+WITH_OTHERS = {
+    "delivery_attempt": "goes with its delivery",
+    "flow_session": "goes with the last of its runs",
+    "flow_start_batch": "goes when its start is finished",
+    "gateway_send": "goes when its message is accepted or given up",
+    "message_label": "goes with its message or label",
+    "trigger_contact": "goes with its trigger or contact",
+    "trigger_group": "goes with its trigger or group",
+}
+ARCHIVED = {
+    "flow_run": "90 days after its end (test_run_archiving)",
+    "message": "90 days after it was stored (test_archiving)",
+}
+BOUNDED = {
+    "former_channel": "a row for each workspace that a phone has left",
+    "media_usage": "a row for each workspace",
+    "membership": "a row for each user of a workspace",
+    "rate_window": "a row for each workspace and scope",
+    "secret_key_check": "one row",
+    "webhook_trouble": "a row for each receiver that fails",
+}
+CONFIGURED = {
+    *("boundary", "boundary_alias", "campaign", "campaign_event", "classifier", "contact_field", "contact_group"),
+    *("flow", "flow_label", "flow_revision", "global_value", "label", "labelled_flow", "optin", "resthook"),
+    *("resthook_subscriber", "template", "template_translation", "ticketer", "topic", "trigger"),
+    *("api_token", "app_user", "workspace"),
+}
+"""What people set up, by hand or by import: it grows with their work, and they delete it."""
+RECORDS = {
+    "archive": "where the archived records are found",
+    "broadcast": "what was sent to whom, in the lists of both generations",
+    "broadcast_contact": "the recipients of a broadcast",
+    "broadcast_group": "the recipients of a broadcast",
+    "channel_event": "the calls of contacts; nothing archives them, and they go with their contact",
+    "contact": "the people a workspace is for",
+    "contact_urn": "how contacts are reached; one that is left keeps its history",
+    "flow_start": "who was started in what, in the lists of v2",
+    "flow_start_contact": "whom a start names",
+    "flow_start_group": "whom a start names",
+    "group_membership": "who is in which group",
+    "media": "files that messages and broadcasts show; bounded by the quota of the workspace",
+    "ticket": "the work of a help desk, in the lists of v2",
+    "ticket_event": "what happened to a ticket",
+}
+
+
+def void(_value: object) -> None:
+    return None
+
+
+def test_every_table_has_an_age_or_a_reason_to_have_none() -> None:
+    kinds = (TRIMMED, WITH_OTHERS, ARCHIVED, BOUNDED, CONFIGURED, RECORDS)
+    listed = [name for kind in kinds for name in kind]
+
+    assert sorted(listed) == sorted(metadata.tables)
+
+
+@pytest.mark.parametrize("name", TRIMMED)
+def test_what_promises_an_age_is_trimmed_and_nothing_younger(services, database, workspace, clock, name) -> None:
+    rule, table = TRIMMED[name], metadata.tables[name]
+    fill_workspace(database, workspace)
+    with database.writing() as tx:
+        rule.prepare(tx, workspace)
+        tx.execute(update(table).values({rule.column: clock.moment}))
+        everything = tx.execute(select(func.count()).select_from(table)).scalar_one()
+        kept = tx.execute(select(func.count()).where(rule.stays)).scalar_one() if rule.stays is not None else 0
+    step = begin_trimming(services)
+
+    clock.moment += rule.age - MARGIN
+    step()
+    younger = count(database, table)
+    clock.moment += 2 * MARGIN
+    while step():
+        pass
+
+    assert everything > kept
+    assert (younger, count(database, table)) == (everything, kept)
+
+
+def count(database: Any, table: Any) -> int:
+    with database.reading() as tx:
+        return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
