@@ -1,6 +1,7 @@
 """`relayboard channel list|claim|create|limit|secret|webhook|release`."""
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import select
@@ -126,6 +127,7 @@ def run_create(options: argparse.Namespace) -> None:
         "mt_response_check": options.response_check,
         "recognizes_repeats": options.recognizes_repeats or None,
     }
+    _check_headers({"Authorization": options.authorization or "", "Content-Type": options.content_type})
     secret = new_gateway_secret()
     with opened_database() as database, database.writing() as tx:
         found = workspace_named(tx, options.workspace)
@@ -142,6 +144,17 @@ def run_create(options: argparse.Namespace) -> None:
         )
     path = callback_path(uuid, secret)
     print_json({"uuid": uuid, "name": options.name, "receive_path": f"{path}receive", "callback_path": path})
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    """Raises CommandFailed for values that no message could be sent with."""
+    from worker.safe_http import check_headers
+    from worker.send_failed import SendFailed
+
+    try:
+        check_headers(headers)
+    except SendFailed as error:
+        raise CommandFailed(error.sentence) from error
 
 
 def run_limit(options: argparse.Namespace) -> None:

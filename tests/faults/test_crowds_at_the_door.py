@@ -21,10 +21,11 @@ SECONDS = 60.0
 Send = Callable[[bytes], socket.socket]
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[RunningService]:
-    url = f"sqlite:///{tmp_path / 'relayboard.db'}"
-    with running_service(url, tmp_path, MAX_WORKSPACE_UPLOADS="2", HEAD_TIMEOUT_SECONDS="2") as running:
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    folder = tmp_path_factory.mktemp("service")
+    url = f"sqlite:///{folder / 'relayboard.db'}"
+    with running_service(url, folder, MAX_WORKSPACE_UPLOADS="2", HEAD_TIMEOUT_SECONDS="2") as running:
         requests.get(f"{running.url}/api/v2/labels.json", timeout=SECONDS)  # the first request makes the application
         yield running
 
@@ -67,26 +68,24 @@ def little_growth(service: RunningService) -> Iterator[None]:
     assert grown < ALLOWED_GROWTH_BYTES, f"grew by {grown // MEGABYTE} MB"
 
 
-def received(tmp_path: Path) -> list[Path]:
-    folder = tmp_path / "media" / "received"
+def received(service: RunningService) -> list[Path]:
+    folder = service.folder / "media" / "received"
     return list(folder.iterdir()) if folder.exists() else []
 
 
-def test_half_uploads_without_a_token_are_refused_unread(service: RunningService, send: Send, tmp_path: Path) -> None:
+def test_half_uploads_without_a_token_are_refused_unread(service: RunningService, send: Send) -> None:
     with little_growth(service):
         clients = [send(half_upload(None)) for _ in range(20)]
         answers = [client.recv(100) for client in clients]
 
     assert {answer[:12] for answer in answers} == {b"HTTP/1.1 401"}
-    assert received(tmp_path) == []
+    assert received(service) == []
 
 
-def test_half_uploads_with_a_token_go_to_the_disk_and_are_few(
-    service: RunningService, send: Send, tmp_path: Path
-) -> None:
+def test_half_uploads_with_a_token_go_to_the_disk_and_are_few(service: RunningService, send: Send) -> None:
     with little_growth(service):
         held = [send(half_upload(service.token)) for _ in range(2)]
-        wait_until(lambda: sum(each.stat().st_size for each in received(tmp_path)) >= 2 * 24 * MEGABYTE, "the files")
+        wait_until(lambda: sum(each.stat().st_size for each in received(service)) >= 2 * 24 * MEGABYTE, "the files")
         refused = [send(half_upload(service.token)) for _ in range(10)]
         answers = [client.recv(1000) for client in refused]
 
@@ -94,7 +93,7 @@ def test_half_uploads_with_a_token_go_to_the_disk_and_are_few(
     assert all(b"retry-after: 5\r\n" in answer.lower() for answer in answers)
     for client in held:
         client.close()
-    wait_until(lambda: received(tmp_path) == [], "the end of the half files")
+    wait_until(lambda: received(service) == [], "the end of the half files")
     assert upload(service).status_code == 201
 
 

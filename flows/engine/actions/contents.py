@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from flows.engine.options import Options
 from flows.engine.visit import Visit
 
 ELLIPSIS = "..."
+_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_+-]+(?:/[A-Za-z0-9!#$&^_+-]+)?")
 _EXTRA_MARK = "<extra>"
 # What tells kinds of quick replies apart in their texts; `extra` is the form's id or the address to open.
 _MARKS = {"location": "<location>", "form": "<form>", "url": "<url>"}
@@ -61,9 +63,9 @@ def cut(text: str, limit: int) -> str:
 
 
 def is_attachment(text: str) -> bool:
-    """Whether a text has the form `type:address`."""
+    """Whether a text has the form `type:address`; the type is `image` or `image/png`, without dots or other signs."""
     content_type, _, address = text.partition(":")
-    return bool(content_type.strip() and address.strip())
+    return bool(_MEDIA_TYPE.fullmatch(content_type.strip()) and address.strip())
 
 
 def make_quick_reply(text: str, options: Options) -> Any:

@@ -61,6 +61,21 @@ def test_empty_and_long_parts_are_dropped_or_cut() -> None:
     assert len(played.errors) == 3
 
 
+@pytest.mark.parametrize(
+    "kind", ["image/p\x00ng", "image/p\ng", "audio/..", "audio/vnd.wave", "image/../png", "a b", "image/", "/png", "é"]
+)
+def test_attachments_with_odd_media_types_are_ignored(kind: str) -> None:
+    played = act("send_msg", text="Hi", attachments=[f"{kind}:http://example.com/x"])
+    assert "attachments" not in message_of(played)
+    assert played.errors == ["Attachment evaluated to invalid value and will be ignored"]
+
+
+@pytest.mark.parametrize("kind", ["image", "image/png", "image/svg+xml", "application/x-tar", "unavailable", "geo"])
+def test_attachments_with_usual_types_are_sent(kind: str) -> None:
+    message = message_of(act("send_msg", text="Hi", attachments=[f"{kind}:http://example.com/x"]))
+    assert message["attachments"] == [f"{kind}:http://example.com/x"]
+
+
 def test_each_part_is_looked_up_in_the_best_language() -> None:
     localization = {"spa": {make_uuid(2): {"text": ["Hola"]}}}
     options = {"localization": localization, "contact": {"language": "spa"}}

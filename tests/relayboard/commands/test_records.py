@@ -128,3 +128,13 @@ def test_what_agents_may_do_with_a_field_is_set(run, api: Api):
     assert (status, printed["agent_access"]) == (0, "none")
     assert api.results("/api/v2/fields.json")[0]["agent_access"] == "none"
     assert run("field", "access", "--key", "nothing", "--agents", "edit") == (1, None)
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--authorization", "Bearer a\r\nHost: b"], ["--content-type", "a\nb"], ["--authorization", "ж"]]
+)
+def test_a_gateway_whose_headers_could_not_be_sent_is_not_made(run, api: Api, capsys, wrong):
+    arguments = ["--name", "Gateway", "--address", "8080", "--send-url", "https://gateway.example.org/send"]
+
+    assert run("channel", "create", *arguments, *wrong) == (1, None)
+    assert api.results("/api/v2/channels.json") == []
