@@ -214,9 +214,8 @@ def _deliver_to_channel(tx: Transaction, workspace_id: int, contact_id: int, pay
     if row is None:
         return None
     if row.webhook_url and (row.webhook_events is None or FLOW in row.webhook_events):
-        new = NewDelivery(
-            FLOW, row.webhook_url, JSON_TYPE, orjson.dumps(payload), channel_id=row.id, contact_id=contact_id
-        )
+        body = orjson.dumps({"event": FLOW} | dict(payload))
+        new = NewDelivery(FLOW, row.webhook_url, JSON_TYPE, body, channel_id=row.id, contact_id=contact_id)
         record_deliveries(tx, workspace_id, [new])
     channel_id: int = row.id
     return channel_id

@@ -136,4 +136,7 @@ def test_a_channel_may_choose_to_hear_of_flows(
     stage.receive(AMINA, "37")
     stage.work()
 
-    assert ("flow" in [each.event for each in stage.rows(delivery)]) is is_told
+    bodies = [json.loads(each.body) for each in stage.rows(delivery) if each.event == "flow"]
+    assert [body["event"] for body in bodies] == (["flow"] if is_told else [])
+    assert all(complaints(ROOT, {"$ref": f"{SCHEMAS}FlowEvent"}, body) == {} for body in bodies)
+    assert "event" not in json.loads(receiver.received[-1].body)
