@@ -58,7 +58,13 @@ class Sprint:
     @property
     def resources(self) -> Resources:
         """What the host offers to functions."""
-        return Resources(self.assets.places, self.services.prompts)
+        finds_intents = self.options.is_early or self.has_classifiers
+        return Resources(self.assets.places, self.services.prompts, finds_intents=finds_intents)
+
+    @property
+    def has_classifiers(self) -> bool:
+        """Whether a host has classifiers still, though the format has given them up."""
+        return self.options.classifiers and self.services.classifier is not None
 
     def now(self) -> str:
         """The present moment as state and events have it."""

@@ -19,10 +19,14 @@ CALL_DEPTH_LIMIT = 40
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a host offers to functions: its tree of places, and prompts by name with `{{ .arg1 }}` and so on in them."""
+    """What a host offers to functions: its tree of places, and prompts by name with `{{ .arg1 }}` and so on in them.
+
+    `finds_intents` says that results of classifiers mean something, which generation 14 of the format denies.
+    """
 
     places: Place | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
+    finds_intents: bool = True
 
 
 NO_RESOURCES = Resources()

@@ -17,7 +17,7 @@ SKIPPED = "Skipped"
 def call_classifier(visit: Visit, action: Action) -> None:
     """Saves the best intent as a result; from generation 14 on this fails, unless the host has classifiers still."""
     name = action.fields.get("result_name") or ""
-    if not (visit.options.is_early or _has_classifiers(visit)):
+    if not (visit.options.is_early or visit.sprint.has_classifiers):
         visit.log.warning("NLU classifiers are no longer supported")
         _save(visit, name, "0", FAILURE)
         return
@@ -32,10 +32,6 @@ def call_classifier(visit: Visit, action: Action) -> None:
         return
     value = found.intents[0][0] if found.intents else ""
     _save(visit, name, value, SUCCESS, text_input=text, extra=_describe(found))
-
-
-def _has_classifiers(visit: Visit) -> bool:
-    return visit.options.classifiers and visit.sprint.services.classifier is not None
 
 
 def _save(visit: Visit, name: str, value: str, category: str, *, text_input: str = "", extra: Any = None) -> None:

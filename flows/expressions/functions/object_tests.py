@@ -34,7 +34,10 @@ def has_category(evaluation: Evaluation, result: XObject, *names: str) -> XObjec
 
 @function("has_intent", takes=[OBJECT, TEXT, NUMBER])
 def has_intent(evaluation: Evaluation, result: XObject, name: str, confidence: Decimal) -> XObject:
-    """An intent of a classifier's result has exactly that name and at least that confidence."""
+    """An intent of a classifier's result has exactly that name and at least that confidence.
+
+    So it is for the first one alone in has_top_intent; where there are no classifiers any more, neither ever matches.
+    """
     return _find_intent(evaluation, result, name, confidence, considered=None)
 
 
@@ -47,6 +50,8 @@ def has_top_intent(evaluation: Evaluation, result: XObject, name: str, confidenc
 def _find_intent(
     evaluation: Evaluation, result: XObject, name: str, confidence: Decimal, considered: int | None
 ) -> XObject:
+    if not evaluation.resources.finds_intents:
+        return not_matched()
     extra = result.get("extra")
     intents = extra.get("intents") if isinstance(extra, XObject) else None
     if not isinstance(extra, XObject) or not isinstance(intents, XArray):

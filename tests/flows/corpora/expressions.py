@@ -65,7 +65,7 @@ def check_router_test(case: Case, fixtures: Case) -> None:
         assert next(find_numbers(environment, case["input"])) == Decimal(case["expected"]["number"])
         return
     environment = read_environment(case.get("environment") or fixtures["environments"][case["env"]])
-    resources = Resources(places=read_places(fixtures["locations"][0]))
+    resources = Resources(read_places(fixtures["locations"][0]), finds_intents=case.get("spec") == "13")
     assert_case_value(_call(case["test"], case["args"], environment, fixtures["now"], resources), case["expected"])
 
 
