@@ -1,12 +1,11 @@
 """Taking due deliveries and recording what became of them: what workers do, for all workspaces at once."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
     and_,
     bindparam,
@@ -20,12 +19,9 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
-from persistence.former_channels import former_channel
-from persistence.resthook_subscribers import end_subscriptions, resthook_subscriber
-from persistence.sealed_columns import open_or_none, sealed_text
+from persistence.resthook_subscribers import end_subscriptions
 
 ANSWER_LENGTH = 500
 
@@ -48,16 +44,6 @@ class DueDelivery:
     attempt: int
     scheduled_on: datetime
     due_on: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Signer:
-    """The secrets of a delivery URL, and since when the present one is used; a damaged one cannot be decrypted."""
-
-    secret: str | None
-    previous_secret: str | None
-    rotated_on: datetime | None
-    is_damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,52 +152,6 @@ def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
             )
             .values(due_on=delivery.c.scheduled_on)
         )
-
-
-def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Signer]:
-    """The secrets that these deliveries are signed with now, by the id of each; three statements at most."""
-    from_channels = [each for each in leased if each.subscriber_id is None]
-    by_channel = _read_signers(tx, channel.c.id, {each.channel_id for each in from_channels})
-    moved = {each.channel_id for each in from_channels if (each.workspace_id, each.channel_id) not in by_channel}
-    by_channel = _read_signers(tx, former_channel.c.channel_id, moved) | by_channel
-    by_subscriber = _read_signers(tx, resthook_subscriber.c.id, {each.subscriber_id for each in leased})
-    found = {
-        each.id: by_channel.get((each.workspace_id, each.channel_id))
-        if each.subscriber_id is None
-        else by_subscriber.get((each.workspace_id, each.subscriber_id))
-        for each in leased
-    }
-    return {delivery_id: signer for delivery_id, signer in found.items() if signer is not None}
-
-
-Signers = dict[tuple[int, int | None], Signer]
-"""By the workspace, and the id of the channel or subscriber."""
-
-
-def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]) -> Signers:
-    """The secrets of channels or subscribers; one that cannot be decrypted stalls only its own receiver."""
-    table = key.table
-    wanted = sorted(each for each in ids if each is not None)
-    if not wanted:
-        return {}
-    secret, previous = table.c.webhook_secret, table.c.webhook_previous_secret
-    columns = (
-        table.c.workspace_id,
-        key.label("key"),
-        sealed_text(secret).label("secret"),
-        sealed_text(previous).label("previous"),
-        table.c.webhook_rotated_on,
-    )
-    signers: Signers = {}
-    for row in tx.execute(select(*columns).where(key.in_(wanted))):
-        opened = open_or_none(tx.dialect, secret, row.secret)
-        signers[row.workspace_id, row.key] = Signer(
-            opened,
-            open_or_none(tx.dialect, previous, row.previous),
-            row.webhook_rotated_on,
-            is_damaged=row.secret is not None and opened is None,
-        )
-    return signers
 
 
 def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:

@@ -1,12 +1,11 @@
 """Sending finished deliveries again, to where their receivers are now."""
 
-from collections.abc import Sequence
-
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, Table, select, update
 
 from persistence.channels import channel
 from persistence.database import Transaction
 from persistence.deliveries import PENDING, WAKE, delivery, name_receiver
+from persistence.former_channels import former_channel
 from persistence.resthook_subscribers import resthook_subscriber
 from persistence.webhook_trouble import Endpoint
 
@@ -35,16 +34,22 @@ def reopen_deliveries(tx: Transaction, workspace_id: int, *conditions: ColumnEle
 
 
 def _find_url(tx: Transaction, endpoint: Endpoint) -> str | None:
+    """The present URL of a receiver; for a phone that has left the workspace, the one it had there."""
+    places: list[tuple[Table, ColumnElement[str], ColumnElement[bool]]]
     if endpoint.subscriber_id is not None:
-        rows = resthook_subscriber.c
-        mine: Sequence[ColumnElement[bool]] = (rows.id == endpoint.subscriber_id,)
-        statement = select(rows.target_url)
+        rows = resthook_subscriber
+        places = [(rows, rows.c.target_url, rows.c.id == endpoint.subscriber_id)]
     else:
-        rows = channel.c
-        mine = (rows.id == endpoint.channel_id, rows.is_active)
-        statement = select(rows.webhook_url)
-    url: str | None = tx.execute(statement.where(rows.workspace_id == endpoint.workspace_id, *mine)).scalar()
-    return url
+        left = former_channel.c
+        places = [
+            (channel, channel.c.webhook_url, (channel.c.id == endpoint.channel_id) & channel.c.is_active),
+            (former_channel, left.webhook_url, left.channel_id == endpoint.channel_id),
+        ]
+    for table, url, is_it in places:
+        found = tx.execute(select(url).where(table.c.workspace_id == endpoint.workspace_id, is_it)).scalar()
+        if found is not None:
+            return str(found)
+    return None
 
 
 def _is_to(endpoint: Endpoint) -> ColumnElement[bool]:

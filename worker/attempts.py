@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from persistence.deliveries import DELIVERED, FAILED, PENDING
-from persistence.delivery_leases import AttemptOutcome, DueDelivery, Signer
+from persistence.delivery_leases import AttemptOutcome, DueDelivery
+from persistence.signers import Signer
 from worker.retry_rule import Verdict, decide
 from worker.safe_http import Answer, SafeHttp
 from worker.send_failed import SendFailed
@@ -30,12 +31,9 @@ class Attempt:
 
 def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: datetime) -> Attempt:
     """Sends an event; every failure is part of the result."""
-    secrets: Sequence[str] = ()
     if signer is not None and signer.is_damaged:
         return Attempt(due, None, DAMAGED, 0.0)
-    if signer is not None:
-        secrets = secrets_in_force(signer.secret, signer.previous_secret, signer.rotated_on, now)
-    headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets)}
+    headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets_of(signer, now))}
     delay_seconds = max((now - due.scheduled_on).total_seconds(), 0.0)
     started = time.monotonic()
     try:
@@ -43,6 +41,11 @@ def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: 
     except SendFailed as failure:
         return Attempt(due, None, failure.sentence, time.monotonic() - started, delay_seconds)
     return Attempt(due, answer, None, answer.duration_seconds, delay_seconds)
+
+
+def secrets_of(signer: Signer | None, now: datetime) -> Sequence[str]:
+    """What a receiver's calls are signed with now."""
+    return () if signer is None else secrets_in_force(signer.secret, signer.previous_secret, signer.rotated_on, now)
 
 
 def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequence[float]) -> AttemptOutcome:

@@ -9,13 +9,12 @@ from persistence.database import Transaction
 from persistence.delivery_leases import (
     AttemptOutcome,
     DueDelivery,
-    Signer,
-    find_signers,
     lease_deliveries,
     list_due_receivers,
     record_attempt,
     record_attempts,
 )
+from persistence.signers import Signer, find_signers
 from worker.attempts import Attempt, call_receiver, judge
 from worker.dispatcher import LEASE_FACTOR, Dispatcher, Finished, Leased, Tell
 from worker.receiver_health import Recorded, note_health

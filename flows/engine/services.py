@@ -21,12 +21,13 @@ class ServiceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """A call to make. `body` is empty when there is none."""
+    """A call to make. `body` is empty when there is none; `resthook` names the resthook whose subscriber is called."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     body: str = ""
+    resthook: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`relayboard resthook create|subscribers|switch-on`."""
+"""`relayboard resthook create|subscribers|secret|switch-on`."""
 
 import argparse
 from typing import Any
@@ -7,6 +7,7 @@ import orjson
 
 from persistence.resthook_subscribers import list_subscriber_states, switch_on_subscriber
 from persistence.resthooks import ensure_resthook, read_resthook
+from persistence.signers import read_subscriber_secret, rotate_subscriber_secret
 from relayboard.commands.output import opened_database, print_json, workspace_named
 
 
@@ -20,6 +21,11 @@ def register(commands: Any) -> None:
     listing = actions.add_parser("subscribers", help="who is called, and who was switched off after failing for long")
     listing.add_argument("--workspace", required=True, metavar="UUID")
     listing.set_defaults(run=run_subscribers)
+    secret = actions.add_parser("secret", help="what calls to a subscriber are signed with")
+    secret.add_argument("--workspace", required=True, metavar="UUID")
+    secret.add_argument("--subscriber", required=True, type=int, metavar="ID")
+    secret.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
+    secret.set_defaults(run=run_secret)
     switch_on = actions.add_parser("switch-on", help="call a subscriber again that failed for long")
     switch_on.add_argument("--workspace", required=True, metavar="UUID")
     switch_on.add_argument("--subscriber", required=True, type=int, metavar="ID")
@@ -37,6 +43,14 @@ def run_create(options: argparse.Namespace) -> None:
 def run_subscribers(options: argparse.Namespace) -> None:
     with opened_database() as database, database.reading() as tx:
         print_json(list_subscriber_states(tx, workspace_named(tx, options.workspace).id))
+
+
+def run_secret(options: argparse.Namespace) -> None:
+    with opened_database() as database, database.writing() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        tell = rotate_subscriber_secret if options.rotate else read_subscriber_secret
+        secret = tell(tx, workspace.id, options.subscriber)
+    print_json({"subscriber": options.subscriber, "secret": secret})
 
 
 def run_switch_on(options: argparse.Namespace) -> None:

@@ -14,13 +14,13 @@ from persistence.deliveries import (
 )
 from persistence.delivery_leases import (
     AttemptOutcome,
-    find_signers,
     give_back,
     lease_deliveries,
     list_due_receivers,
     record_attempt,
     record_attempts,
 )
+from persistence.signers import find_signers
 from tests.channel_rows import add_channel
 
 LEASE = timedelta(seconds=60)

@@ -1,13 +1,16 @@
 import json
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from persistence.delivery_records import Ledger
+from persistence.errors import RecordMissing
 from persistence.resthook_events import record_resthook_event
 from persistence.resthook_subscribers import create_subscriber, resthook_subscriber
 from persistence.resthooks import ensure_resthook
+from persistence.signers import read_subscriber_secret, rotate_subscriber_secret
 from tests.worker.receivers import Reply, receiving
+from worker.signing import is_signed
 
 
 @pytest.fixture
@@ -46,3 +49,32 @@ def test_a_subscriber_that_is_gone_is_not_called_again(database, workspace, rece
     with database.reading() as tx:
         assert tx.execute(select(resthook_subscriber.c.id)).all() == []
     assert len(receiver.received) == 1
+
+
+def test_calls_are_signed_with_a_secret_of_the_subscriber(database, workspace, receiver, finish, clock):
+    with database.writing() as tx:
+        subscriber_id = tx.execute(select(resthook_subscriber.c.id)).scalar_one()
+        old = read_subscriber_secret(tx, workspace.id, subscriber_id)
+        new = rotate_subscriber_secret(tx, workspace.id, subscriber_id)
+    record(database, workspace)
+    finish()
+
+    (request,) = receiver.received
+    assert old != new
+    assert all(is_signed(request.headers, request.body, secret, clock()) for secret in (old, new))
+
+
+def test_a_subscriber_whose_secret_is_damaged_gets_nothing_unsigned(database, workspace, receiver, finish):
+    with database.writing() as tx:
+        tx.execute(text("UPDATE resthook_subscriber SET webhook_secret = '1.damaged'"))
+    record(database, workspace)
+
+    assert (finish().failed, receiver.received) == (1, [])
+
+
+def test_no_other_workspace_reads_or_rotates_it(database, workspace, other_workspace, receiver):
+    with database.writing() as tx:
+        subscriber_id = tx.execute(select(resthook_subscriber.c.id)).scalar_one()
+        for touch in (read_subscriber_secret, rotate_subscriber_secret):
+            with pytest.raises(RecordMissing):
+                touch(tx, other_workspace.id, subscriber_id)

@@ -45,7 +45,7 @@ def open_outside(services: Services, workspace: Workspace, before_call: Callable
     )
     mail_server = settings.smtp_url
     return EngineServices(
-        webhook=FlowWebhooks(services, before_call),
+        webhook=FlowWebhooks(services, before_call, workspace.id),
         email=None if mail_server is None else FlowEmail(services, mail_server, before_call),
         classifier=None if classifier is None else FlowClassifier(classifier),
         llm=None if model is None else FlowLanguageModel(model, settings.llm_model),

@@ -6,9 +6,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flows.engine.services import WebhookReply, WebhookRequest
+from persistence.columns import new_uuid
+from persistence.signers import find_subscriber_signer
+from worker.attempts import DAMAGED, secrets_of
 from worker.safe_http import Answer
 from worker.send_failed import SendFailed
 from worker.services import Services
+from worker.signing import signature_headers
 
 LONGEST_DELAYS_SECONDS = (0.25, 1.0, 4.0)
 """A contact waits for the answer, so these tries follow each other faster than those of events."""
@@ -20,11 +24,13 @@ class FlowWebhooks:
     """Makes calls through the one door to the outside; failed ones (400, 5xx, no connection) up to three times more.
 
     Domains that the operator blocked are not called. `before_call` is told before each try, because calls take long.
+    Calls to subscribers of resthooks are signed with their secrets.
     """
 
-    def __init__(self, services: Services, before_call: Callable[[], None]) -> None:
+    def __init__(self, services: Services, before_call: Callable[[], None], workspace_id: int) -> None:
         self._services = services
         self._before_call = before_call
+        self._workspace_id = workspace_id
         self._delays = list_delays_seconds(services)
 
     def call(self, request: WebhookRequest) -> WebhookReply:
@@ -35,6 +41,11 @@ class FlowWebhooks:
         started = time.monotonic()
         headers = {name: value for name, value in request.headers.items() if name}
         body = request.body.encode() if request.body else None
+        if request.resthook:
+            signature = self._sign(request, body or b"")
+            if signature is None:
+                return WebhookReply(0, "", problem=DAMAGED)
+            headers |= signature
         answer, failure = self._try(request, headers, body)
         retries = 0
         for delay in self._delays:
@@ -62,6 +73,15 @@ class FlowWebhooks:
             len(response.encode()),
             is_oversized=not answer.is_complete,
         )
+
+    def _sign(self, request: WebhookRequest, body: bytes) -> dict[str, str] | None:
+        """The headers that sign a call to a subscriber; None when its secret cannot be decrypted."""
+        with self._services.database.reading() as tx:
+            signer = find_subscriber_signer(tx, self._workspace_id, request.resthook, request.url)
+        now = self._services.database.clock()
+        if signer is not None and signer.is_damaged:
+            return None
+        return signature_headers(new_uuid(), now, body, secrets_of(signer, now))
 
     def _try(
         self, request: WebhookRequest, headers: dict[str, str], body: bytes | None

@@ -36,7 +36,7 @@ def call_resthook(visit: Visit, action: Action) -> None:
     body = render_json(to_value(payload))
     outcomes: list[CallOutcome] = []
     for url in resthook.subscribers:
-        outcome = make_call(visit, WebhookRequest("POST", url, _HEADERS, body), slug)
+        outcome = make_call(visit, WebhookRequest("POST", url, _HEADERS, body, slug), slug)
         if outcome is not None:
             log_call(visit, outcome)
             outcomes.append(outcome)

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from persistence.channels import channel
 from persistence.deliveries import delivery
@@ -21,6 +21,7 @@ from tests.worker.receivers import Receiver, Reply, receiving
 from worker.conversations.webhooks import find_blocked
 from worker.safe_http import RESPONSE_LIMIT_BYTES
 from worker.services import Services
+from worker.signing import is_signed
 from worker.webhooks import begin_webhooks
 
 AMINA = "+254722000111"
@@ -214,6 +215,17 @@ def test_a_subscriber_that_was_not_reached_gets_the_event_later(stage: Stage, re
     assert queued.status == "pending"
     assert receiver.wait_for(before + 1)
     assert json.loads(receiver.received[-1].body) == json.loads(receiver.received[0].body)
+
+
+def test_a_call_to_a_subscriber_is_signed_with_its_secret(stage: Stage, receiver: Receiver) -> None:
+    subscribe_to(stage, "new-mother", receiver.url)
+    with stage.database.reading() as tx:
+        (secret,) = tx.execute(select(resthook_subscriber.c.webhook_secret)).scalars()
+
+    answer(stage, survey(resthook("new-mother")))
+
+    (request,) = receiver.received
+    assert is_signed(request.headers, request.body, secret, stage.database.clock())
 
 
 def resthook(slug: str) -> dict[str, Any]:
