@@ -20,6 +20,7 @@ from handlers.errors import (
     answer_database,
     answer_gone,
     answer_http,
+    answer_lost_race,
     answer_refusal,
     answer_rule,
     answer_too_many,
@@ -41,7 +42,7 @@ from handlers.uploads import UploadPlaces
 from handlers.validation import VALIDATORS
 from openapi.bundle import GENERATIONS, bundle
 from persistence.database import Database, Wake
-from persistence.errors import RuleBroken
+from persistence.errors import LostRace, RuleBroken
 from persistence.media_store import MediaStore
 from relayboard.settings import Settings
 
@@ -117,6 +118,7 @@ def _connexion_app() -> AsgiApp:
         )
     handlers: dict[type[Exception], Any] = {
         RuleBroken: answer_rule,
+        LostRace: answer_lost_race,
         TooManyRequests: answer_too_many,
         Refusal: answer_refusal,
         ClientGone: answer_gone,

@@ -33,6 +33,7 @@ class OperationRules:
     body: Schema | None
     verbatim_fields: frozenset[str]
     is_upload: bool
+    is_setting_up: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
 
     @property
@@ -88,6 +89,7 @@ def _compile(
         parameters={part["name"]: Parameter.compile(part, components) for part in definitions if part["in"] == "query"},
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
         verbatim_fields=_verbatim_fields(content, components),
+        is_setting_up=bool(operation.get("x-sets-up")),
         is_upload="multipart/form-data" in content,
         responses={
             status: _response_schema(_follow(response, components), named)

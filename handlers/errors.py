@@ -15,7 +15,16 @@ from handlers.contract import load_contract
 from handlers.refusals import ClientGone, Refusal
 from openapi.bundle import GENERATIONS
 from persistence.database import lost_a_race
-from persistence.errors import Clash, InvalidInput, LimitReached, NotAllowed, RecordMissing, Refused, SystemRecord
+from persistence.errors import (
+    Clash,
+    InvalidInput,
+    LimitReached,
+    LostRace,
+    NotAllowed,
+    RecordMissing,
+    Refused,
+    SystemRecord,
+)
 
 logger = logging.getLogger("relayboard.api")
 
@@ -64,6 +73,12 @@ async def answer_refusal(request: Any, error: Refusal) -> ConnexionResponse:
 async def answer_gone(request: Any, error: ClientGone) -> ConnexionResponse:
     """For nobody: the guard sends nothing to a client that left."""
     return detail(400, "The client left.")
+
+
+async def answer_lost_race(request: Any, error: LostRace) -> ConnexionResponse:
+    """Others came first each time it was tried."""
+    text = "Too many others change this at the same time; try again."
+    return detail(503, text, {**limits_of(request), "Retry-After": "1"})
 
 
 async def answer_too_many(request: Any, error: TooManyRequests) -> ConnexionResponse:

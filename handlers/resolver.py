@@ -19,6 +19,7 @@ from handlers.service import Service, service_of, state_of
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.idempotency import KEY_LENGTH, claim_key, keep_answer
+from persistence.workspaces import hold_workspace
 
 USUAL_PORTS = {"http": 80, "https": 443}
 
@@ -86,6 +87,8 @@ def _run(service: Service, rules: OperationRules, request: Request, state: dict[
 def _answer_once(
     tx: Transaction, service: Service, rules: OperationRules, request: Request, state: dict[str, Any]
 ) -> Answer:
+    if rules.is_setting_up:
+        hold_workspace(tx, state["credentials"].workspace.id)
     if "media" in state:
         state["media"].place = None  # an attempt before this one may have set it
     key = request.headers.get("Idempotency-Key")

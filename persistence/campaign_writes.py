@@ -9,6 +9,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups import group
 from persistence.names import check_name, check_name_is_free, name_key
+from persistence.workspaces import hold_workspace
 
 
 def find_any_group(tx: Transaction, workspace_id: int, reference: str, *, field: str) -> int:
@@ -24,6 +25,7 @@ def find_any_group(tx: Transaction, workspace_id: int, reference: str, *, field:
 
 def create_campaign(tx: Transaction, workspace_id: int, name: str, group_id: int) -> int:
     """A new campaign on a group; returns its id. Raises InvalidInput for a bad or taken name."""
+    hold_workspace(tx, workspace_id)
     name = check_name(name)
     check_name_is_free(tx, workspace_id, campaign, name, ~campaign.c.is_archived)
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "group_id": group_id, "created_on": tx.now}
@@ -37,6 +39,7 @@ def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, gr
 
     Raises RecordMissing, for archived campaigns too, or InvalidInput.
     """
+    hold_workspace(tx, workspace_id)
     campaign_id = require_campaign(tx, workspace_id, uuid)
     name = check_name(name)
     check_name_is_free(tx, workspace_id, campaign, name, ~campaign.c.is_archived, besides_id=campaign_id)
@@ -53,6 +56,7 @@ def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
 
     Raises RecordMissing.
     """
+    hold_workspace(tx, workspace_id)
     campaign_id = require_campaign(tx, workspace_id, uuid)
     mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
     tx.execute(update(campaign).where(mine).values(is_archived=True))

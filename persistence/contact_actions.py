@@ -18,6 +18,7 @@ from persistence.label_counts import hold_messages, recount_after
 from persistence.messages import ARCHIVED, INCOMING, VISIBLE, message
 from persistence.outgoing import fail_waiting
 from persistence.smart_groups import refresh_contacts
+from persistence.stamps import later, stamped
 from persistence.workspaces import Workspace, find_workspace
 
 
@@ -77,7 +78,7 @@ def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
     """
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status != BLOCKED)
     interrupt_contacts(tx, workspace_id, contact_ids)
-    tx.execute(update(contact).where(mine).values(status=BLOCKED, modified_on=tx.now))
+    tx.execute(update(contact).where(mine).values(status=BLOCKED, modified_on=stamped(tx, contact, workspace_id)))
     fail_waiting(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
 
@@ -85,7 +86,7 @@ def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
 def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Make blocked contacts active again and put them into their query groups; manual groups do not come back."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status == BLOCKED)
-    tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=tx.now))
+    tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=stamped(tx, contact, workspace_id)))
     workspace = find_workspace(tx, workspace_id)
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)
@@ -112,4 +113,4 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     hold_messages(tx, theirs)
     visible = theirs & (message.c.visibility == VISIBLE)
     recount_after(tx, workspace_id, visible, -1)
-    tx.execute(update(message).where(visible).values(visibility=ARCHIVED, modified_on=tx.now))
+    tx.execute(update(message).where(visible).values(visibility=ARCHIVED, modified_on=later(tx, message)))

@@ -150,6 +150,7 @@ def read_contact(
     tx: Transaction, workspace_id: int, contact_id: int, *, masked: bool = False, for_agent: bool = False
 ) -> str:
     """One contact record as JSON text."""
+    tx.settle()
     record = contact_record(workspace_id, masked=masked, for_agent=for_agent)
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
     document: str = tx.execute(select(as_text(record)).where(mine)).scalar_one()

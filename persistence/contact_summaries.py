@@ -123,6 +123,7 @@ def list_contact_summaries(
 
 def read_contact_summary(tx: Transaction, workspace_id: int, contact_id: int, *, masked: bool = False) -> str:
     """One contact's record as JSON text."""
+    tx.settle()
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
     record = contact_summary(workspace_id, masked=masked)
     document: str = tx.execute(select(as_text(record)).select_from(contact).where(mine)).scalar_one()

@@ -10,6 +10,7 @@ from persistence.columns import new_uuid
 from persistence.contacts import ACTIVE, contact, contact_urn
 from persistence.database import Transaction
 from persistence.smart_groups import follow_contacts
+from persistence.stamps import stamped
 
 FIRST_PRIORITY = 0
 
@@ -73,6 +74,7 @@ def ensure_owners(
 
 
 def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], channel_id: int | None) -> None:
+    moment = stamped(tx, contact, workspace_id)
     values = [
         {
             "uuid": new_uuid(),
@@ -82,7 +84,7 @@ def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], ch
             "fields": {},
             "open_ticket_count": 0,
             "created_on": tx.now,
-            "modified_on": tx.now,
+            "modified_on": moment,
         }
         for _ in urns
     ]
@@ -143,7 +145,11 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
 
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status) if revives else contact.c.status
-    tx.execute(update(contact).where(mine).values(last_seen_on=tx.now, modified_on=tx.now, status=revived))
+    tx.execute(
+        update(contact)
+        .where(mine)
+        .values(last_seen_on=tx.now, modified_on=stamped(tx, contact, workspace_id), status=revived)
+    )
     follow_contacts(tx, workspace_id, contact_ids)
 
 

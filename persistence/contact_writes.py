@@ -14,7 +14,7 @@ from persistence.contact_urns import find_owners
 from persistence.contact_values import read_value
 from persistence.contacts import ACTIVE, contact, contact_urn
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
 from persistence.flow_sessions import delete_sessions_of
 from persistence.forgotten_reports import forget_calls_of
@@ -24,6 +24,7 @@ from persistence.labels import message_label
 from persistence.messages import DELETED, VISIBLE, message
 from persistence.outgoing import fail_waiting
 from persistence.smart_groups import follow_contacts
+from persistence.stamps import later, stamped
 from persistence.ticket_actions import delete_tickets_of
 from persistence.workspaces import Workspace
 
@@ -32,7 +33,10 @@ TAKEN_URN = "This URN belongs to another contact."
 
 @dataclass(frozen=True, slots=True)
 class ContactChange:
-    """What a request says about a contact; None means not given (`clears` names what is given as null)."""
+    """What a request says about a contact; None means not given (`clears` names what is given as null).
+
+    `are_urns_found_free` tells that the caller has found no other owner of the URNs, and would do otherwise with one.
+    """
 
     name: str | None = None
     language: str | None = None
@@ -40,14 +44,15 @@ class ContactChange:
     group_ids: Sequence[int] | None = None
     fields: Mapping[str, str | None] | None = None
     clears: frozenset[str] = frozenset()
+    are_urns_found_free: bool = False
 
 
 def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:
-    """A new active contact; returns its id. Raises InvalidInput."""
+    """A new active contact; returns its id. Raises InvalidInput, LostRace as `change_contact` does."""
     _check_language(change)
     fields = _read_fields(tx, workspace, change, {}, by_agent=by_agent)
     urns = change.urns or ()
-    _check_free(tx, workspace.id, urns, contact_id=None)
+    _check_free(tx, workspace.id, urns, contact_id=None, is_found_free=change.are_urns_found_free)
     values: dict[str, Any] = {
         "uuid": new_uuid(),
         "name": change.name or None,
@@ -57,7 +62,7 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
         "fields": {key: value for key, value in fields.items() if value is not None},
         "open_ticket_count": 0,
     }
-    times = {"created_on": tx.now, "modified_on": tx.now}
+    times = {"created_on": tx.now, "modified_on": stamped(tx, contact, workspace.id)}
     statement = insert(contact).values(workspace_id=workspace.id, **values, **times).returning(contact.c.id)
     contact_id: int = tx.execute(statement).scalar_one()
     set_urns(tx, workspace.id, contact_id, urns)
@@ -69,12 +74,15 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
 def change_contact(
     tx: Transaction, workspace: Workspace, contact_id: int, change: ContactChange, *, by_agent: bool = False
 ) -> None:
-    """Change what is given and leave the rest; modified_on moves only when something changed. Raises InvalidInput."""
+    """Change what is given and leave the rest; modified_on moves only when something changed.
+
+    Raises InvalidInput, and LostRace when the contact was deleted, or an address taken, since the caller looked.
+    """
     _check_language(change)
     mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
     row = tx.execute(select(contact).where(mine).with_for_update()).one()
     if row.is_deleted:
-        raise InvalidInput.across("This contact is deleted.")
+        raise LostRace
     if change.group_ids and row.status != ACTIVE:
         raise InvalidInput.on("groups", "Only active contacts can be in groups.")
     read = _read_fields(tx, workspace, change, row.fields, by_agent=by_agent)
@@ -86,12 +94,12 @@ def change_contact(
             wanted[name] = given or None
     changed = any(getattr(row, name) != value for name, value in wanted.items())
     if change.urns is not None:
-        _check_free(tx, workspace.id, change.urns, contact_id=contact_id)
+        _check_free(tx, workspace.id, change.urns, contact_id, is_found_free=change.are_urns_found_free)
         changed |= set_urns(tx, workspace.id, contact_id, change.urns)
     if change.group_ids is not None:
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
-        tx.execute(update(contact).where(mine).values(modified_on=tx.now, **wanted))
+        tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace.id), **wanted))
         follow_contacts(tx, workspace.id, [contact_id])
 
 
@@ -128,11 +136,15 @@ def _merge_fields(stored: dict[str, Any], values: Mapping[str, Any]) -> dict[str
     return {uuid: value for uuid, value in merged.items() if value is not None}
 
 
-def _check_free(tx: Transaction, workspace_id: int, urns: Sequence[Urn], contact_id: int | None) -> None:
+def _check_free(
+    tx: Transaction, workspace_id: int, urns: Sequence[Urn], contact_id: int | None, *, is_found_free: bool
+) -> None:
     owners = find_owners(tx, workspace_id, urns)
     for index, urn in enumerate(urns):
         owner = owners.get(urn.identity)
         if owner is not None and owner.contact_id != contact_id:
+            if is_found_free:
+                raise LostRace
             raise InvalidInput.at("urns", index, TAKEN_URN)
 
 
@@ -167,13 +179,13 @@ def _free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:
     tx.execute(update(contact_urn).where(condition).values(contact_id=None, channel_id=None))
 
 
-def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> int:
+def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Mark contacts deleted: what describes them is cleared, URNs are free, tickets and runs gone, messages empty.
 
-    Says how many were not deleted before, by a request at the same time for instance.
+    Raises LostRace when one of them was deleted since the caller found it.
     """
-    delete_sessions_of(tx, workspace_id, contact_ids)
     hold_contacts(tx, workspace_id, contact_ids)
+    delete_sessions_of(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
     release_urns(tx, workspace_id, contact_ids)
     delete_tickets_of(tx, workspace_id, contact_ids)
@@ -186,10 +198,11 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
         "open_ticket_count": 0,
         "handling_until": None,
     }
-    deleted = tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=tx.now, **cleared))
+    tx.execute(
+        update(contact).where(mine).values(is_deleted=True, modified_on=stamped(tx, contact, workspace_id), **cleared)
+    )
     _delete_messages_of(tx, workspace_id, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
-    return deleted.rowcount
 
 
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -200,4 +213,6 @@ def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None}
     living = message.c.visibility != DELETED
-    tx.execute(update(message).where(theirs, living).values(visibility=DELETED, modified_on=tx.now, **emptied))
+    tx.execute(
+        update(message).where(theirs, living).values(visibility=DELETED, modified_on=later(tx, message), **emptied)
+    )

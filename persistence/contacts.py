@@ -16,6 +16,7 @@ from sqlalchemy import (
 
 from persistence.columns import JsonIndexed, id_column, metadata, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
+from persistence.stamps import FOUND_BY
 
 ACTIVE, BLOCKED, STOPPED, ARCHIVED = "active", "blocked", "stopped", "archived"
 
@@ -39,6 +40,7 @@ contact = Table(
     time_column("handling_until", nullable=True),
     Index("ix_contact_page", "workspace_id", "is_deleted", "modified_on", "id"),
     sqlite_autoincrement=True,
+    info={FOUND_BY: "is_deleted IN (true, false)"},
 )
 """`fields` maps a field's uuid to what the value was read as: {"text", "number", "datetime", "state", "district",
 "ward"}. `timezone` is set by flows only. `handling_until` is the lease under which a worker has the contact's turn."""

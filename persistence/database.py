@@ -15,6 +15,7 @@ from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError
 from sqlalchemy.pool import QueuePool
 
+from persistence.errors import LostRace
 from persistence.private_files import make_file
 from persistence.query_functions import register_query_functions
 from persistence.sealed_columns import give_keys
@@ -24,7 +25,7 @@ WRITING = "relayboard_writing"
 PATIENT, IMPATIENT = "patient", "impatient"
 BUSY_TIMEOUT_MS = 30_000
 PRIMARY_CODE = 0xFF
-ATTEMPTS = 4
+ATTEMPTS = 8
 SERIALIZATION_CODES = ("40001", "40P01")
 IDLE_UNCHECKED_SECONDS = 1.0
 POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
@@ -36,10 +37,15 @@ Wake = Callable[[frozenset[str]], None]
 
 
 class Settlement(Protocol):
-    """What a unit of work puts off to its end: rows that many wait for are then held for a moment only."""
+    """What a unit of work puts off to its end: rows that many wait for are then held for a moment only.
+
+    `is_last` tells the one that comes after all others.
+    """
+
+    is_last: bool
 
     def settle(self, tx: "Transaction") -> None:
-        """Does it, just before the commit."""
+        """Does it, just before the commit; again when there is more since, or nothing."""
         ...
 
 
@@ -58,20 +64,24 @@ def _no_wake(kinds: frozenset[str]) -> None:
     return None
 
 
-def lost_a_race(error: DBAPIError) -> bool:
-    """Whether a statement failed only because another transaction came first."""
+def lost_a_race(error: DBAPIError | LostRace) -> bool:
+    """Whether a unit of work failed only because another one came first."""
+    if isinstance(error, LostRace):
+        return True
     return isinstance(error, IntegrityError) or getattr(error.orig, "pgcode", None) in SERIALIZATION_CODES
 
 
 class Transaction:
     """A unit of work: a connection in one transaction, the moment it began, and the wake-ups due after it."""
 
-    __slots__ = ("_kinds", "_settlements", "connection", "now", "sqlite")
+    __slots__ = ("_kinds", "_settlements", "connection", "held_workspaces", "now", "read_clock", "sqlite")
 
-    def __init__(self, connection: Connection, now: datetime) -> None:
+    def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
         self.connection = connection
-        self.now = now
+        self.read_clock = clock
+        self.now = clock()
         self.sqlite = connection.dialect.name == "sqlite"
+        self.held_workspaces: set[int] = set()
         self._kinds: set[str] = set()
         self._settlements: dict[type[Settlement], Settlement] = {}
 
@@ -95,8 +105,8 @@ class Transaction:
         return found
 
     def settle(self) -> None:
-        """Does what was put off."""
-        for each in self._settlements.values():
+        """Does what was put off, before the commit or before what it changes is read."""
+        for each in sorted(self._settlements.values(), key=lambda each: each.is_last):
             each.settle(self)
 
     @property
@@ -140,7 +150,7 @@ class Database:
         and its BEGIN and COMMIT would double the round trips of a page.
         """
         with self._reading_engine.connect() as connection, connection.begin():
-            yield Transaction(connection, self.clock())
+            yield Transaction(connection, self.clock)
 
     @contextlib.contextmanager
     def writing(self, *, patient: bool = True) -> Iterator[Transaction]:
@@ -148,7 +158,7 @@ class Database:
         with self.engine.connect() as connection:
             connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
             with connection.begin():
-                transaction = Transaction(connection, self.clock())
+                transaction = Transaction(connection, self.clock)
                 yield transaction
                 transaction.settle()
         if transaction.woken:
@@ -160,7 +170,7 @@ class Database:
             try:
                 with self.writing() as tx:
                     return work(tx)
-            except DBAPIError as error:
+            except (DBAPIError, LostRace) as error:
                 if attempt == ATTEMPTS or not lost_a_race(error):
                     raise
         raise AssertionError("unreachable")

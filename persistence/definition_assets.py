@@ -21,6 +21,7 @@ from persistence.labels import create_label, label
 from persistence.names import check_room, name_key
 from persistence.optins import optin
 from persistence.smart_groups import create_query_group
+from persistence.stamps import stamped
 from persistence.templates import template
 from persistence.ticketers import ticketer
 from persistence.topics import create_topic, topic
@@ -126,7 +127,7 @@ class ImportedAssets:
             check_room(self._tx, self._workspace.id, global_value)
         name = key.replace("_", " ")
         values = {"uuid": new_uuid(), "key": key, "name": name, "name_key": name_key(name), "value": ""}
-        times = {"created_on": self._tx.now, "modified_on": self._tx.now}
+        times = {"created_on": self._tx.now, "modified_on": stamped(self._tx, global_value, self._workspace.id)}
         self._tx.execute(global_value.insert().values(workspace_id=self._workspace.id, **values, **times))
         self._global_keys.add(key)
         self.made["globals"].append(key)

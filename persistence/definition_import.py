@@ -22,7 +22,7 @@ from persistence.definition_triggers import import_triggers
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.flow_writes import create_flow, save_definition
 from persistence.resthooks import ensure_resthook
-from persistence.workspaces import Workspace
+from persistence.workspaces import Workspace, hold_workspace
 
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 """A NUL character in JSON: its escape, not one of the backslash before it."""
@@ -54,6 +54,7 @@ def import_definitions(tx: Transaction, workspace: Workspace, document: Any, *, 
     Relative addresses of old flows' attachments are taken below `media_url`. Raises ImportRefused for what cannot be
     imported, LimitReached when there is no room.
     """
+    hold_workspace(tx, workspace.id)
     _write_text(document)
     try:
         file = read_export(document, media_url=media_url)

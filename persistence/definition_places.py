@@ -7,11 +7,13 @@ from typing import Any
 from sqlalchemy import select, update
 
 from flows.definition.exports import ExportError
+from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.definition_assets import ImportedAssets
 from persistence.flow_writes import make_flow_uuid
 from persistence.flows import NAME_LENGTH, flow
 from persistence.names import name_key
+from persistence.stamps import stamped
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,31 @@ def place_flows(
 
 
 def free_old_names(tx: Transaction, workspace_id: int, placed: Sequence[PlacedFlow]) -> None:
-    """Takes away the names of flows that get others, so that new ones and each other can have them at once."""
+    """Takes away the names of flows that get others, so that new ones and each other can have them at once.
+
+    Contacts who are in such flows show other names from now on. All flows of the file are held, in the order of ids, as
+    the workers hold those whose runs they count.
+    """
+    names = {one.flow_id: name_key(one.name) for one in placed if one.flow_id is not None}
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.id.in_(sorted(names))
+    known = tx.execute(select(flow.c.id, flow.c.name_key).where(mine)).all()
+    _touch_contacts_in(tx, workspace_id, [row.id for row in known if names[row.id] != row.name_key])
+    tx.execute(select(flow.c.id).where(mine).order_by(flow.c.id).with_for_update(key_share=True))
     for one in placed:
         mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == one.flow_id)
         if one.flow_id is not None:
             renamed = update(flow).where(mine, flow.c.name_key != name_key(one.name))
             tx.execute(renamed.values(name_key=f"was {one.uuid}"))
+
+
+def _touch_contacts_in(tx: Transaction, workspace_id: int, flow_ids: Sequence[int]) -> None:
+    """Notes that the records of contacts who are in these flows change; contacts are locked before flows."""
+    if not flow_ids:
+        return
+    theirs = (contact.c.workspace_id == workspace_id) & contact.c.current_flow_id.in_(flow_ids)
+    held = select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update(key_share=True)
+    moment = stamped(tx, contact, workspace_id)
+    tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
 
 
 def number_name(name: str, taken: set[str]) -> str:

@@ -8,6 +8,10 @@ class RuleBroken(Exception):
     """A request that the rules of the service refuse; nothing was changed."""
 
 
+class LostRace(Exception):
+    """Another unit of work changed what this one had read; `Database.write` runs it again on what that left."""
+
+
 class InvalidInput(RuleBroken):
     """Values that break a rule, keyed by field: `{"text": ["..."]}`, `{"urns": {"0": ["..."]}}`."""
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table, case, delete, insert, literal, select, update
+from sqlalchemy import Boolean, Column, Index, Integer, String, Table, case, insert, literal, select, update
 
 from persistence.columns import (
     id_column,
@@ -19,6 +20,7 @@ from persistence.errors import InvalidInput, RecordMissing
 from persistence.names import check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record
+from persistence.workspaces import hold_workspace
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 NAME_LENGTH = KEY_LENGTH = 36
@@ -116,7 +118,8 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
 
     Raises InvalidInput for a bad, reserved or taken name, LimitReached when the workspace is full.
     """
-    name = _check_name(name)
+    hold_workspace(tx, workspace_id)
+    name = check_field_name(name)
     key = make_key(name) if key is None else key
     if not KEY.match(key) or len(key) > KEY_LENGTH:
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
@@ -132,42 +135,23 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
     return field_id
 
 
-def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
-    """Rename a field or change its type; the key stays. Raises RecordMissing or InvalidInput."""
-    field_id = _find(tx, workspace_id, key)
-    name = _check_name(name)
-    check_name_is_free(tx, workspace_id, field, name, besides_id=field_id)
-    change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id)
-    tx.execute(change.values(name=name, name_key=name_key(name), type=kind))
-    return field_id
-
-
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
     """Let agents do nothing with a field's values, see them, or change them too: one of ACCESSES."""
     mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
     tx.execute(update(field).where(mine).values(agent_access=access))
 
 
-def require_field(tx: Transaction, workspace_id: int, key: str) -> int:
-    """The id of the field with a key. Raises RecordMissing."""
-    return _find(tx, workspace_id, key)
-
-
-def delete_field(tx: Transaction, workspace_id: int, key: str) -> None:
-    """Delete a field; contacts' values of it are no longer shown and never come back. Raises RecordMissing."""
-    field_id = _find(tx, workspace_id, key)
-    tx.execute(delete(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id))
-
-
-def _find(tx: Transaction, workspace_id: int, key: str) -> int:
-    statement = select(field.c.id).where(field.c.workspace_id == workspace_id, field.c.key == key)
-    field_id: int | None = tx.execute(statement).scalar_one_or_none()
-    if field_id is None:
+def require_field(tx: Transaction, workspace_id: int, key: str) -> Any:
+    """The row of the field with this key. Raises RecordMissing."""
+    statement = select(field).where(field.c.workspace_id == workspace_id, field.c.key == key)
+    row = tx.execute(statement).one_or_none()
+    if row is None:
         raise RecordMissing
-    return field_id
+    return row
 
 
-def _check_name(name: str) -> str:
+def check_field_name(name: str) -> str:
+    """The trimmed name. Raises InvalidInput for one that no field may have."""
     name = name.strip()
     if not 1 <= len(name) <= NAME_LENGTH:
         raise InvalidInput.on("name", f"1 to {NAME_LENGTH} characters.")

@@ -9,7 +9,9 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.flow_sessions import interrupt_flow
 from persistence.flows import flow
+from persistence.stamps import stamped
 from persistence.trigger_writes import archive_triggers_of_flow
+from persistence.workspaces import hold_workspace
 
 
 def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
@@ -31,11 +33,16 @@ def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int])
 
 
 def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    hold_workspace(tx, workspace_id)
     using = select(campaign_event.c.id).where(*living_events_of(workspace_id), campaign_event.c.flow_id == flow_id)
     if tx.execute(using.limit(1)).first() is not None:
         raise Refused("Campaign events still start this flow.")
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
     # Waits for those who are just bringing contacts into the flow; they are interrupted with the others then.
     tx.execute(select(flow.c.id).where(mine).with_for_update())
-    tx.execute(update(flow).where(mine, ~flow.c.is_archived).values(is_archived=True, modified_on=tx.now))
+    tx.execute(
+        update(flow)
+        .where(mine, ~flow.c.is_archived)
+        .values(is_archived=True, modified_on=stamped(tx, flow, workspace_id))
+    )
     archive_triggers_of_flow(tx, workspace_id, flow_id)

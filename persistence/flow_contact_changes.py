@@ -17,6 +17,7 @@ from persistence.fields import field as field_table
 from persistence.group_members import add_members, leave_all_groups, remove_members
 from persistence.groups import group
 from persistence.outgoing import fail_waiting
+from persistence.stamps import stamped
 
 CHANGED_COLUMNS = (contact.c.name, contact.c.language, contact.c.timezone, contact.c.fields, contact.c.status)
 
@@ -49,7 +50,7 @@ def change_many(tx: Transaction, workspace_id: int, rows: Sequence[Any], deltas:
         names = ("name", "language", "timezone", "fields")
         changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
         parameters = [_merge(row, deltas[row.id], uuids) for row in attributes]
-        tx.execute(statement.values(modified_on=tx.now, **changed), parameters)
+        tx.execute(statement.values(modified_on=stamped(tx, contact, workspace_id), **changed), parameters)
     for row in changing:
         delta = deltas[row.id]
         if delta.urns is not None:
@@ -116,7 +117,7 @@ def _change_status(tx: Transaction, workspace_id: int, contact_id: int, status: 
     if status == ACTIVE:
         unblock_contacts(tx, workspace_id, [contact_id])
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
-    tx.execute(update(contact).where(mine).values(status=status, modified_on=tx.now))
+    tx.execute(update(contact).where(mine).values(status=status, modified_on=stamped(tx, contact, workspace_id)))
     if status in (STOPPED, ARCHIVED):
         interrupt_contacts(tx, workspace_id, [contact_id])
         fail_waiting(tx, workspace_id, [contact_id])

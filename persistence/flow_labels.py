@@ -8,6 +8,7 @@ from persistence.errors import RecordMissing
 from persistence.flows import flow
 from persistence.names import check_name, check_room, name_key
 from persistence.shapes import json_list, json_record, json_text_list
+from persistence.workspaces import hold_workspace
 
 flow_label = Table(
     "flow_label",
@@ -51,6 +52,7 @@ def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) 
 
     Raises InvalidInput for a bad name, LimitReached when there is no room for another label.
     """
+    hold_workspace(tx, workspace_id)
     label_id = _find(tx, workspace_id, name)
     if label_id is None:
         name = check_name(name)
@@ -65,6 +67,7 @@ def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) 
 
 def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) -> None:
     """Take a label off a flow; a label that no flow has any more goes too. Raises RecordMissing for an unknown one."""
+    hold_workspace(tx, workspace_id)
     label_id = _find(tx, workspace_id, name)
     if label_id is None:
         raise RecordMissing(f'There is no flow label "{name[:64]}".')

@@ -28,6 +28,7 @@ from persistence.columns import Json, UuidText, id_column, metadata, time_column
 from persistence.database import Transaction
 from persistence.flows import flow
 from persistence.portions import split
+from persistence.stamps import stamped
 
 ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"
 INTERRUPTED, EXPIRED, FAILED = "interrupted", "expired", "failed"
@@ -113,7 +114,6 @@ class RunState:
     contact_id: int
     status: str
     created_on: datetime
-    modified_on: datetime
     session_id: int | None = None
     start_id: int | None = None
     parent_uuid: str | None = None
@@ -124,7 +124,7 @@ class RunState:
     expires_on: datetime | None = None
     exited_on: datetime | None = None
 
-    def values(self) -> dict[str, Any]:
+    def values(self, modified_on: datetime) -> dict[str, Any]:
         """What is stored of it, whether it is new or not."""
         return {
             "session_id": self.session_id,
@@ -133,7 +133,7 @@ class RunState:
             "results": dict(self.results),
             "path": list(self.path),
             "visits": list(self.visits),
-            "modified_on": self.modified_on,
+            "modified_on": modified_on,
             "expires_on": self.expires_on,
             "exited_on": self.exited_on,
         }
@@ -145,6 +145,8 @@ class RunCounts:
     A unit of work has one of them, `counts_of` gives it, and it changes the flows at the end of that unit: many workers
     wait for these rows, and all take them in the order of ids.
     """
+
+    is_last = False
 
     def __init__(self) -> None:
         self._changes: Counter[tuple[int, str]] = Counter()
@@ -158,10 +160,11 @@ class RunCounts:
 
     def settle(self, tx: Transaction) -> None:
         """Changes the flows, in the order of their ids, so that two transactions never wait for each other."""
-        for flow_id in sorted({flow_id for (flow_id, _), change in self._changes.items() if change}):
+        noted, self._changes = self._changes, Counter()
+        for flow_id in sorted({flow_id for (flow_id, _), change in noted.items() if change}):
             changes = {
                 name: flow.c[name] + change
-                for (changed_id, name), change in self._changes.items()
+                for (changed_id, name), change in noted.items()
                 if changed_id == flow_id and change
             }
             tx.execute(update(flow).where(flow.c.id == flow_id).values(changes))
@@ -184,17 +187,17 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
     A known run that is over stays as it is, and is left out of the answer: whoever ended it was faster.
     """
     known = _find_known(tx, workspace_id, [run.uuid for run in runs])
-    counts = counts_of(tx)
+    counts, moment = counts_of(tx), stamped(tx, flow_run, workspace_id)
     new = [run for run in runs if run.uuid not in known]
     changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
     if new:
-        tx.execute(insert(flow_run), [_new_row(workspace_id, run) for run in new])
+        tx.execute(insert(flow_run), [_new_row(workspace_id, run, moment) for run in new])
     if changed:
         mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.id == bindparam("known_id"))
-        columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values()}
+        columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values(moment)}
         rows = [
             {"known_id": known[run.uuid].id}
-            | {f"new_{name}": value for name, value in run.values().items()}
+            | {f"new_{name}": value for name, value in run.values(moment).items()}
             | {"new_visits": _merge_visits(known[run.uuid].visits, run.visits)}
             for run in changed
         ]
@@ -226,7 +229,7 @@ def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dic
     return found
 
 
-def _new_row(workspace_id: int, run: RunState) -> dict[str, Any]:
+def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[str, Any]:
     identity = {
         "uuid": run.uuid,
         "workspace_id": workspace_id,
@@ -236,7 +239,7 @@ def _new_row(workspace_id: int, run: RunState) -> dict[str, Any]:
         "parent_uuid": run.parent_uuid,
         "created_on": run.created_on,
     }
-    return identity | run.values()
+    return identity | run.values(modified_on)
 
 
 def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:
@@ -245,7 +248,8 @@ def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool
     mine = (flow_run.c.workspace_id == workspace_id) & condition
     for before in OPEN:
         ending = update(flow_run).where(mine, _listed(before))
-        ended = ending.values(status=status, modified_on=tx.now, exited_on=tx.now).returning(flow_run.c.flow_id)
+        moment = stamped(tx, flow_run, workspace_id)
+        ended = ending.values(status=status, modified_on=moment, exited_on=tx.now).returning(flow_run.c.flow_id)
         for flow_id, number in Counter(tx.execute(ended).scalars()).items():
             counts.move(flow_id, before, status, number)
 

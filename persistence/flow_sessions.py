@@ -29,6 +29,7 @@ from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flow_runs import INTERRUPTED, IS_OPEN, WAITING, close_runs, delete_runs_of, flow_run
 from persistence.portions import split
+from persistence.stamps import stamped
 
 flow_session = Table(
     "flow_session",
@@ -168,7 +169,12 @@ def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[S
         flow_id: BindParameter[int | None] = bindparam("new_flow_id", type_=Integer)
         mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == bindparam("of_id"))
         differs = contact.c.current_flow_id.is_distinct_from(flow_id)
-        tx.execute(update(contact).where(mine, differs).values(current_flow_id=flow_id, modified_on=tx.now), rows)
+        tx.execute(
+            update(contact)
+            .where(mine, differs)
+            .values(current_flow_id=flow_id, modified_on=stamped(tx, contact, workspace_id)),
+            rows,
+        )
 
 
 def interrupt_contacts(
@@ -227,7 +233,9 @@ def _end_sessions(
         if rows:
             close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), status)
             left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
-            tx.execute(update(contact).where(left).values(current_flow_id=None, modified_on=tx.now))
+            tx.execute(
+                update(contact).where(left).values(current_flow_id=None, modified_on=stamped(tx, contact, workspace_id))
+            )
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -22,6 +22,7 @@ from sqlalchemy import (
 
 from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
+from persistence.stamps import FOUND_BY, stamped
 
 PENDING, QUEUED, STARTED = "pending", "queued", "started"
 COMPLETED, FAILED, INTERRUPTED = "completed", "failed", "interrupted"
@@ -76,6 +77,7 @@ flow_start = Table(
     ),
     Index("ix_flow_start_flow", "flow_id"),
     sqlite_autoincrement=True,
+    info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"},
 )
 """`parent` is what flows give along, {"run_summary", "history"}, or campaigns and tickets, {"event"}; with "is_passive"
 the flow interrupts nobody. Contacts are found in the order of their ids;
@@ -175,7 +177,7 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
         "query": new.query,
         "created_by_id": new.created_by_id,
         "created_on": tx.now,
-        "modified_on": tx.now,
+        "modified_on": stamped(tx, flow_start, workspace_id),
     }
     statement = insert(flow_start).values(workspace_id=workspace_id, **values).returning(flow_start.c.id)
     start_id: int = tx.execute(statement).scalar_one()

@@ -13,6 +13,7 @@ from persistence.flow_revisions import flow_revision, read_revision
 from persistence.flow_rulesets import describe_rulesets
 from persistence.flows import BACKGROUND, MESSAGE, SURVEY, VOICE, flow
 from persistence.names import name_key
+from persistence.stamps import stamped
 
 TYPES = {
     "messaging": MESSAGE,
@@ -30,7 +31,7 @@ def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow)
     """A flow that has no revision yet; its id. The caller sees to it that the name is free."""
     empty: dict[str, Any] = {"results": [], "parent_refs": [], "dependencies": [], "issues": [], "rulesets": []}
     values = {"uuid": uuid, "definition_revision": NO_REVISION, **_describe(definition), **empty}
-    times = {"created_on": tx.now, "modified_on": tx.now}
+    times = {"created_on": tx.now, "modified_on": stamped(tx, flow, workspace_id)}
     made = insert(flow).values(workspace_id=workspace_id, **values, **times).returning(flow.c.id)
     flow_id: int = tx.execute(made).scalar_one()
     return flow_id
@@ -52,7 +53,7 @@ def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition
         values["definition_revision"] = newest + 1
     elif all(getattr(row, name) == value for name, value in values.items()):
         return False
-    tx.execute(update(flow).where(mine).values(modified_on=tx.now, **values))
+    tx.execute(update(flow).where(mine).values(modified_on=stamped(tx, flow, workspace_id), **values))
     return True
 
 

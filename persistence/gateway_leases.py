@@ -27,6 +27,7 @@ from persistence.gateway_sends import BULK, CONVERSATION, gateway_send
 from persistence.messages import DELIVERED, ERRORED, FAILED, QUEUED, READ, SENT, VISIBLE, WIRED, message
 from persistence.outgoing import CONTACT_INACTIVE, may_go_out
 from persistence.sealed_columns import open_or_none, sealed_text
+from persistence.stamps import later
 
 RETRY_STEP = timedelta(minutes=5)
 MOST_ERRORS = 3
@@ -196,7 +197,7 @@ def _drop_others(tx: Transaction, rows: Sequence[Any]) -> list[Any]:
 def _give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
     if message_ids:
         waits = message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
-        failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": tx.now}
+        failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": later(tx, message)}
         tx.execute(update(message).where(waits).values(**failed))
 
 
@@ -276,7 +277,7 @@ def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
 def _wire(tx: Transaction, message_ids: Sequence[int]) -> None:
     if message_ids:
         waits = message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
-        tx.execute(update(message).where(waits).values(status=WIRED, sent_on=tx.now, modified_on=tx.now))
+        tx.execute(update(message).where(waits).values(status=WIRED, sent_on=tx.now, modified_on=later(tx, message)))
 
 
 def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
@@ -286,7 +287,7 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     for errors, failed in by_count.items():
         ids, message_ids = [send.id for send in failed], [send.message_id for send in failed]
         counted = and_(message.c.id.in_(message_ids), message.c.status.in_(UNSENT))
-        state = {"status": ERRORED, "error_count": errors, "sent_on": None, "modified_on": tx.now}
+        state = {"status": ERRORED, "error_count": errors, "sent_on": None, "modified_on": later(tx, message)}
         tx.execute(update(message).where(counted).values(**state))
         if errors >= MOST_ERRORS:
             _give_up(tx, message_ids, GATEWAY_FAILED)

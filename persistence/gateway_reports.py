@@ -24,6 +24,7 @@ from persistence.phone_commands import TEXT_LENGTH, FateReport, clean_text
 from persistence.phone_fates import record_fates
 from persistence.phone_reports import announce_received, find_senders
 from persistence.reported_times import believe
+from persistence.stamps import stamped
 
 FATES = {"sent": "mt_sent", "delivered": "mt_dlvd", "failed": "mt_fail"}
 
@@ -79,7 +80,11 @@ def stop_contact(tx: Transaction, gateway: Any, sender: str) -> None:
     urn = _sender(gateway, sender)
     owner = ensure_owners(tx, gateway.workspace_id, [urn], channel_id=gateway.id)[urn.identity]
     mine = (contact.c.workspace_id == gateway.workspace_id) & (contact.c.id == owner.contact_id)
-    stopped = update(contact).where(mine, contact.c.status == ACTIVE).values(status=STOPPED, modified_on=tx.now)
+    stopped = (
+        update(contact)
+        .where(mine, contact.c.status == ACTIVE)
+        .values(status=STOPPED, modified_on=stamped(tx, contact, gateway.workspace_id))
+    )
     if tx.execute(stopped).rowcount == 0:
         return
     interrupt_contacts(tx, gateway.workspace_id, [owner.contact_id])

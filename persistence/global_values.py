@@ -12,6 +12,8 @@ from persistence.fields import KEY, make_key
 from persistence.names import check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record
+from persistence.stamps import stamped
+from persistence.workspaces import hold_workspace
 
 NAME_LENGTH = KEY_LENGTH = 36
 VALUE_LENGTH = 10_000
@@ -81,6 +83,7 @@ def list_globals(
 
 def read_global(tx: Transaction, workspace_id: int, global_id: int) -> str:
     """One global record as JSON text."""
+    tx.settle()
     mine = (global_value.c.workspace_id == workspace_id) & (global_value.c.id == global_id)
     document: str = tx.execute(select(as_text(GLOBAL_RECORD)).where(mine)).scalar_one()
     return document
@@ -97,6 +100,7 @@ def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> 
 
     Raises InvalidInput for a bad or taken name or a bad value, LimitReached when the workspace is full.
     """
+    hold_workspace(tx, workspace_id)
     name, value = _check_name(name), _check_value(value)
     key = make_key(name)
     if not KEY.match(key):
@@ -106,7 +110,7 @@ def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> 
         raise InvalidInput.on("name", "Another global has the key made from this name.")
     check_room(tx, workspace_id, global_value)
     values = {"key": key, "name": name, "name_key": name_key(name), "value": value}
-    times = {"created_on": tx.now, "modified_on": tx.now}
+    times = {"created_on": tx.now, "modified_on": stamped(tx, global_value, workspace_id)}
     statement = insert(global_value).values(workspace_id=workspace_id, **values, **times)
     global_id: int = tx.execute(statement.returning(global_value.c.id)).scalar_one()
     return global_id
@@ -117,6 +121,7 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
 
     Raises RecordMissing or InvalidInput.
     """
+    hold_workspace(tx, workspace_id)
     global_id = _find(tx, workspace_id, key)
     values = {"value": _check_value(value)}
     if name is not None:
@@ -124,16 +129,14 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
         check_name_is_free(tx, workspace_id, global_value, name, besides_id=global_id)
         values |= {"name": name, "name_key": name_key(name)}
     change = update(global_value).where(_is_of(workspace_id), global_value.c.id == global_id)
-    tx.execute(change.values(modified_on=tx.now, **values))
+    tx.execute(change.values(modified_on=stamped(tx, global_value, workspace_id), **values))
     return global_id
 
 
 def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
     """Delete a global. Raises RecordMissing."""
     global_id = _find(tx, workspace_id, key)
-    gone = tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
-    if gone.rowcount == 0:
-        raise RecordMissing  # somebody else deleted it meanwhile
+    tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
 
 
 def _find(tx: Transaction, workspace_id: int, key: str) -> int:

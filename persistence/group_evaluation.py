@@ -1,13 +1,13 @@
 """The life of a query group: `initializing`, `evaluating` under a lease, `ready`."""
 
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 
 from persistence.database import Transaction
 from persistence.groups import EVALUATING, INITIALIZING, READY, group
-from persistence.smart_groups import refresh_group
+from persistence.smart_groups import refresh_some
 from persistence.workspaces import find_workspace
 
 LEASE = timedelta(minutes=2)
@@ -19,6 +19,7 @@ class LeasedGroup:
 
     workspace_id: int
     group_id: int
+    until: datetime
 
 
 def lease_group(tx: Transaction) -> LeasedGroup | None:
@@ -32,14 +33,29 @@ def lease_group(tx: Transaction) -> LeasedGroup | None:
         .with_for_update(skip_locked=True)
     )
     taken = update(group).where(group.c.id.in_(due)).values(status=EVALUATING, evaluated_until=tx.now + LEASE)
-    row = tx.execute(taken.returning(group.c.workspace_id, group.c.id)).first()
-    return None if row is None else LeasedGroup(row.workspace_id, row.id)
+    row = tx.execute(taken.returning(group.c.workspace_id, group.c.id, group.c.evaluated_until)).first()
+    return None if row is None else LeasedGroup(row.workspace_id, row.id, row.evaluated_until)
 
 
-def evaluate_group(tx: Transaction, leased: LeasedGroup) -> None:
-    """Find the members of a leased group and make it `ready`; again, or for a deleted group, it changes nothing."""
+def evaluate_some(tx: Transaction, leased: LeasedGroup, after_id: int) -> int | None:
+    """Find members of a leased group among the contacts after an id; the last one looked at, None at the end.
+
+    The group is `ready` then. One that is deleted, or that is to be evaluated anew, is let go.
+    """
     mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
-    done = update(group).where(mine, group.c.status == EVALUATING).values(status=READY, evaluated_until=None)
+    held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
     workspace = find_workspace(tx, leased.workspace_id)
-    if workspace is not None and tx.execute(done).rowcount:
-        refresh_group(tx, workspace, leased.group_id)
+    if workspace is None or tx.execute(select(group.c.id).where(held)).first() is None:
+        return None
+    last_id = refresh_some(tx, workspace, leased.group_id, after_id)
+    if last_id is None:
+        tx.execute(update(group).where(held).values(status=READY, evaluated_until=None))
+    return last_id
+
+
+def renew_group(tx: Transaction, leased: LeasedGroup) -> LeasedGroup | None:
+    """Holds a group for longer; None when it is no longer held."""
+    mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
+    held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
+    longer = replace(leased, until=tx.now + LEASE)
+    return longer if tx.execute(update(group).where(held).values(evaluated_until=longer.until)).rowcount else None

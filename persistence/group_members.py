@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -10,9 +11,10 @@ from persistence.campaign_fires import schedule_contacts, unschedule_contacts
 from persistence.columns import is_uuid
 from persistence.contacts import contact
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LostRace
 from persistence.groups import group, group_membership
 from persistence.names import name_key
+from persistence.stamps import stamped
 
 
 def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[str], *, field: str) -> list[int]:
@@ -65,8 +67,10 @@ def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_id
 def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Take contacts out of every group they are in, query groups too."""
     rows = group_membership.c
-    statement = delete(group_membership).where(rows.contact_id.in_(contact_ids)).returning(rows.group_id)
-    left = Counter(tx.execute(statement).scalars())
+    statement = delete(group_membership).where(rows.contact_id.in_(contact_ids))
+    removed = tx.execute(statement.returning(rows.group_id, rows.contact_id)).all()
+    touch_contacts(tx, workspace_id, sorted({row.contact_id for row in removed}))
+    left = Counter(row.group_id for row in removed)
     for group_id in sorted(left):
         _count(tx, workspace_id, group_id, -left[group_id])
     unschedule_contacts(tx, workspace_id, contact_ids)
@@ -88,17 +92,28 @@ def set_manual_groups(tx: Transaction, workspace_id: int, contact_id: int, group
 
 
 def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[str]:
-    """The statuses of these contacts, which nobody else changes until this transaction ends."""
+    """The statuses of these contacts, which nobody else changes until this transaction ends.
+
+    Raises LostRace when one was deleted since the caller found it.
+    """
+    rows = lock_contacts(tx, workspace_id, contact_ids)
+    if any(row.is_deleted for row in rows):
+        raise LostRace
+    return [row.status for row in rows]
+
+
+def lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Sequence[Any]:
+    """The locked rows (status, is_deleted) of contacts, which all lock in the order of ids, before all else."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
-    statement = select(contact.c.status).where(mine).order_by(contact.c.id).with_for_update()
-    return list(tx.execute(statement).scalars())
+    columns = (contact.c.status, contact.c.is_deleted)
+    return tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update()).all()
 
 
 def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Note that these contacts changed just now."""
     if contact_ids:
         mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
-        tx.execute(update(contact).where(mine).values(modified_on=tx.now))
+        tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace_id)))
 
 
 def _count(tx: Transaction, workspace_id: int, group_id: int, change: int) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text, insert, select, text, update
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, Text, insert, select, text
 
 from persistence.columns import id_column, metadata, name_columns, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
@@ -10,6 +10,7 @@ from persistence.errors import RecordMissing, SystemRecord
 from persistence.names import check_name, check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record
+from persistence.workspaces import hold_workspace
 
 INITIALIZING, EVALUATING, READY = "initializing", "evaluating", "ready"
 OPEN_TICKETS = "Open Tickets"
@@ -109,6 +110,7 @@ def read_group(tx: Transaction, workspace_id: int, group_id: int) -> str:
 
 def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
     """A new manual group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    hold_workspace(tx, workspace_id)
     name = check_name(name)
     check_name_is_free(tx, workspace_id, group, name)
     check_room(tx, workspace_id, group, ~group.c.is_system)
@@ -119,24 +121,8 @@ def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
     return group_id
 
 
-def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
-    """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
-    group_id = _find_editable(tx, workspace_id, uuid)
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, group, name, besides_id=group_id)
-    change = update(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id)
-    tx.execute(change.values(name=name, name_key=name_key(name), modified_on=tx.now))
-    return group_id
-
-
-def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Delete a group and its memberships. Raises RecordMissing or SystemRecord."""
-    group_id = _find_editable(tx, workspace_id, uuid)
-    tx.execute(group_membership.delete().where(group_membership.c.group_id == group_id))
-    tx.execute(group.delete().where(group.c.workspace_id == workspace_id, group.c.id == group_id))
-
-
-def _find_editable(tx: Transaction, workspace_id: int, uuid: str) -> int:
+def find_editable(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """The id of a group that is not the system's. Raises RecordMissing or SystemRecord."""
     statement = select(group.c.id, group.c.is_system).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
     row = tx.execute(statement).first()
     if row is None:

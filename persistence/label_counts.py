@@ -3,6 +3,7 @@
 from sqlalchemy import ColumnElement, func, select, update
 
 from persistence.database import Transaction
+from persistence.errors import LostRace
 from persistence.labels import label, message_label
 from persistence.messages import message
 
@@ -11,7 +12,8 @@ def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int)
     """Add to a label's count of visible messages."""
     if change:
         mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
-        tx.execute(update(label).where(mine).values(message_count=label.c.message_count + change))
+        if not tx.execute(update(label).where(mine).values(message_count=label.c.message_count + change)).rowcount:
+            raise LostRace
 
 
 def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> None:

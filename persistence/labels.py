@@ -1,6 +1,6 @@
 """Message labels."""
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Table, insert, select, update
+from sqlalchemy import Column, ForeignKey, Index, Integer, Table, insert, select
 
 from persistence.columns import (
     id_column,
@@ -16,6 +16,7 @@ from persistence.errors import RecordMissing
 from persistence.names import check_name, check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record
+from persistence.workspaces import hold_workspace
 
 label = Table(
     "label",
@@ -101,8 +102,21 @@ def find_label_by_name(tx: Transaction, workspace_id: int, name: str) -> int | N
     return label_id
 
 
+def ensure_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
+    """The id of the label with this name (any case), which is made when there is none.
+
+    Raises InvalidInput for a bad name, LimitReached when full.
+    """
+    label_id = find_label_by_name(tx, workspace_id, name)
+    if label_id is None:
+        hold_workspace(tx, workspace_id)
+        label_id = find_label_by_name(tx, workspace_id, name)
+    return create_label(tx, workspace_id, name, field=field) if label_id is None else label_id
+
+
 def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
     """A new label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    hold_workspace(tx, workspace_id)
     name = check_name(name, field)
     check_name_is_free(tx, workspace_id, label, name, field=field)
     check_room(tx, workspace_id, label)
@@ -112,26 +126,8 @@ def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = 
     return label_id
 
 
-def rename_label(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
-    """Rename a label; returns its id. Raises RecordMissing or InvalidInput."""
-    label_id = _find(tx, workspace_id, uuid)
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, label, name, besides_id=label_id)
-    change = update(label).where(label.c.workspace_id == workspace_id, label.c.id == label_id)
-    tx.execute(change.values(name=name, name_key=name_key(name)))
-    return label_id
-
-
-def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Delete a label and take it off its messages, which stay. Raises RecordMissing."""
-    label_id = _find(tx, workspace_id, uuid)
-    tx.execute(message_label.delete().where(message_label.c.label_id == label_id))
-    gone = tx.execute(label.delete().where(label.c.workspace_id == workspace_id, label.c.id == label_id))
-    if gone.rowcount == 0:
-        raise RecordMissing  # somebody else deleted it meanwhile
-
-
-def _find(tx: Transaction, workspace_id: int, uuid: str) -> int:
+def require_label(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """The id of the label with this uuid. Raises RecordMissing."""
     statement = select(label.c.id).where(label.c.workspace_id == workspace_id, label.c.uuid == uuid)
     label_id: int | None = tx.execute(statement).scalar_one_or_none()
     if label_id is None:

@@ -13,6 +13,7 @@ from persistence.errors import InvalidInput
 from persistence.label_counts import change_count, hold_messages, recount_after
 from persistence.labels import message_label
 from persistence.messages import ARCHIVED, DELETED, INCOMING, OUTGOING, VISIBLE, message
+from persistence.stamps import later
 
 LARGEST_ID = 2**31 - 1
 
@@ -101,7 +102,7 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(message_ids)))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}
-    tx.execute(update(message).where(theirs).values(visibility=DELETED, modified_on=tx.now, **emptied))
+    tx.execute(update(message).where(theirs).values(visibility=DELETED, modified_on=later(tx, message), **emptied))
 
 
 def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
@@ -109,7 +110,7 @@ def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: s
     # All of them, not only those to move: others become such while this waits.
     hold_messages(tx, _mine(workspace_id, message_ids))
     recount_after(tx, workspace_id, theirs, counts)
-    tx.execute(update(message).where(theirs).values(visibility=new, modified_on=tx.now))
+    tx.execute(update(message).where(theirs).values(visibility=new, modified_on=later(tx, message)))
 
 
 def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
@@ -124,4 +125,4 @@ def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Any:
 
 def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     if message_ids:
-        tx.execute(update(message).where(_mine(workspace_id, message_ids)).values(modified_on=tx.now))
+        tx.execute(update(message).where(_mine(workspace_id, message_ids)).values(modified_on=later(tx, message)))

@@ -6,6 +6,7 @@ from sqlalchemy import select, update
 
 from persistence.database import Transaction
 from persistence.messages import ERRORED, FAILED, IS_UNSENT, QUEUED, message
+from persistence.stamps import later
 
 TOO_OLD = "too_old"
 UNSENT_FOR = timedelta(days=7)
@@ -25,6 +26,6 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     statement = (
         update(message)
         .where(message.c.id.in_(old.scalar_subquery()), is_waiting)
-        .values(status=FAILED, failed_reason=TOO_OLD, modified_on=tx.now)
+        .values(status=FAILED, failed_reason=TOO_OLD, modified_on=later(tx, message))
     )
     return tx.execute(statement).rowcount

@@ -13,6 +13,7 @@ from persistence.database import Transaction
 from persistence.flow_sessions import IS_WAITING, flow_session
 from persistence.former_channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.messages import HANDLED, IS_UNHANDLED, QUEUED, message
+from persistence.stamps import later
 from persistence.triggers import IS_MESSAGE_TRIGGER, trigger
 
 
@@ -47,7 +48,7 @@ def shelve_plain(tx: Transaction, limit: int) -> int:
         .with_for_update(skip_locked=True)
     )
     moved = update(message).where(message.c.id.in_(due), message.c.status == QUEUED)
-    return tx.execute(moved.values(status=HANDLED, modified_on=tx.now)).rowcount
+    return tx.execute(moved.values(status=HANDLED, modified_on=later(tx, message))).rowcount
 
 
 def find_senders(tx: Transaction, limit: int) -> list[DueContact]:
@@ -100,5 +101,9 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
         by_flow.setdefault(flow_id, []).append(message_id)
     for flow_id, ids in by_flow.items():
         mine: ColumnElement[bool] = (message.c.workspace_id == workspace_id) & message.c.id.in_(sorted(ids))
-        handled: dict[str, Any] = {"status": HANDLED, "flow_id": flow_id, "modified_on": tx.now}
+        handled: dict[str, Any] = {
+            "status": HANDLED,
+            "flow_id": flow_id,
+            "modified_on": later(tx, message),
+        }
         tx.execute(update(message).where(mine, IS_UNHANDLED).values(**handled))

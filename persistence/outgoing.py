@@ -13,6 +13,7 @@ from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.database import Transaction
 from persistence.gateway_sends import BULK, CONVERSATION, queue_sends
 from persistence.messages import DELETED, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, VISIBLE, message
+from persistence.stamps import later
 
 NO_ROUTE = "no_route"
 CONTACT_INACTIVE = "contact_inactive"
@@ -66,7 +67,7 @@ def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
     """Fail what still waits to be sent to contacts that are not active any more."""
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
     waits = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
-    failed = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None, "modified_on": tx.now}
+    failed = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None, "modified_on": later(tx, message)}
     tx.execute(update(message).where(theirs, waits).values(**failed))
 
 
@@ -96,6 +97,8 @@ def find_routes(
         .outerjoin(contact_urn, rows.contact_id == contact.c.id)
         .where(contact.c.workspace_id == workspace_id, contact.c.id.in_(contact_ids), ~contact.c.is_deleted)
         .order_by(contact.c.id, rows.priority, rows.id)
+        # Held until the messages are there, so that whoever deletes the contact deletes them too.
+        .with_for_update(read=True, of=contact)
     )
     candidates: dict[int, _Candidates] = {}
     for row in tx.execute(statement):

@@ -14,6 +14,7 @@ from persistence.deliveries import ChannelEvent, record_channel_events
 from persistence.messages import DELIVERED, ERRORED, FAILED, OUTGOING, QUEUED, SENT, WIRED, message
 from persistence.phone_commands import FateReport
 from persistence.reported_times import believe
+from persistence.stamps import later
 
 PHONE_FAILED = "phone_failed"
 MOST_ERRORS = 3
@@ -91,7 +92,7 @@ def record_fates(tx: Transaction, phone: Any, reports: Sequence[FateReport]) -> 
     statement = update(message).where(message.c.id == bindparam("key"), message.c.channel_id == phone.id)
     values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("status", "sent_on", "reported_on")}
     values |= {"failed_reason": bindparam("new_reason"), "error_count": bindparam("new_errors")}
-    tx.execute(statement.values(modified_on=tx.now, **values), changes)
+    tx.execute(statement.values(modified_on=later(tx, message), **values), changes)
     events = [event for key, fate in sorted(moved.items()) for event in _events(phone, rows[key], fate)]
     record_channel_events(tx, phone.workspace_id, phone.id, events)
 

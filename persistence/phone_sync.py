@@ -17,6 +17,7 @@ from persistence.phone_commands import CallReport, FateReport, Report, Reset, Sm
 from persistence.phone_fates import record_fates
 from persistence.phone_reports import record_calls, record_sms
 from persistence.relayers import release_channels
+from persistence.stamps import later
 
 OUTBOX_LIMIT = 1000
 FULL_UPLOAD = 2 + 50
@@ -129,7 +130,7 @@ def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: 
     mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
     unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
     if held:
-        wired = {"status": WIRED, "sent_on": tx.now, "modified_on": tx.now}
+        wired = {"status": WIRED, "sent_on": tx.now, "modified_on": later(tx, message)}
         waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
         tx.execute(update(message).where(unsent, waits).values(**wired))
     columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)

@@ -15,6 +15,7 @@ from persistence.former_channels import note_arrival, note_departure
 from persistence.gateway_sends import drop_sends_of
 from persistence.messages import FAILED, IS_UNSENT, message
 from persistence.phone_registrations import drop_waiting, insert_phone, swap_registrations, waiting_registration
+from persistence.stamps import later
 from persistence.trigger_writes import archive_triggers_of_channels
 from persistence.webhook_trouble import end_trouble
 from persistence.workspaces import Workspace
@@ -120,5 +121,5 @@ def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) 
         return
     theirs = (message.c.workspace_id == workspace_id) & message.c.channel_id.in_(channel_ids)
     failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
-    tx.execute(update(message).where(theirs, IS_UNSENT).values(modified_on=tx.now, **failed))
+    tx.execute(update(message).where(theirs, IS_UNSENT).values(modified_on=later(tx, message), **failed))
     drop_sends_of(tx, workspace_id, channel_ids)

@@ -116,7 +116,7 @@ def create_subscriber(
     values["webhook_secret"] = new_webhook_secret()
     statement = insert(resthook_subscriber).values(workspace_id=workspace_id, **values).returning(rows.id)
     subscriber_id: int = tx.execute(statement).scalar_one()
-    touch_resthooks(tx, [resthook_id])
+    touch_resthooks(tx, workspace_id, [resthook_id])
     return subscriber_id
 
 
@@ -175,7 +175,7 @@ def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collec
         .values(status=FAILED, last_error=ENDED, finished_on=tx.now)
     )
     end_trouble(tx, subscriber_ids=subscriber_ids)
-    touch_resthooks(tx, ended)
+    touch_resthooks(tx, workspace_id, ended)
     return bool(ended)
 
 

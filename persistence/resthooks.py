@@ -9,6 +9,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record
+from persistence.stamps import stamped
 
 SLUG_LENGTH = 50
 SLUG = re.compile(r"[a-z0-9_\-]+\Z")
@@ -53,6 +54,7 @@ def list_resthooks(
 
 def read_resthook(tx: Transaction, workspace_id: int, resthook_id: int) -> str:
     """One resthook record as JSON text."""
+    tx.settle()
     mine = (resthook.c.workspace_id == workspace_id) & (resthook.c.id == resthook_id)
     document: str = tx.execute(select(as_text(RESTHOOK_RECORD)).where(mine)).scalar_one()
     return document
@@ -73,13 +75,14 @@ def ensure_resthook(tx: Transaction, workspace_id: int, slug: str) -> int:
     slug = slug.strip().lower()
     if len(slug) > SLUG_LENGTH or not SLUG.match(slug):
         raise InvalidInput.on("resthook", f"1 to {SLUG_LENGTH} letters, digits, hyphens and underscores.")
-    values = {"slug": slug, "created_on": tx.now, "modified_on": tx.now}
+    values = {"slug": slug, "created_on": tx.now, "modified_on": stamped(tx, resthook, workspace_id)}
     statement = insert(resthook).values(workspace_id=workspace_id, **values).returning(resthook.c.id)
     created_id: int = tx.execute(statement).scalar_one()
     return created_id
 
 
-def touch_resthooks(tx: Transaction, resthook_ids: list[int]) -> None:
+def touch_resthooks(tx: Transaction, workspace_id: int, resthook_ids: list[int]) -> None:
     """Note that these resthooks changed just now."""
     if resthook_ids:
-        tx.execute(update(resthook).where(resthook.c.id.in_(resthook_ids)).values(modified_on=tx.now))
+        mine = (resthook.c.workspace_id == workspace_id) & resthook.c.id.in_(resthook_ids)
+        tx.execute(update(resthook).where(mine).values(modified_on=stamped(tx, resthook, workspace_id)))

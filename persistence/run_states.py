@@ -33,7 +33,6 @@ def describe_run(
         contact_id=contact_id,
         status=run.status,
         created_on=read_moment(run.created_on),
-        modified_on=read_moment(run.modified_on),
         session_id=session_id,
         start_id=start_id,
         parent_uuid=run.parent_uuid or None,

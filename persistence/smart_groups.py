@@ -1,22 +1,21 @@
 """Groups whose members are found by a query: who belongs to them is computed, never set (contract reference, groups).
 
-Call `refresh_contacts` in the transaction that changes contacts, and `refresh_group` when a query is made or edited.
-Queries know nothing of the present, so time alone changes no membership.
+Call `refresh_contacts` in the transaction that changes contacts, and `renew_groups_about` when what queries read
+changes. Queries know nothing of the present, so time alone changes no membership.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import ColumnElement, Integer, and_, delete, false, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, and_, case, exists, false, select, update
 
 from flows.queries import QueryError, inspect, parse_query, render
 from persistence.campaign_fires import schedule_contacts
-from persistence.campaign_passes import request_passes
-from persistence.campaigns import campaign
 from persistence.contact_queries import SearchScope, find_matches
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.group_members import add_members, remove_members
+from persistence.group_members import add_members, lock_contacts, remove_members
 from persistence.groups import INITIALIZING, create_group, group, group_membership
 from persistence.query_scope import open_group_scope
 from persistence.workspaces import Workspace, find_workspace
@@ -69,7 +68,7 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
         select(group.c.id, group.c.query)
         .where(group.c.workspace_id == workspace.id, group.c.query.is_not(None))
         .order_by(group.c.id)
-        # Waits for an evaluation under way, whose view of these contacts is older; writers do not wait for each other.
+        # Waits for changes of what queries read, which wait for this; writers do not wait for each other.
         .with_for_update(read=True, key_share=True)
     ).all()
     if not rows:
@@ -84,20 +83,53 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
             _settle(tx, workspace.id, conditions, contact.c.id.in_(some))
 
 
-def refresh_group(tx: Transaction, workspace: Workspace, group_id: int) -> None:
-    """Make exactly those contacts members of a query group that its query finds now; four statements for any number."""
-    mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
-    locked = select(group.c.query).where(mine, group.c.query.is_not(None)).with_for_update()
-    condition = _membership(workspace.id, tx.execute(locked).scalar_one(), open_group_scope(tx, workspace))
-    rows = group_membership.c
-    found = select(contact.c.id).where(condition)
-    tx.execute(delete(group_membership).where(rows.group_id == group_id, rows.contact_id.not_in(found)))
-    present = select(rows.contact_id).where(rows.group_id == group_id)
-    missing = select(literal(group_id, Integer), contact.c.id).where(condition, contact.c.id.not_in(present))
-    tx.execute(insert(group_membership).from_select(["group_id", "contact_id"], missing))
-    count = select(func.count()).select_from(group_membership).where(rows.group_id == group_id).scalar_subquery()
-    tx.execute(update(group).where(mine).values(member_count=count))
-    request_passes(tx, workspace.id, campaign.c.group_id == group_id)
+def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
+    """Lets a worker find the members of all query groups anew that speak of a field, which has changed.
+
+    Waits for those who are placing contacts by what the field was; whoever comes later sees what it is now.
+    """
+    mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
+    rows = tx.execute(select(group.c.id, group.c.query).where(mine))
+    group_ids = sorted(row.id for row in rows if speaks_of(row.query, key))
+    if not group_ids:
+        return
+    stale = mine & group.c.id.in_(group_ids)
+    tx.execute(select(group.c.id).where(stale).order_by(group.c.id).with_for_update())
+    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None))
+    tx.wake("groups")
+
+
+def speaks_of(query: str, key: str) -> bool:
+    """Whether the text of a query has a field's key as a word."""
+    return re.search(rf"(?<![a-z0-9_]){re.escape(key)}(?![a-z0-9_])", query.lower()) is not None
+
+
+def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> int | None:
+    """Put the next contacts after an id into a query group or take them out, as its query says now.
+
+    Up to CONTACTS_PER_STATEMENT of those that are in it wrongly, or wrongly not. Returns the id of the last one, None
+    when there are no more.
+    """
+    text = select(group.c.query).where(group.c.workspace_id == workspace.id, group.c.id == group_id)
+    condition = _membership(workspace.id, tx.execute(text).scalar_one(), open_group_scope(tx, workspace))
+    is_member = exists().where(group_membership.c.group_id == group_id, group_membership.c.contact_id == contact.c.id)
+    of_workspace = (contact.c.workspace_id == workspace.id) & (contact.c.id > after_id)
+    wrong = select(contact.c.id).where(of_workspace, case((condition, 1), else_=0) != case((is_member, 1), else_=0))
+    ids: list[int] = list(tx.execute(wrong.order_by(contact.c.id).limit(CONTACTS_PER_STATEMENT)).scalars())
+    if not ids:
+        return None
+    # Who held one of them, or changed what the query reads, may have been waited for: all is looked at again.
+    lock_contacts(tx, workspace.id, ids)
+    held = tx.execute(text.with_for_update(read=True, key_share=True)).scalar_one_or_none()
+    if held is None:
+        return None
+    _settle(
+        tx,
+        workspace.id,
+        {group_id: _membership(workspace.id, held, open_group_scope(tx, workspace))},
+        contact.c.id.in_(ids),
+    )
+    return ids[-1]
 
 
 def _settle(

@@ -24,6 +24,7 @@ from persistence.flow_starts import (
     flow_start_batch,
     is_one_of,
 )
+from persistence.stamps import stamped
 from persistence.start_recipients import find_wanted
 
 LEASE = timedelta(minutes=2)
@@ -132,7 +133,11 @@ def finish_batch(tx: Transaction, batch: StartBatch, leased_until: datetime | No
     left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
     _close_made_runs(tx, batch.workspace_id, batch.start_id, left)
     started = start.started + len(batch.contact_ids)
-    tx.execute(update(flow_start).where(mine, IS_UNFINISHED).values(started=started, modified_on=tx.now))
+    tx.execute(
+        update(flow_start)
+        .where(mine, IS_UNFINISHED)
+        .values(started=started, modified_on=stamped(tx, flow_start, batch.workspace_id))
+    )
     if start.is_expanded and not has_pending(tx, start.id):
         end_start(tx, batch.workspace_id, batch.start_id, COMPLETED)
     return True
@@ -168,7 +173,9 @@ def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str) ->
     """Ends an unfinished start: pending batches are dropped, runs made ahead that nobody has begun are interrupted."""
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
     ending = update(flow_start).where(mine, IS_UNFINISHED)
-    if not tx.execute(ending.values(status=status, is_expanded=True, modified_on=tx.now)).rowcount:
+    if not tx.execute(
+        ending.values(status=status, is_expanded=True, modified_on=stamped(tx, flow_start, workspace_id))
+    ).rowcount:
         return
     tx.execute(delete(flow_start_batch).where(flow_start_batch.c.start_id == start_id))
     _close_made_runs(tx, workspace_id, start_id, flow_run.c.session_id.is_(None))

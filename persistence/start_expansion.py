@@ -28,6 +28,7 @@ from persistence.flow_starts import (
 )
 from persistence.flows import flow
 from persistence.portions import split
+from persistence.stamps import stamped
 from persistence.start_batches import end_start, has_pending
 from persistence.start_recipients import next_candidates
 from persistence.workspaces import find_workspace
@@ -84,7 +85,7 @@ def expand_start(tx: Transaction, start: Any) -> list[int]:
     if found.is_end:
         change["total"] = count
     mine = (flow_start.c.workspace_id == start.workspace_id) & (flow_start.c.id == start.id)
-    tx.execute(update(flow_start).where(mine).values(modified_on=tx.now, **change))
+    tx.execute(update(flow_start).where(mine).values(modified_on=stamped(tx, flow_start, start.workspace_id), **change))
     if found.is_end and not has_pending(tx, start.id):
         end_start(tx, start.workspace_id, start.id, COMPLETED)
     if batches:
@@ -123,7 +124,6 @@ def _create_batches(tx: Transaction, start: Any, batches: Sequence[list[int]]) -
 def _make_runs(tx: Transaction, start: Any, contact_ids: Sequence[int]) -> None:
     """Runs that workers will go through later: `active`, without session and path."""
     runs = [
-        RunState(new_uuid(), start.flow_id, contact_id, ACTIVE, tx.now, tx.now, start_id=start.id)
-        for contact_id in contact_ids
+        RunState(new_uuid(), start.flow_id, contact_id, ACTIVE, tx.now, start_id=start.id) for contact_id in contact_ids
     ]
     save_runs(tx, start.workspace_id, runs)

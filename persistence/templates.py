@@ -22,6 +22,7 @@ from persistence.former_channels import SEEN_REF, join_channels
 from persistence.names import check_name, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record, json_list, json_record
+from persistence.stamps import stamped
 
 NAME_LENGTH = 512
 STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsupported_components")
@@ -122,6 +123,7 @@ def list_templates(
 
 def read_template(tx: Transaction, workspace_id: int, template_id: int) -> str:
     """One template record as JSON text."""
+    tx.settle()
     mine = (template.c.workspace_id == workspace_id) & (template.c.id == template_id)
     document: str = tx.execute(select(as_text(TEMPLATE_RECORD)).where(mine)).scalar_one()
     return document
@@ -170,12 +172,14 @@ def _find_channel(tx: Transaction, workspace_id: int, uuid: str) -> int:
 
 def _ensure_template(tx: Transaction, workspace_id: int, name: str) -> int:
     mine = (template.c.workspace_id == workspace_id) & (template.c.name_key == name_key(name))
-    statement = update(template).where(mine).values(modified_on=tx.now).returning(template.c.id)
+    statement = (
+        update(template).where(mine).values(modified_on=stamped(tx, template, workspace_id)).returning(template.c.id)
+    )
     template_id: int | None = tx.execute(statement).scalar_one_or_none()
     if template_id is not None:
         return template_id
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name)}
-    times = {"created_on": tx.now, "modified_on": tx.now}
+    times = {"created_on": tx.now, "modified_on": stamped(tx, template, workspace_id)}
     made = insert(template).values(workspace_id=workspace_id, **values, **times).returning(template.c.id)
     created_id: int = tx.execute(made).scalar_one()
     return created_id

@@ -16,6 +16,7 @@ from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.smart_groups import refresh_contacts
+from persistence.stamps import stamped
 from persistence.ticket_triggers import start_for_closed
 from persistence.tickets import (
     ASSIGNED,
@@ -82,7 +83,7 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
         "flow_uuid": flow_uuid,
         "flow_name": flow_name,
         "opened_on": tx.now,
-        "modified_on": tx.now,
+        "modified_on": stamped(tx, ticket, workspace.id),
     }
     ticket_id: int = tx.execute(insert(ticket).values(values).returning(ticket.c.id)).scalar_one()
     given = {"assignee_id": new.assignee_id, "topic_id": topic_id, "note": new.note}
@@ -180,7 +181,11 @@ def _move(
     ids = [each.id for each in changing]
     mine = (ticket.c.workspace_id == workspace.id) & ticket.c.id.in_(ids) & (ticket.c.status == old)
     closed_on = tx.now if new == CLOSED else None
-    tx.execute(update(ticket).where(mine).values(status=new, closed_on=closed_on, modified_on=tx.now))
+    tx.execute(
+        update(ticket)
+        .where(mine)
+        .values(status=new, closed_on=closed_on, modified_on=stamped(tx, ticket, workspace.id))
+    )
     _note_down(tx, workspace.id, CLOSED if new == CLOSED else REOPENED, ids, user_id)
     step = 1 if new == OPEN else -1
     moved = Counter(each.topic_id for each in changing)
@@ -191,7 +196,7 @@ def _move(
 def _change(tx: Transaction, workspace_id: int, changing: Sequence[ChosenTicket], **values: Any) -> None:
     if changing:
         mine = (ticket.c.workspace_id == workspace_id) & ticket.c.id.in_([each.id for each in changing])
-        tx.execute(update(ticket).where(mine).values(modified_on=tx.now, **values))
+        tx.execute(update(ticket).where(mine).values(modified_on=stamped(tx, ticket, workspace_id), **values))
 
 
 def _note_down(

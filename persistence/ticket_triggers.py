@@ -10,6 +10,7 @@ from persistence.database import Transaction
 from persistence.flow_starts import PENDING, TICKET, WAKE, flow_start, flow_start_contact
 from persistence.flows import flow
 from persistence.groups import group, group_membership
+from persistence.stamps import stamped
 from persistence.tickets import ticket
 from persistence.topics import topic
 from persistence.triggers import TICKET as TICKET_TRIGGER
@@ -106,5 +107,5 @@ def _describe_start(tx: Transaction, workspace_id: int, flow_id: int, row: Any) 
         "start_type": TICKET,
         "parent": {"event": event},
         "created_on": tx.now,
-        "modified_on": tx.now,
+        "modified_on": stamped(tx, flow_start, workspace_id),
     }

@@ -146,6 +146,7 @@ def list_tickets(
 
 def read_ticket(tx: Transaction, workspace_id: int, ticket_id: int) -> str:
     """One ticket record as JSON text."""
+    tx.settle()
     mine = (ticket.c.workspace_id == workspace_id) & (ticket.c.id == ticket_id)
     statement = select(as_text(TICKET_RECORD)).select_from(WITH_REFERENCES).where(mine)
     document: str = tx.execute(statement).scalar_one()

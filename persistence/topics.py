@@ -19,6 +19,7 @@ from persistence.errors import RecordMissing, SystemRecord
 from persistence.names import check_name, check_name_is_free, check_room, name_key
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record, json_record
+from persistence.workspaces import hold_workspace
 
 GENERAL = "General"
 TOPICS_PER_WORKSPACE = 50
@@ -101,6 +102,7 @@ def find_default_topic(tx: Transaction, workspace_id: int) -> int:
 
 def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
     """A new topic; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    hold_workspace(tx, workspace_id)
     name = check_name(name)
     check_name_is_free(tx, workspace_id, topic, name)
     check_room(tx, workspace_id, topic, ~topic.c.is_system, limit=TOPICS_PER_WORKSPACE)
@@ -112,6 +114,7 @@ def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
 
 def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
     """Rename a topic; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
+    hold_workspace(tx, workspace_id)
     statement = select(topic.c.id, topic.c.is_system).where(topic.c.workspace_id == workspace_id, topic.c.uuid == uuid)
     row = tx.execute(statement).first()
     if row is None:

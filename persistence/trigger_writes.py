@@ -11,6 +11,7 @@ from persistence.columns import is_uuid, new_uuid
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.triggers import FIRST_WORD, KEYWORD, SCHEDULE, TICKET, trigger, trigger_contact, trigger_group
+from persistence.workspaces import hold_workspace
 
 UNRIVALLED = (SCHEDULE, TICKET)
 """The types of which any number may do the same."""
@@ -39,6 +40,7 @@ class NewTrigger:
 
 def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
     """A new trigger; its id. Raises InvalidInput when an active one claims the same."""
+    hold_workspace(tx, workspace_id)
     rivals = find_rivals(tx, workspace_id, new)
     if rivals:
         field = "keyword" if new.type == KEYWORD else "type"
@@ -105,6 +107,7 @@ def set_archived(tx: Transaction, workspace_id: int, trigger_ids: Sequence[int],
 
 def archive_trigger(tx: Transaction, workspace_id: int, uuid: str) -> int:
     """Puts a trigger away; its id. Raises RecordMissing."""
+    hold_workspace(tx, workspace_id)
     named = trigger.c.uuid == uuid if is_uuid(uuid) else trigger.c.id < 0
     found = tx.execute(select(trigger.c.id).where(trigger.c.workspace_id == workspace_id, named))
     trigger_id: int | None = found.scalar_one_or_none()

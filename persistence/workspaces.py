@@ -101,6 +101,17 @@ def create_workspace(
     return created
 
 
+def hold_workspace(tx: Transaction, workspace_id: int) -> None:
+    """Whoever makes, changes or deletes what people set up in a workspace (groups, labels, fields, flows and the like)
+    waits here for others who do, so that each finds what the one before left. Call it before anything is read or held.
+
+    Those who only use such things do not wait: they hold the rows that they use.
+    """
+    if workspace_id not in tx.held_workspaces:
+        tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update(key_share=True))
+        tx.held_workspaces.add(workspace_id)
+
+
 def find_workspace(tx: Transaction, workspace_id: int) -> Workspace | None:
     row = tx.execute(select(*WORKSPACE_COLUMNS).where(workspace.c.id == workspace_id)).first()
     return None if row is None else workspace_from_row(row)

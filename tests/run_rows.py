@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from persistence.columns import new_uuid
 from persistence.contacts import contact
 from persistence.database import Database
-from persistence.flow_runs import ACTIVE, COMPLETED, RunState, save_runs
+from persistence.flow_runs import ACTIVE, COMPLETED, RunState, flow_run, save_runs
 from persistence.flow_sessions import WAITING, SessionState, save_sessions
 from persistence.flow_starts import API, NewStart, create_start
 from persistence.flows import flow
@@ -57,11 +57,16 @@ def add_run(
     database: Database, workspace: Workspace, flow_id: int, contact_id: int, status: str = COMPLETED, **values: Any
 ) -> int:
     """A run of this moment, over unless `status` says otherwise; its id."""
+    modified_on = values.pop("modified_on", None)
     with database.writing() as tx:
         exited_on = None if status in (ACTIVE, WAITING) else tx.now
-        given = {"created_on": tx.now, "modified_on": tx.now, "exited_on": exited_on} | values
+        given = {"created_on": tx.now, "exited_on": exited_on} | values
         run = RunState(new_uuid(), flow_id, contact_id, status, **given)
-        return save_runs(tx, workspace.id, [run])[run.uuid]
+        run_id = save_runs(tx, workspace.id, [run])[run.uuid]
+    if modified_on is not None:
+        with database.writing() as tx:
+            tx.execute(update(flow_run).where(flow_run.c.id == run_id).values(modified_on=modified_on))
+    return run_id
 
 
 def add_waiting(

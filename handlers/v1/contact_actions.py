@@ -6,7 +6,7 @@ from persistence import contact_actions
 from persistence.columns import is_uuid
 from persistence.contact_writes import delete_contacts
 from persistence.errors import InvalidInput
-from persistence.group_members import find_manual_groups
+from persistence.group_members import find_manual_groups, hold_contacts
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
 WITHOUT_GROUP = {
@@ -25,6 +25,7 @@ def act_on_contacts(call: Call) -> Answer:
     if not contact_ids:
         raise InvalidInput.on("contacts", "An empty value is not allowed.")
     group_id = _find_group(call, action)
+    hold_contacts(call.tx, workspace.id, contact_ids)
     if group_id is None:
         WITHOUT_GROUP[action](call.tx, workspace.id, contact_ids)
     else:

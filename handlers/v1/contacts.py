@@ -119,6 +119,7 @@ def _read_change(call: Call, urns: Sequence[Urn], contact_id: int | None) -> Con
         group_ids=_group_ids(call),
         fields={keys[name]: value for name, value in fields.items()},
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
+        are_urns_found_free=True,
     )
 
 

@@ -4,6 +4,7 @@ from handlers.answers import Answer, answer_numbered_page, created
 from handlers.calls import Call
 from persistence import labels
 from persistence.errors import InvalidInput, RecordMissing
+from persistence.label_changes import rename_label
 from persistence.label_summaries import list_label_summaries
 
 
@@ -26,7 +27,7 @@ def write_label(call: Call) -> Answer:
         label_id = labels.create_label(call.tx, workspace.id, name)
     else:
         try:
-            label_id = labels.rename_label(call.tx, workspace.id, uuid, name)
+            label_id = rename_label(call.tx, workspace.id, uuid, name)
         except RecordMissing as error:
             raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
     return created(labels.read_label(call.tx, workspace.id, label_id))

@@ -42,14 +42,6 @@ def _find_label(call: Call, action: str) -> int | None:
     if name is None:
         raise InvalidInput.across(f'The action "{action}" needs a label.')
     refuse_signs(name, "label")
-    label_id = labels.find_label_by_name(call.tx, call.workspace.id, name)
-    if label_id is None and action == "label":
-        return _create_label(call, name)
-    return label_id
-
-
-def _create_label(call: Call, name: str) -> int:
-    try:
-        return labels.create_label(call.tx, call.workspace.id, name)
-    except InvalidInput as error:
-        raise InvalidInput({"label": error.errors["name"]}) from error
+    if action == "label":
+        return labels.ensure_label(call.tx, call.workspace.id, name, field="label")
+    return labels.find_label_by_name(call.tx, call.workspace.id, name)

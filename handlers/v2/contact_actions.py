@@ -5,7 +5,7 @@ from handlers.calls import Call
 from persistence import contact_actions
 from persistence.contact_writes import delete_contacts
 from persistence.errors import InvalidInput
-from persistence.group_members import find_manual_groups
+from persistence.group_members import find_manual_groups, hold_contacts
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
 WITHOUT_GROUP = {
@@ -30,5 +30,6 @@ def act_on_contacts(call: Call) -> Answer:
         return no_content()
     if group:
         raise InvalidInput.across(f'The action "{action}" takes no group.')
+    hold_contacts(call.tx, workspace.id, contact_ids)
     WITHOUT_GROUP[action](call.tx, workspace.id, contact_ids)
     return no_content()

@@ -72,8 +72,9 @@ def write_contact(call: Call, *, uuid: str | None = None, urn: str | None = None
 def delete_contact(call: Call, *, uuid: str | None = None, urn: str | None = None) -> Answer:
     workspace = call.workspace
     contact_id = _find(call, uuid, None if urn is None else _read_lookup(call, urn))
-    if contact_id is None or not contact_writes.delete_contacts(call.tx, workspace.id, [contact_id]):
+    if contact_id is None:
         raise RecordMissing
+    contact_writes.delete_contacts(call.tx, workspace.id, [contact_id])
     return no_content()
 
 
@@ -109,6 +110,7 @@ def _read_change(call: Call, first_urn: Urn | None) -> ContactChange:
         group_ids=None if groups is None else find_manual_groups(call.tx, call.workspace.id, groups, field="groups"),
         fields=_as_texts(body["fields"]) if "fields" in body else None,
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
+        are_urns_found_free=first_urn is not None,
     )
 
 

@@ -4,8 +4,7 @@ from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import fields
 from persistence.errors import InvalidInput
-from persistence.field_changes import alter_field
-from persistence.field_removal import remove_field
+from persistence.field_changes import alter_field, remove_field
 from persistence.pages import Page, Position
 
 

@@ -3,7 +3,7 @@
 from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import groups
-from persistence.group_removal import remove_group
+from persistence.group_changes import remove_group, rename_group
 from persistence.pages import Page, Position
 
 
@@ -22,7 +22,7 @@ def write_group(call: Call, *, uuid: str | None = None) -> Answer:
     if uuid is None:
         group_id = groups.create_group(call.tx, workspace.id, name)
         return created(groups.read_group(call.tx, workspace.id, group_id))
-    group_id = groups.rename_group(call.tx, workspace.id, uuid, name)
+    group_id = rename_group(call.tx, workspace.id, uuid, name)
     return ok(groups.read_group(call.tx, workspace.id, group_id))
 
 

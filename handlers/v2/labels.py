@@ -3,6 +3,8 @@
 from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.calls import Call
 from persistence import labels
+from persistence.label_changes import delete_label as remove_label
+from persistence.label_changes import rename_label
 from persistence.pages import Page, Position
 
 
@@ -21,11 +23,11 @@ def write_label(call: Call, *, uuid: str | None = None) -> Answer:
     if uuid is None:
         label_id = labels.create_label(call.tx, workspace.id, name)
         return created(labels.read_label(call.tx, workspace.id, label_id))
-    label_id = labels.rename_label(call.tx, workspace.id, uuid, name)
+    label_id = rename_label(call.tx, workspace.id, uuid, name)
     return ok(labels.read_label(call.tx, workspace.id, label_id))
 
 
 def delete_label(call: Call, *, uuid: str) -> Answer:
     workspace = call.workspace
-    labels.delete_label(call.tx, workspace.id, uuid)
+    remove_label(call.tx, workspace.id, uuid)
     return no_content()

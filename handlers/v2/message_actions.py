@@ -40,7 +40,6 @@ def _find_label(call: Call, action: str) -> int | None:
         if label_id is None:
             raise InvalidInput.on("label", f'Nothing found for "{reference[:64]}".')
         return label_id
-    label_id = labels.find_label_by_name(call.tx, call.workspace.id, name)
-    if label_id is None and action == "label":
-        return labels.create_label(call.tx, call.workspace.id, name, field="label_name")
-    return label_id
+    if action == "label":
+        return labels.ensure_label(call.tx, call.workspace.id, name, field="label_name")
+    return labels.find_label_by_name(call.tx, call.workspace.id, name)

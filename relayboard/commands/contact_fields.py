@@ -39,7 +39,7 @@ def run_access(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         try:
-            field_id = require_field(tx, workspace.id, options.key)
+            field_id = require_field(tx, workspace.id, options.key).id
         except RecordMissing as error:
             raise CommandFailed(f"there is no field {options.key}") from error
         set_agent_access(tx, workspace.id, field_id, options.agents)

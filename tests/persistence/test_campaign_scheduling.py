@@ -16,7 +16,7 @@ from persistence.contact_urns import note_seen
 from persistence.contact_writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.gateway_reports import stop_contact
-from persistence.group_evaluation import evaluate_group, lease_group
+from persistence.group_evaluation import evaluate_some, lease_group
 from persistence.smart_groups import create_query_group
 from persistence.workspaces import Workspace
 from tests.api import Api
@@ -198,7 +198,7 @@ class TestGroups:
 
         assert scheduled(database) == []
 
-    def test_a_query_group_that_is_evaluated_schedules_its_members_in_passes(
+    def test_a_query_group_that_is_evaluated_schedules_its_members(
         self, api: Api, database: Database, workspace: Workspace, campaign: str, run_passes: Callable[[], int]
     ) -> None:
         add_member(api, groups=[])
@@ -210,8 +210,7 @@ class TestGroups:
 
         leased = database.write(lease_group)
         assert leased is not None
-        database.write(lambda tx: evaluate_group(tx, leased))
-        run_passes()
+        database.write(lambda tx: evaluate_some(tx, leased, 0))
 
         assert scheduled(database) == NEXT_DAY
 

@@ -34,7 +34,7 @@ def save(database: Database, workspace: Workspace, *runs: RunState) -> dict[str,
 def state(database: Database, flow_id: int, contact_id: int, status: str, uuid: str | None = None) -> RunState:
     now = database.clock()
     exited_on = None if status in ("active", "waiting") else now
-    return RunState(uuid or new_uuid(), flow_id, contact_id, status, now, now, exited_on=exited_on)
+    return RunState(uuid or new_uuid(), flow_id, contact_id, status, now, exited_on=exited_on)
 
 
 def test_runs_are_made_once_and_then_changed(

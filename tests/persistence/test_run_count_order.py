@@ -38,7 +38,7 @@ def test_contacts_change_places_in_two_flows_at_once(
     def move(tx: Transaction, contact_id: int, flow_id: int) -> None:
         interrupt_contacts(tx, workspace.id, [contact_id])
         meet(barrier)
-        run = RunState(new_uuid(), flow_id, contact_id, ACTIVE, tx.now, tx.now)
+        run = RunState(new_uuid(), flow_id, contact_id, ACTIVE, tx.now)
         save_runs(tx, workspace.id, [run])
 
     def move_once(contact_id: int, flow_id: int) -> None:

@@ -7,7 +7,7 @@ from persistence.contacts import contact
 from persistence.errors import InvalidInput
 from persistence.fields import field
 from persistence.groups import group, group_membership
-from persistence.smart_groups import CONTACTS_PER_STATEMENT, check_group_query, refresh_contacts, refresh_group
+from persistence.smart_groups import CONTACTS_PER_STATEMENT, check_group_query, refresh_contacts, refresh_some
 from tests.channel_rows import add_contact
 
 AGE = "6b6a43fa-a26d-4017-bede-328bcdd5c93b"
@@ -111,12 +111,12 @@ def test_a_group_is_filled_and_emptied_by_its_query(database, workspace, other_w
     add_contact(database, other_workspace, "+254722000113")
 
     with database.writing() as tx:
-        refresh_group(tx, workspace, group_id)
+        assert refresh_some(tx, workspace, group_id, 0) is not None
     assert members_of(database, group_id) == [first]
 
     with database.writing() as tx:
         tx.execute(update(group).where(group.c.id == group_id).values(query="name = bob"))
-        refresh_group(tx, workspace, group_id)
+        assert refresh_some(tx, workspace, group_id, 0) is not None
     assert members_of(database, group_id) == [second]
 
 

@@ -88,7 +88,6 @@ def _store_failed_starts(tx: Transaction, workspace_id: int, assets: StoredAsset
             each.task.contact_id,
             FAILED,
             tx.now,
-            tx.now,
             start_id=each.task.start_id,
             exited_on=tx.now,
         )

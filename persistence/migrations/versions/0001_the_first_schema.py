@@ -81,6 +81,13 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_table(
+        "workspace_clock",
+        sa.Column("workspace_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("stamped_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_workspace_clock_workspace_id")),
+        sa.PrimaryKeyConstraint("workspace_id", name=op.f("pk_workspace_clock")),
+    )
+    op.create_table(
         "api_token",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
@@ -1938,6 +1945,7 @@ def downgrade() -> None:
         batch_op.drop_index("ix_api_token_workspace_id")
 
     op.drop_table("api_token")
+    op.drop_table("workspace_clock")
     op.drop_table("workspace")
     op.drop_table("secret_key_check")
     with op.batch_alter_table("registration_window", schema=None) as batch_op:

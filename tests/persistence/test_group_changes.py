@@ -10,7 +10,7 @@ from persistence.campaign_writes import create_campaign, find_any_group
 from persistence.campaigns import campaign
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, Refused
-from persistence.group_removal import remove_group
+from persistence.group_changes import remove_group
 from persistence.groups import group
 from persistence.workspaces import Workspace
 from tests.factories import make_named

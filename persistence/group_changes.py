@@ -1,0 +1,68 @@
+"""Renaming groups, and deleting those that nothing depends on; both change what the records of their members show."""
+
+from sqlalchemy import Select, delete, select, update
+
+from persistence.campaigns import campaign
+from persistence.contacts import contact
+from persistence.database import Transaction
+from persistence.errors import LostRace, Refused
+from persistence.groups import find_editable, group, group_membership
+from persistence.names import check_name, check_name_is_free, name_key
+from persistence.stamps import stamped
+from persistence.triggers import trigger, trigger_group
+from persistence.workspaces import hold_workspace
+
+
+def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
+    """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
+    hold_workspace(tx, workspace_id)
+    group_id = find_editable(tx, workspace_id, uuid)
+    name = check_name(name)
+    check_name_is_free(tx, workspace_id, group, name, besides_id=group_id)
+    mine = (group.c.workspace_id == workspace_id) & (group.c.id == group_id)
+    if tx.execute(select(group.c.name).where(mine)).scalar_one() != name:
+        _touch_members(tx, workspace_id, group_id)
+    tx.execute(update(group).where(mine).values(name=name, name_key=name_key(name), modified_on=tx.now))
+    return group_id
+
+
+def remove_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
+    """Delete a group; archived triggers and campaigns lose it.
+
+    Raises RecordMissing, SystemRecord, and Refused while a trigger or campaign that is not archived uses the group.
+    """
+    hold_workspace(tx, workspace_id)
+    mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
+    if any(tx.execute(using.limit(1)).first() is not None for using in _uses(mine)):
+        raise Refused("Active triggers or campaigns still use this group.")
+    group_id = find_editable(tx, workspace_id, uuid)
+    _touch_members(tx, workspace_id, group_id)
+    # Whoever is putting somebody into the group comes before this, and everybody else finds it gone.
+    tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
+    rows = group_membership.c
+    latecomers = select(rows.contact_id).join(contact, contact.c.id == rows.contact_id).where(rows.group_id == group_id)
+    if tx.execute(latecomers.where(contact.c.modified_on != stamped(tx, contact, workspace_id)).limit(1)).first():
+        raise LostRace
+    tx.execute(delete(group_membership).where(rows.group_id == group_id))
+    tx.execute(trigger_group.delete().where(trigger_group.c.group_id == group_id))
+    tx.execute(delete(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id))
+
+
+def _touch_members(tx: Transaction, workspace_id: int, group_id: int) -> None:
+    """Notes that the members' records change now. Contacts are locked before groups, in the order of ids."""
+    members = select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
+    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(members)
+    held = select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update(key_share=True)
+    moment = stamped(tx, contact, workspace_id)
+    tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
+
+
+def _uses(groups: Select[tuple[int]]) -> tuple[Select[tuple[int]], Select[tuple[int]]]:
+    """The campaigns and triggers at work that use one of these groups."""
+    campaigns = select(campaign.c.id).where(campaign.c.group_id.in_(groups), ~campaign.c.is_archived)
+    triggers = (
+        select(trigger.c.id)
+        .join(trigger_group, trigger_group.c.trigger_id == trigger.c.id)
+        .where(trigger_group.c.group_id.in_(groups), ~trigger.c.is_archived)
+    )
+    return campaigns, triggers
