@@ -16,10 +16,13 @@ def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int)
             raise LostRace
 
 
-def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> None:
-    """Keep others from labelling or moving these messages until this transaction ends, so that it counts each once."""
+def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
+    """Keep others from labelling or moving these messages until this transaction ends, so that it counts each once.
+
+    Returns how many there are.
+    """
     held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update().subquery()
-    tx.execute(select(func.count()).select_from(held)).scalar_one()
+    return int(tx.execute(select(func.count()).select_from(held)).scalar_one())
 
 
 def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], direction: int) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.columns import is_uuid
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LostRace
 from persistence.label_counts import change_count, hold_messages, recount_after
 from persistence.labels import message_label
 from persistence.messages import ARCHIVED, DELETED, INCOMING, OUTGOING, VISIBLE, message
@@ -60,10 +60,17 @@ def _is_number(reference: int | str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 10 and int(text) <= LARGEST_ID
 
 
-def add_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int) -> None:
-    """Label messages; those that bear the label already are left alone."""
+def add_label(
+    tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int, *, may_be_gone: bool = False
+) -> None:
+    """Label messages; those that bear the label already are left alone.
+
+    Raises LostRace when one was deleted since the caller selected it, unless they `may_be_gone`.
+    """
     insert = sqlite.insert if tx.sqlite else postgresql.insert
     rows = tx.execute(_chosen(workspace_id, message_ids)).all()
+    if len(rows) < len(message_ids) and not may_be_gone:
+        raise LostRace
     links = [{"message_id": row.id, "label_id": label_id, "created_on": row.created_on} for row in rows]
     if not links:
         return
@@ -77,7 +84,7 @@ def add_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], la
 def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int) -> None:
     """Take a label off messages."""
     links = message_label.c
-    hold_messages(tx, _mine(workspace_id, message_ids))
+    _hold(tx, workspace_id, message_ids)
     statement = delete(message_label).where(links.label_id == label_id, links.message_id.in_(message_ids))
     removed = list(tx.execute(statement.returning(links.message_id)).scalars())
     rows = tx.execute(_chosen(workspace_id, removed)).all()
@@ -98,7 +105,7 @@ def restore_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[i
 def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     """Delete messages: their content and labels go, the record stays as `deleted`."""
     theirs = _mine(workspace_id, message_ids)
-    hold_messages(tx, theirs)
+    _hold(tx, workspace_id, message_ids)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(message_ids)))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}
@@ -108,9 +115,15 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
 def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
     theirs = _mine(workspace_id, message_ids) & (message.c.visibility == old)
     # All of them, not only those to move: others become such while this waits.
-    hold_messages(tx, _mine(workspace_id, message_ids))
+    _hold(tx, workspace_id, message_ids)
     recount_after(tx, workspace_id, theirs, counts)
     tx.execute(update(message).where(theirs).values(visibility=new, modified_on=later(tx, message)))
+
+
+def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+    """Holds messages that the caller has selected. Raises LostRace when one was deleted since."""
+    if hold_messages(tx, _mine(workspace_id, message_ids)) < len(message_ids):
+        raise LostRace
 
 
 def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:

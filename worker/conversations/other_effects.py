@@ -80,7 +80,9 @@ def add_labels(tx: Transaction, workspace_id: int, events: Sequence[Event]) -> N
     label_ids = find_ids(tx, workspace_id, label, [{"uuid": uuid} for uuid in labelled])
     for uuid, label_id in sorted(label_ids.items(), key=lambda item: item[1]):
         inputs = [{"uuid": each} for each in labelled[uuid]]
-        add_label(tx, workspace_id, sorted(find_ids(tx, workspace_id, message, inputs).values()), label_id)
+        add_label(
+            tx, workspace_id, sorted(find_ids(tx, workspace_id, message, inputs).values()), label_id, may_be_gone=True
+        )
 
 
 def create_broadcasts(tx: Transaction, workspace: Workspace, events: Sequence[Event]) -> None:

@@ -1,0 +1,109 @@
+"""Two clients whose writes meet by construction: one is held at a chosen moment until the other waits or is done."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from sqlalchemy import event, text
+
+from persistence.database import Database
+
+FIRST_WRITE, COMMIT = "before its first write", "before its commit"
+MOMENTS = (FIRST_WRITE, COMMIT)
+POLL_SECONDS = 0.002
+GIVE_UP_SECONDS = 60.0
+WAITING = text("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+
+Outcome = TypeVar("Outcome")
+
+
+class Gate:
+    """Holds the first unit of work on a database that comes to a moment, until it is opened."""
+
+    def __init__(self, database: Database) -> None:
+        self._moment: str | None = None
+        self._lock = threading.Lock()
+        self._writers: set[int] = set()
+        self.reached = threading.Event()
+        self._opened = threading.Event()
+        event.listen(database.engine, "before_cursor_execute", self._note_statement)
+        event.listen(database.engine, "commit", self._note_commit)
+
+    def arm(self, moment: str) -> None:
+        self.reached.clear()
+        self._opened.clear()
+        self._writers.clear()
+        self._moment = moment
+
+    def open(self) -> None:
+        self._moment = None
+        self._opened.set()
+
+    def _note_statement(self, connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.split(None, 1)[0].upper() in ("INSERT", "UPDATE", "DELETE") and "api_token" not in statement:
+            self._pause(FIRST_WRITE)
+            self._writers.add(id(connection.connection.dbapi_connection))
+
+    def _note_commit(self, connection: Any) -> None:
+        if id(connection.connection.dbapi_connection) in self._writers:
+            self._pause(COMMIT)
+
+    def _pause(self, moment: str) -> None:
+        with self._lock:
+            if self._moment != moment:
+                return
+            self._moment = None
+        self.reached.set()
+        assert self._opened.wait(GIVE_UP_SECONDS), "nobody opened the gate"
+
+
+class Waiting:
+    """Tells when the second client waits for the first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._begun = threading.Event()
+        event.listen(database.engine, "before_cursor_execute", self._note)
+
+    def arm(self) -> None:
+        self._begun.clear()
+
+    def holds(self) -> bool:
+        if self._database.sqlite:  # where one writes at a time
+            return self._begun.is_set()
+        with self._database.reading() as tx:
+            return int(tx.execute(WAITING).scalar_one()) > 0
+
+    def _note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement == "BEGIN IMMEDIATE":
+            self._begun.set()
+
+
+class Meeting:
+    """Lets two clients meet, each with a database object of its own as two processes have."""
+
+    def __init__(self, first: Database, second: Database) -> None:
+        self._gate, self._waiting = Gate(first), Waiting(second)
+
+    def run(self, moment: str, first: Callable[[], Outcome], second: Callable[[], Outcome]) -> tuple[Outcome, Outcome]:
+        """What both come to when the second comes while the first is at the moment."""
+        self._gate.arm(moment)
+        self._waiting.arm()
+        with ThreadPoolExecutor(2) as threads:
+            held = threads.submit(first)
+            try:
+                wait_until(lambda: self._gate.reached.is_set() or held.done())
+                other: Future[Outcome] = threads.submit(second)
+                wait_until(lambda: other.done() or self._waiting.holds())
+            finally:
+                self._gate.open()
+            return held.result(GIVE_UP_SECONDS), other.result(GIVE_UP_SECONDS)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + GIVE_UP_SECONDS
+    while not condition():
+        assert time.monotonic() < give_up, "what was waited for did not happen"
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,337 @@
+"""For each kind of record: how it begins, what clients do to it, and how it looks in the end."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from persistence.errors import RuleBroken
+from persistence.flow_archiving import archive_flow
+from persistence.flow_labels import add_flow_label, remove_flow_label
+from persistence.flows import find_flow
+from persistence.trigger_writes import NewTrigger, create_trigger
+from persistence.triggers import KEYWORD
+from tests.api import Api
+from tests.campaign_rows import make_campaign, make_flow, make_group
+from tests.factories import make_contact, make_field, make_messages
+
+V1, V2 = "/api/v1", "/api/v2"
+PHONE, OTHER_PHONE = "+250788000111", "+250788000222"
+VOLATILE = {"uuid", "id", "created_on", "modified_on", "contact_uuids", "group_uuids", "campaign_uuid", "last_seen_on"}
+
+Names = dict[str, Any]
+Write = Callable[[Api, Names], Any]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`begin` makes the records and names them; `writes` are single requests that give their outcome."""
+
+    begin: Callable[[Api], Names]
+    writes: Mapping[str, Write]
+    lists: tuple[str, ...]
+    more: Callable[[Api, Names], Any] = field(default=lambda api, names: None)
+
+    def snapshot(self, api: Api, names: Names) -> str:
+        """Everything that clients see in the end, without what differs each time."""
+        shown = {path: [_settle(each) for each in api.results(path)] for path in self.lists}
+        for records in shown.values():
+            records.sort(key=json.dumps)
+        return json.dumps([shown, self.more(api, names)], sort_keys=True)
+
+
+def _settle(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _settle(each) for key, each in sorted(value.items()) if key not in VOLATILE}
+    return [_settle(each) for each in value] if isinstance(value, list) else value
+
+
+def post(path: str, body: Mapping[str, Any], **query: str) -> Write:
+    """A POST; texts in braces are names of records: `{group}`."""
+
+    def write(api: Api, names: Names) -> Any:
+        named = {key: value.format(**names) for key, value in query.items()}
+        return api.post(path, _fill(body, names), **named).status_code
+
+    return write
+
+
+def delete(path: str, **query: str) -> Write:
+    return lambda api, names: (
+        api.delete(path, **{key: value.format(**names) for key, value in query.items()}).status_code
+    )
+
+
+def command(work: Callable[[Api, Names, Any], Any]) -> Write:
+    """A write of the command line, in one unit of work."""
+
+    def write(api: Api, names: Names) -> Any:
+        try:
+            api.database.write(lambda tx: work(api, names, tx))
+        except RuleBroken as error:
+            return type(error).__name__
+        return "done"
+
+    return write
+
+
+def _fill(value: Any, names: Names) -> Any:
+    if isinstance(value, dict):
+        return {key: _fill(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_fill(each, names) for each in value]
+    if isinstance(value, str) and value.startswith("{"):
+        return names[value[1:-1]]
+    return value
+
+
+def _uuid(api: Api, path: str, body: Mapping[str, Any]) -> str:
+    uuid: str = api.post(path, body).json()["uuid"]
+    return uuid
+
+
+def begin_groups(api: Api) -> Names:
+    amina = make_contact(api.database, api.workspace, PHONE)
+    group = _uuid(api, f"{V2}/groups.json", {"name": "Reporters"})
+    bosco = make_contact(api.database, api.workspace, OTHER_PHONE, "Bosco")
+    api.post(f"{V2}/contact_actions.json", {"contacts": [bosco], "action": "add", "group": group})
+    return {"group": group, "amina": amina, "bosco": bosco}
+
+
+GROUPS = Scenario(
+    begin_groups,
+    {
+        "create": post(f"{V2}/groups.json", {"name": "Nurses"}),
+        "change": post(f"{V2}/groups.json", {"name": "Nurses"}, uuid="{group}"),
+        "delete": delete(f"{V2}/groups.json", uuid="{group}"),
+        "join": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "add", "group": "{group}"}),
+        "leave": post(f"{V2}/contact_actions.json", {"contacts": ["{bosco}"], "action": "remove", "group": "{group}"}),
+        "write contact": post(f"{V2}/contacts.json", {"groups": ["{group}"]}, uuid="{amina}"),
+        "block": post(f"{V2}/contact_actions.json", {"contacts": ["{bosco}"], "action": "block"}),
+        "campaign": post(f"{V2}/campaigns.json", {"name": "Reminders", "group": "{group}"}),
+        "broadcast": post(f"{V2}/broadcasts.json", {"groups": ["{group}"], "text": "Hi"}),
+        "v1 join": post(
+            f"{V1}/contact_actions.json", {"contacts": ["{amina}"], "action": "add", "group_uuid": "{group}"}
+        ),
+    },
+    (f"{V2}/groups.json", f"{V2}/contacts.json", f"{V2}/campaigns.json"),
+)
+
+
+def begin_labels(api: Api) -> Names:
+    amina = make_contact(api.database, api.workspace, PHONE)
+    first, second = make_messages(api.database, api.workspace, amina, 2)
+    label = _uuid(api, f"{V2}/labels.json", {"name": "Complaint"})
+    api.post(f"{V2}/message_actions.json", {"messages": [first], "action": "label", "label": label})
+    return {"label": label, "first": first, "second": second, "amina": amina}
+
+
+def _act(number: str, action: str, **more: str) -> Write:
+    return post(f"{V2}/message_actions.json", {"messages": [number], "action": action, **more})
+
+
+LABELS = Scenario(
+    begin_labels,
+    {
+        "create": post(f"{V2}/labels.json", {"name": "Praise"}),
+        "change": post(f"{V2}/labels.json", {"name": "Praise"}, uuid="{label}"),
+        "delete": delete(f"{V2}/labels.json", uuid="{label}"),
+        "label": _act("{second}", "label", label="{label}"),
+        "unlabel": _act("{first}", "unlabel", label="{label}"),
+        "label by a new name": _act("{second}", "label", label_name="Praise"),
+        "v1 label by a new name": post(
+            f"{V1}/message_actions.json", {"messages": ["{first}"], "action": "label", "label": "Praise"}
+        ),
+        "archive": _act("{first}", "archive"),
+        "delete message": _act("{first}", "delete"),
+        "v1 create": post(f"{V1}/labels.json", {"name": "Praise"}),
+        "v1 change": post(f"{V1}/labels.json", {"uuid": "{label}", "name": "Praise"}),
+    },
+    (f"{V2}/labels.json", f"{V2}/messages.json"),
+)
+
+GLOBALS = Scenario(
+    lambda api: {"key": api.post(f"{V2}/globals.json", {"name": "Phone", "value": "1"}).json()["key"]},
+    {
+        "create": post(f"{V2}/globals.json", {"name": "Clinic", "value": "2"}),
+        "change": post(f"{V2}/globals.json", {"name": "Clinic", "value": "3"}, key="{key}"),
+        "change value": post(f"{V2}/globals.json", {"value": "4"}, key="{key}"),
+        "delete": delete(f"{V2}/globals.json", key="{key}"),
+    },
+    (f"{V2}/globals.json",),
+)
+
+
+def begin_fields(api: Api) -> Names:
+    make_field(api.database, api.workspace, "Due Date", "datetime")
+    amina = make_contact(api.database, api.workspace, PHONE)
+    campaign = make_campaign(api.database, api.workspace, "Reminders")
+    return {"amina": amina, "campaign": campaign}
+
+
+TIMING = {"relative_to": "due_date", "offset": 1, "unit": "days", "delivery_hour": 9, "message": "Hi"}
+V1_TIMING = {**TIMING, "unit": "D"}
+FIELDS = Scenario(
+    begin_fields,
+    {
+        "create": post(f"{V2}/fields.json", {"name": "Age", "type": "number"}),
+        "change": post(f"{V2}/fields.json", {"name": "Age", "type": "text"}, key="due_date"),
+        "delete": delete(f"{V2}/fields.json", key="due_date"),
+        "write contact": post(f"{V2}/contacts.json", {"fields": {"due_date": "2026-03-20"}}, uuid="{amina}"),
+        "event": post(f"{V2}/campaign_events.json", {"campaign": "{campaign}", **TIMING}),
+        "v1 event on a new field": post(
+            f"{V1}/events.json", {"campaign_uuid": "{campaign}", **V1_TIMING, "relative_to": "Age"}
+        ),
+        "v1 create": post(f"{V1}/fields.json", {"label": "Age", "value_type": "N"}),
+        "v1 change": post(f"{V1}/fields.json", {"key": "due_date", "label": "Age", "value_type": "T"}),
+    },
+    (f"{V2}/fields.json", f"{V2}/contacts.json", f"{V2}/campaign_events.json"),
+)
+
+TOPICS = Scenario(
+    lambda api: {"topic": _uuid(api, f"{V2}/topics.json", {"name": "Sales"})},
+    {
+        "create": post(f"{V2}/topics.json", {"name": "Support"}),
+        "change": post(f"{V2}/topics.json", {"name": "Support"}, uuid="{topic}"),
+        "change to another": post(f"{V2}/topics.json", {"name": "Billing"}, uuid="{topic}"),
+    },
+    (f"{V2}/topics.json",),
+)
+
+
+def begin_campaigns(api: Api) -> Names:
+    make_field(api.database, api.workspace, "Due Date", "datetime")
+    campaign = make_campaign(api.database, api.workspace, "Reminders")
+    event = _uuid(api, f"{V2}/campaign_events.json", {"campaign": campaign, **TIMING})
+    make_group(api.database, api.workspace, "Fathers")
+    flow = make_flow(api.database, api.workspace, "Survey")
+    return {"campaign": campaign, "event": event, "flow": flow}
+
+
+def _flow_id(api: Api, names: Names, tx: Any) -> int:
+    flow_id = find_flow(tx, api.workspace.id, names["flow"])
+    assert flow_id is not None
+    return flow_id
+
+
+def _archive_flow(api: Api, names: Names) -> Any:
+    with api.database.reading() as tx:
+        flow_id = _flow_id(api, names, tx)
+    try:
+        archive_flow(api.database, api.workspace.id, flow_id)
+    except RuleBroken as error:
+        return type(error).__name__
+    return "done"
+
+
+FLOW_TIMING = {key: value for key, value in TIMING.items() if key != "message"}
+CAMPAIGNS = Scenario(
+    begin_campaigns,
+    {
+        "create": post(f"{V2}/campaigns.json", {"name": "Visits", "group": "Fathers"}),
+        "change": post(f"{V2}/campaigns.json", {"name": "Visits", "group": "Fathers"}, uuid="{campaign}"),
+        "v1 create": post(f"{V1}/campaigns.json", {"name": "Visits", "group": "Fathers"}),
+        "event": post(f"{V2}/campaign_events.json", {"campaign": "{campaign}", **TIMING}),
+        "event with a flow": post(
+            f"{V2}/campaign_events.json", {"campaign": "{campaign}", **FLOW_TIMING, "flow": "{flow}"}
+        ),
+        "change event": post(f"{V2}/campaign_events.json", {**TIMING, "offset": 3}, uuid="{event}"),
+        "delete event": delete(f"{V2}/campaign_events.json", uuid="{event}"),
+        "v1 delete event": delete(f"{V1}/events.json", uuid="{event}"),
+        "v1 change event": post(f"{V1}/events.json", {"uuid": "{event}", **V1_TIMING, "offset": 4}),
+        "archive flow": _archive_flow,
+    },
+    (f"{V2}/campaigns.json", f"{V2}/campaign_events.json", f"{V2}/flows.json"),
+)
+
+
+def begin_triggers(api: Api) -> Names:
+    flow = make_flow(api.database, api.workspace, "Survey")
+    names: Names = {"flow": flow}
+
+    def make(tx: Any) -> None:
+        create_trigger(tx, api.workspace.id, NewTrigger(KEYWORD, _flow_id(api, names, tx), ("leave",)))
+        add_flow_label(tx, api.workspace.id, _flow_id(api, names, tx), "Old")
+
+    api.database.write(make)
+    return names
+
+
+FLOWS = Scenario(
+    begin_triggers,
+    {
+        "trigger": command(
+            lambda api, names, tx: create_trigger(
+                tx, api.workspace.id, NewTrigger(KEYWORD, _flow_id(api, names, tx), ("join",))
+            )
+        ),
+        "label": command(lambda api, names, tx: add_flow_label(tx, api.workspace.id, _flow_id(api, names, tx), "New")),
+        "unlabel": command(
+            lambda api, names, tx: remove_flow_label(tx, api.workspace.id, _flow_id(api, names, tx), "Old")
+        ),
+        "archive": _archive_flow,
+    },
+    (f"{V2}/flows.json",),
+)
+
+
+def begin_subscribers(api: Api) -> Names:
+    from persistence.resthooks import ensure_resthook
+
+    api.database.write(lambda tx: ensure_resthook(tx, api.workspace.id, "visits"))
+    body = {"resthook": "visits", "target_url": "https://example.org/first"}
+    return {"subscriber": str(api.post(f"{V2}/resthook_subscribers.json", body).json()["id"])}
+
+
+SUBSCRIBERS = Scenario(
+    begin_subscribers,
+    {
+        "create": post(
+            f"{V2}/resthook_subscribers.json", {"resthook": "visits", "target_url": "https://example.org/second"}
+        ),
+        "create again": post(
+            f"{V2}/resthook_subscribers.json", {"resthook": "visits", "target_url": "https://example.org/first"}
+        ),
+        "delete": delete(f"{V2}/resthook_subscribers.json", id="{subscriber}"),
+    },
+    (f"{V2}/resthook_subscribers.json", f"{V2}/resthooks.json"),
+)
+
+
+def begin_contacts(api: Api) -> Names:
+    amina = make_contact(api.database, api.workspace, PHONE)
+    group = _uuid(api, f"{V2}/groups.json", {"name": "Reporters"})
+    return {"amina": amina, "group": group}
+
+
+CONTACTS = Scenario(
+    begin_contacts,
+    {
+        "create": post(f"{V2}/contacts.json", {"name": "Chantal", "urns": [f"tel:{OTHER_PHONE}"]}),
+        "write by urn": post(f"{V2}/contacts.json", {"name": "Dina"}, urn=f"tel:{OTHER_PHONE}"),
+        "change by urn": post(f"{V2}/contacts.json", {"name": "Esther"}, urn=f"tel:{PHONE}"),
+        "change": post(f"{V2}/contacts.json", {"urns": [f"tel:{OTHER_PHONE}"]}, uuid="{amina}"),
+        "delete": delete(f"{V2}/contacts.json", uuid="{amina}"),
+        "join": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "add", "group": "{group}"}),
+        "block": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "block"}),
+        "delete by action": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "delete"}),
+        "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hi"}),
+        "v1 write by urn": post(f"{V1}/contacts.json", {"name": "Fatou", "urns": [f"tel:{OTHER_PHONE}"]}),
+        "v1 change by urn": post(f"{V1}/contacts.json", {"name": "Grace", "urns": [f"tel:{PHONE}"]}),
+        "v1 delete": delete(f"{V1}/contacts.json", uuid="{amina}"),
+    },
+    (f"{V2}/contacts.json", f"{V2}/groups.json"),
+    lambda api, names: len(api.results(f"{V2}/contacts.json", deleted="true")),
+)
+
+SCENARIOS = {
+    "groups": GROUPS,
+    "labels": LABELS,
+    "globals": GLOBALS,
+    "fields": FIELDS,
+    "topics": TOPICS,
+    "campaigns": CAMPAIGNS,
+    "flows": FLOWS,
+    "resthook subscribers": SUBSCRIBERS,
+    "contacts": CONTACTS,
+}
