@@ -4,11 +4,11 @@ Call `refresh_contacts` in the transaction that changes contacts, and `renew_gro
 changes. Queries know nothing of the present, so time alone changes no membership.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import ColumnElement, and_, case, exists, false, select, update
 
+from flows.environment import Environment
 from flows.queries import QueryError, inspect, parse_query, render
 from persistence.campaign_fires import schedule_contacts
 from persistence.contact_queries import SearchScope, find_matches
@@ -100,8 +100,11 @@ def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
 
 
 def speaks_of(query: str, key: str) -> bool:
-    """Whether the text of a query has a field's key as a word."""
-    return re.search(rf"(?<![a-z0-9_]){re.escape(key)}(?![a-z0-9_])", query.lower()) is not None
+    """Whether a query names a field, even one that the workspace lacks or whose type no longer fits."""
+    try:
+        return any(used == key for used, _ in inspect(parse_query(query, Environment())).fields)
+    except QueryError:
+        return False
 
 
 def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> int | None:
