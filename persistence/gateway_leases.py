@@ -19,7 +19,6 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.stamps import later
 from persistence.channels import EXTERNAL, channel
 from persistence.contacts import contact
 from persistence.database import Transaction

@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 
 from flows.urns import Urn
-from persistence.stamps import later
 from persistence.channels import EXTERNAL, channel
 from persistence.columns import new_uuid
 from persistence.contacts import ACTIVE, BLOCKED, contact, contact_urn
