@@ -2,7 +2,7 @@
 
 import functools
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from typing import Any
 
 import anyio.to_thread
@@ -40,7 +40,7 @@ from handlers.service import Service
 from handlers.token_notes import TokenNotes
 from handlers.uploads import UploadPlaces
 from handlers.validation import VALIDATORS
-from openapi.bundle import GENERATIONS, bundle
+from openapi.bundle import GENERATIONS, Document, bundle, operations
 from persistence.database import Database, Wake
 from persistence.errors import LostRace, RuleBroken
 from persistence.media_store import MediaStore
@@ -133,8 +133,17 @@ def _connexion_app() -> AsgiApp:
     return application
 
 
-def _document(generation: str) -> dict[str, Any]:
+def _document(generation: str) -> Document:
     document = bundle(generation)
     for scheme in document["components"].get("securitySchemes", {}).values():
         scheme["x-apikeyInfoFunc"] = "handlers.auth.token_info"
+    for part in _parameters(document):
+        part["schema"] = {"type": "string"}
     return document
+
+
+def _parameters(document: Document) -> Iterator[Document]:
+    """All parameters; our validators read them, and Connexion's own reading knows no alternatives in schemas."""
+    yield from document["components"].get("parameters", {}).values()
+    for _, _, operation in operations(document):
+        yield from (part for part in operation.get("parameters", ()) if "$ref" not in part)

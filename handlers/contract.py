@@ -86,7 +86,9 @@ def _compile(
         is_public=operation.get("security") == [] or generation == "relay",
         lookup_is_needed=(method == "delete" and generation == "v2")
         or any(part.get("x-lookup") and part.get("required") for part in definitions),
-        parameters={part["name"]: Parameter.compile(part, components) for part in definitions if part["in"] == "query"},
+        parameters={
+            part["name"]: Parameter.compile(part, components, named) for part in definitions if part["in"] == "query"
+        },
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
         verbatim_fields=_verbatim_fields(content, components),
         is_setting_up=bool(operation.get("x-sets-up")),

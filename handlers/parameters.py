@@ -11,7 +11,7 @@ from handlers.schemas import Schema
 from persistence.errors import RecordMissing, Refused
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
-LOST_PLUS = re.compile(r"(T[0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
+LOST_PLUS = re.compile(r"([Tt][0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
 """A zone whose plain `+` has become a blank in a query string."""
 TRUE_WORDS = {"true", "y", "yes", "1"}
 TIME_PARAMETERS = ("before", "after")
@@ -35,16 +35,19 @@ class Parameter:
     is_lookup: bool
 
     @classmethod
-    def compile(cls, definition: Mapping[str, Any], components: Mapping[str, Any]) -> "Parameter":
+    def compile(
+        cls, definition: Mapping[str, Any], components: Mapping[str, Any], named: Mapping[str, Any]
+    ) -> "Parameter":
         schema = resolve(definition["schema"], components)
         is_list = schema.get("type") == "array"
         item = resolve(schema["items"], components) if is_list else schema
-        kind = "boolean" if item.get("x-boolean") else str(item.get("format") or item.get("type"))
+        plain = first_branch(item, components)
+        kind = "boolean" if item.get("x-boolean") else str(plain.get("format") or plain.get("type"))
         if definition["name"] in TIME_PARAMETERS:
             kind = "time"
         return cls(
             name=definition["name"],
-            schema=Schema(schema, {}) if not is_list else Schema({**schema, "items": item}, {}),
+            schema=Schema({**schema, "items": item} if is_list else schema, named),
             kind="integer" if kind in ("int32", "int64") else kind,
             is_list=is_list,
             is_split=not definition.get("x-no-split", False),
@@ -68,10 +71,9 @@ class Parameter:
 
     def _read_list(self, texts: list[str]) -> Any:
         pieces = [piece for text in texts for piece in (map(str.strip, text.split(",")) if self.is_split else [text])]
-        wanted = list(dict.fromkeys(piece for piece in pieces if piece))
-        if len(wanted) > LONGEST_LIST:
+        if len(pieces) > LONGEST_LIST:
             raise Refused(f"Parameter {self.name} takes at most {LONGEST_LIST} values.")
-        values = [self._convert(piece) for piece in wanted]
+        values = [self._convert(piece) for piece in dict.fromkeys(pieces) if piece]
         if not values:
             return Unset
         if not self.schema.accepts(values):
@@ -101,12 +103,26 @@ class Parameter:
 
 
 def read_time(name: str, text: str) -> datetime:
-    """A date or date and time as an aware moment; without a zone it is UTC. Raises Refused naming the parameter."""
+    """A date or date and time as an aware moment; without a zone it is UTC. Raises Refused naming the parameter.
+
+    A moment whose zone takes it out of the years 1 to 9999 becomes the first or the last moment there is.
+    """
     try:
-        moment = datetime.fromisoformat(text.strip())
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
+        moment = datetime.fromisoformat(text.strip().upper())
+    except ValueError as error:
         raise Refused(f"Parameter {name} must be a date or a date and time.") from error
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        edge = datetime.max if moment.year > 1 else datetime.min
+        return edge.replace(tzinfo=UTC)
+
+
+def first_branch(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema, or the first of its alternatives: the form that clients should use."""
+    return resolve(schema["anyOf"][0], components) if "anyOf" in schema else dict(schema)
 
 
 def resolve(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:

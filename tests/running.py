@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,8 +114,10 @@ class RunningService:
 
 
 @contextmanager
-def running_service(database_url: str, folder: Path, **settings: str) -> Iterator[RunningService]:
-    """A migrated database with a workspace, and both processes running on it; killed at the end."""
+def running_service(
+    database_url: str, folder: Path, processes: Sequence[str] = ("api", "worker"), **settings: str
+) -> Iterator[RunningService]:
+    """A migrated database with a workspace, and the processes running on it; killed at the end."""
     environment = {
         **os.environ,
         "RELAYBOARD_DATABASE_URL": database_url,
@@ -134,8 +136,8 @@ def running_service(database_url: str, folder: Path, **settings: str) -> Iterato
     token = make_token(database, workspace, "administrator")
     service = RunningService(database_url, folder, environment, database, workspace, token)
     try:
-        service.start("api")
-        service.start("worker")
+        for name in processes:
+            service.start(name)
         service.wait_until_ready()
         yield service
     finally:

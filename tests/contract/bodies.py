@@ -84,6 +84,9 @@ def type_of(root: str, schema: Mapping[str, Any]) -> str:
     here = follow(schema, document(root))
     if here.get("type") == "array":
         return type_of(root, here["items"])
+    if "anyOf" in here:
+        kinds = {type_of(root, branch) for branch in here["anyOf"] if branch.get("enum") != [""]}
+        return kinds.pop() if len(kinds) == 1 else "any"
     return str(here.get("type", "any"))
 
 

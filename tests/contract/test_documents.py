@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from handlers.parameters import first_branch
 from openapi.bundle import GENERATIONS, published
 from openapi.table import follow
 from tests.contract.documents import (
@@ -169,9 +170,17 @@ def test_everything_a_client_sends_is_bounded(operation: Operation) -> None:
 
 
 @each_api_operation
-def test_every_query_parameter_has_a_plain_type(operation: Operation) -> None:
+def test_every_query_parameter_has_a_plain_type_first(operation: Operation) -> None:
     for part in operation.parameters():
-        assert follow(part["schema"], document(operation.root)).get("type"), part["name"]
+        schema = follow(part["schema"], document(operation.root))
+        assert first_branch(schema, document(operation.root)["components"]).get("type"), part["name"]
+
+
+@each_api_operation
+def test_an_empty_parameter_is_declared_where_it_counts_as_absent(operation: Operation) -> None:
+    for part in operation.parameters():
+        if part["in"] == "query":
+            assert part.get("allowEmptyValue", False) is not part.get("x-lookup", False), part["name"]
 
 
 @each_api_operation

@@ -1,0 +1,58 @@
+"""The contract as the explorer shows it: the same operations, with forms that are empty."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from openapi.bundle import Document, operations
+
+
+def explorer_document(document: Document) -> Document:
+    """The published document with the examples of parameters as sentences of their descriptions.
+
+    The explorer fills every field with its example, which then goes along unseen: filters that find nothing, two that
+    exclude each other, one Idempotency-Key for ever, a record to delete.
+    """
+    shown = copy.deepcopy(document)
+    for parameter in _parameters(shown):
+        _tell_example(parameter, shown["components"]["schemas"])
+        parameter.pop("allowEmptyValue", None)  # a box to tick under every field
+    return shown
+
+
+def _parameters(document: Document) -> Iterator[dict[str, Any]]:
+    """Every parameter once: those that have a name of their own and those that stand in an operation."""
+    yield from document["components"].get("parameters", {}).values()
+    for _, _, operation in operations(document):
+        yield from (part for part in operation.get("parameters", ()) if "$ref" not in part)
+
+
+def _tell_example(parameter: dict[str, Any], schemas: dict[str, Any]) -> None:
+    schema = _without_example(parameter["schema"], schemas)
+    example = parameter.pop("example", None)
+    parameter["schema"] = schema
+    if example is not None:
+        parameter["description"] = f"{parameter['description']} Example: `{_as_typed(example)}`."
+
+
+def _without_example(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """A schema of its own, as a named one is shared with bodies, which keep their examples.
+
+    Of several forms it has the first: the explorer offers a choice for truth values and closed sets of words, but
+    nothing for alternatives.
+    """
+    while "$ref" in schema or "anyOf" in schema:
+        schema = schema["anyOf"][0] if "anyOf" in schema else schemas[schema["$ref"].rpartition("/")[2]]
+    own = {key: value for key, value in schema.items() if key not in ("example", "default")}
+    if "items" in own:
+        own["items"] = _without_example(own["items"], schemas)
+    return own
+
+
+def _as_typed(example: Any) -> str:
+    """An example as a person types it."""
+    if isinstance(example, list):
+        return ", ".join(_as_typed(item) for item in example)
+    return example if isinstance(example, str) else orjson.dumps(example).decode()

@@ -1,0 +1,67 @@
+"""The workspace that the contract's examples speak of: every record they name is there."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import insert, update
+
+from persistence.channels import channel
+from persistence.database import Database
+from persistence.messages import message
+from persistence.names import name_key
+from persistence.registration_limits import Origin
+from persistence.relayers import PhoneIdentity, register_phone
+from persistence.tables import metadata
+from persistence.users import add_member
+from persistence.workspaces import Workspace
+from tests.contract.filled_workspace import Filled, fill_workspace
+from tests.factories import make_field
+
+NAMED: Mapping[str, tuple[str, ...]] = {
+    "campaign": ("2e0d9d2f-6b0a-4f0c-8f2e-b7d3c5a91c44",),
+    "contact": (
+        "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21",
+        "0c7b6a59-4838-4726-9516-05f4e3d2c1b0",
+        "09d23a05-47fe-41e4-bfe9-b8f6b119e9ab",
+    ),
+    "contact_group": ("9a3c5b1e-1c7d-4e9b-a5a0-0d1e2f3a4b5c",),
+    "flow": ("c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111",),
+    "label": ("51a0c0a4-8a6b-4a0c-9b0e-6f2d1c3b4a5f",),
+    "media": ("0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f",),
+    "ticket": ("0197a700-1111-7222-8333-944455566677",),
+}
+"""The UUIDs of the first records of each table."""
+MESSAGES = (90301, 90355, 90357)
+CLAIM_CODE = "K7QW3ZP9M"
+
+
+def fill_as_in_examples(database: Database, workspace: Workspace, generation: str) -> Filled:
+    """Rows in every table, those that the examples of this generation name among them."""
+    filled = fill_workspace(database, workspace, count=3)
+    for name in ("Age", "District"):
+        make_field(database, workspace, name)
+    with database.writing() as tx:
+        add_member(tx, workspace.id, "joel@example.org", "editor", first_name="Joel", last_name="Otieno")
+        for table_name, uuids in NAMED.items():
+            table = metadata.tables[table_name]
+            for row, uuid in zip(filled.rows[table_name], uuids, strict=False):
+                tx.execute(update(table).where(table.c.id == row.id).values(uuid=uuid))
+        if generation == "v1":  # which knows groups by name and cannot make them
+            group = metadata.tables["contact_group"]
+            known = {"name": "Expecting mothers", "name_key": name_key("Expecting mothers")}
+            tx.execute(update(group).where(group.c.id == filled.first("contact_group").id).values(known))
+        resthook = metadata.tables["resthook"]
+        tx.execute(update(resthook).where(resthook.c.id == filled.first("resthook").id).values(slug="new-registration"))
+        tx.execute(insert(message).values([_copy(filled.first("message"), id=number) for number in MESSAGES]))
+        phone = PhoneIdentity("3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411", "tok-A1", "KE", "SM-A135F", "13")
+        registered = register_phone(tx, phone, Origin("127.0.0.1", 100, timedelta(hours=1)))
+        tx.execute(update(channel).where(channel.c.id == registered.channel_id).values(claim_code=CLAIM_CODE))
+    return filled
+
+
+def _copy(row: Any, **values: Any) -> dict[str, Any]:
+    """Another row like this one."""
+    computed = {column.name for column in message.c if column.computed is not None}
+    given = {name: value for name, value in row._mapping.items() if name not in ("uuid", *computed)}
+    return given | values

@@ -1,0 +1,94 @@
+"""People try out every operation of the API in a real browser."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import BrowserContext
+
+from tests.browser.example_workspace import Filled, fill_as_in_examples
+from tests.browser.explorer_page import ExplorerPage
+from tests.contract.documents import Operation, all_operations
+from tests.running import RunningService, running_service
+
+FIRST = ("fields", "groups", "labels", "campaigns")
+"""What the examples of other operations build on."""
+SUCCESS = {"get": {200}, "post": {200, 201, 204}, "delete": {204}}
+
+
+@pytest.fixture(params=["v1", "v2"])
+def generation(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[RunningService]:
+    url = f"sqlite:///{tmp_path / 'relayboard.db'}"
+    with running_service(url, tmp_path, processes=("api",), REGISTRATION_LIMIT="1000/hour") as running:
+        yield running
+
+
+@pytest.fixture
+def filled(service: RunningService, generation: str) -> Filled:
+    return fill_as_in_examples(service.database, service.workspace, generation)
+
+
+@pytest.fixture
+def explorer(visitor: BrowserContext, service: RunningService, generation: str) -> ExplorerPage:
+    """The explorer, opened by somebody who has given a token."""
+    page = ExplorerPage(visitor.new_page(), service.url, generation)
+    page.open()
+    page.authorize(service.token)
+    return page
+
+
+def in_order(generation: str) -> list[Operation]:
+    """Reading first, then writing, what others build on before the others, and deleting last."""
+    mine = [operation for operation in all_operations() if operation.generation == generation]
+
+    def place(operation: Operation) -> tuple[int, int]:
+        tag = operation.body["tags"][0]
+        return ("get", "post", "delete").index(operation.method), FIRST.index(tag) if tag in FIRST else len(FIRST)
+
+    return sorted(mine, key=place)
+
+
+def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
+    """What a person has to type: the parameters without which an operation does nothing."""
+    tag = operation.body["tags"][0]
+    by_tag = {
+        "campaign_events": {"uuid": filled.rows["campaign_event"][1].uuid},
+        "contacts": {"uuid": filled.rows["contact"][1].uuid},
+        "events": {"uuid": filled.rows["campaign_event"][1].uuid},
+        "fields": {"key": filled.rows["contact_field"][1].key},
+        "globals": {"key": filled.rows["global_value"][1].key},
+        "groups": {"uuid": filled.rows["contact_group"][2].uuid},
+        "labels": {"uuid": filled.rows["label"][1].uuid},
+        "relayers": {"relayer": filled.rows["channel"][1].id},
+        "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][1].id},
+    }
+    return by_tag[tag] if operation.method == "delete" else {}
+
+
+def test_every_operation_succeeds_as_the_explorer_offers_it(explorer: ExplorerPage, filled: Filled) -> None:
+    """Nothing but bodies is filled in; so a filter, a key or a record to delete is never sent unseen."""
+    problems = []
+    for operation in in_order(explorer.generation):
+        block = explorer.unfold(operation)
+        prefilled = explorer.filled_in(block)
+        explorer.fill(block, needed_values(operation, filled))
+        if "multipart/form-data" in operation.request_schemas():
+            explorer.attach(block)
+        done = explorer.execute(block, operation)
+        typed = set(needed_values(operation, filled))
+        if prefilled or set(parse_qs(urlsplit(done.url).query)) != typed or "idempotency-key" in done.headers:
+            problems.append(f"{operation}: filled in {prefilled}, sent {done.url}")
+        if done.status not in SUCCESS[operation.method]:
+            problems.append(f"{operation}: {done.status} {done.body or ''} {done.text}")
+        explorer.fold(block)
+
+    assert not problems, "\n".join(problems)
+    assert explorer.troubles == []
