@@ -8,6 +8,7 @@ from sqlalchemy import insert, update
 
 from persistence.channels import channel
 from persistence.database import Database
+from persistence.groups import group
 from persistence.messages import message
 from persistence.names import name_key
 from persistence.registration_limits import Origin
@@ -16,7 +17,7 @@ from persistence.tables import metadata
 from persistence.users import add_member
 from persistence.workspaces import Workspace
 from tests.contract.filled_workspace import Filled, fill_workspace
-from tests.factories import make_field
+from tests.factories import make_field, make_named
 
 NAMED: Mapping[str, tuple[str, ...]] = {
     "campaign": ("2e0d9d2f-6b0a-4f0c-8f2e-b7d3c5a91c44",),
@@ -33,14 +34,17 @@ NAMED: Mapping[str, tuple[str, ...]] = {
 }
 """The UUIDs of the first records of each table."""
 MESSAGES = (90301, 90355, 90357)
+UNUSED_GROUP = "8d2b4a0d-0b6c-4d8a-94bf-1c2d3e4f5a6b"
+"""A group that nothing needs."""
 CLAIM_CODE = "K7QW3ZP9M"
 
 
 def fill_as_in_examples(database: Database, workspace: Workspace, generation: str) -> Filled:
     """Rows in every table, those that the examples of this generation name among them."""
-    filled = fill_workspace(database, workspace, count=3)
+    filled = fill_workspace(database, workspace, count=4)
     for name in ("Age", "District"):
         make_field(database, workspace, name)
+    make_named(database, workspace, group, ["Old list"], uuid=UNUSED_GROUP)
     with database.writing() as tx:
         add_member(tx, workspace.id, "joel@example.org", "editor", first_name="Joel", last_name="Otieno")
         for table_name, uuids in NAMED.items():
@@ -48,7 +52,6 @@ def fill_as_in_examples(database: Database, workspace: Workspace, generation: st
             for row, uuid in zip(filled.rows[table_name], uuids, strict=False):
                 tx.execute(update(table).where(table.c.id == row.id).values(uuid=uuid))
         if generation == "v1":  # which knows groups by name and cannot make them
-            group = metadata.tables["contact_group"]
             known = {"name": "Expecting mothers", "name_key": name_key("Expecting mothers")}
             tx.execute(update(group).where(group.c.id == filled.first("contact_group").id).values(known))
         resthook = metadata.tables["resthook"]

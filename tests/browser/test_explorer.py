@@ -8,9 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tests.browser.example_workspace import Filled, fill_as_in_examples
+from tests.browser.example_workspace import UNUSED_GROUP, fill_as_in_examples
 from tests.browser.explorer_page import ExplorerPage
 from tests.contract.documents import Operation, all_operations
+from tests.contract.filled_workspace import Filled
 from tests.running import RunningService, running_service
 
 FIRST = ("fields", "groups", "labels", "campaigns")
@@ -60,15 +61,15 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
     """What a person has to type: the parameters without which an operation does nothing."""
     tag = operation.body["tags"][0]
     by_tag = {
-        "campaign_events": {"uuid": filled.rows["campaign_event"][1].uuid},
-        "contacts": {"uuid": filled.rows["contact"][1].uuid},
-        "events": {"uuid": filled.rows["campaign_event"][1].uuid},
-        "fields": {"key": filled.rows["contact_field"][1].key},
-        "globals": {"key": filled.rows["global_value"][1].key},
-        "groups": {"uuid": filled.rows["contact_group"][2].uuid},
-        "labels": {"uuid": filled.rows["label"][1].uuid},
-        "relayers": {"relayer": filled.rows["channel"][1].id},
-        "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][1].id},
+        "campaign_events": {"uuid": filled.rows["campaign_event"][-1].uuid},
+        "contacts": {"uuid": filled.rows["contact"][-1].uuid},
+        "events": {"uuid": filled.rows["campaign_event"][-1].uuid},
+        "fields": {"key": "age"},
+        "globals": {"key": filled.rows["global_value"][-1].key},
+        "groups": {"uuid": UNUSED_GROUP},
+        "labels": {"uuid": filled.rows["label"][-1].uuid},
+        "relayers": {"relayer": filled.rows["channel"][-1].id},
+        "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][-1].id},
     }
     return by_tag[tag] if operation.method == "delete" else {}
 

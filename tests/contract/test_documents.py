@@ -20,6 +20,8 @@ from tests.contract.documents import (
     schemas_below,
 )
 
+RESTHOOK = "ResthookEventBody"
+EVENTS = ("ChannelMessageEvent", "ChannelCallEvent", "ChannelAlarmEvent", "FlowEvent")
 OPERATIONS = all_operations()
 ROOTS = roots()
 API_OPERATIONS = [operation for operation in OPERATIONS if operation.generation in ("v1", "v2")]
@@ -179,8 +181,13 @@ def test_every_query_parameter_has_a_plain_type_first(operation: Operation) -> N
 @each_api_operation
 def test_an_empty_parameter_is_declared_where_it_counts_as_absent(operation: Operation) -> None:
     for part in operation.parameters():
-        if part["in"] == "query":
-            assert part.get("allowEmptyValue", False) is not part.get("x-lookup", False), part["name"]
+        schema = follow(part["schema"], document(operation.root))
+        if part["in"] != "query" or part.get("x-lookup"):
+            assert "allowEmptyValue" not in part, part["name"]
+        elif schema.get("type") == "array":
+            assert complaints(operation.root, schema, [""]) == {}, part["name"]
+        else:
+            assert part.get("allowEmptyValue") is True, part["name"]
 
 
 @each_api_operation
@@ -206,14 +213,22 @@ def test_links_lead_to_operations_and_parameters_of_the_generation(operation: Op
             assert set(link["parameters"]) <= names
 
 
-@each_root
-def test_webhook_payloads_are_published_with_examples(root: str) -> None:
-    if root != "v2/openapi.yaml":
-        assert "ChannelMessageEvent" not in document(root)["components"]["schemas"]
-        return
-    schemas = document(root)["components"]["schemas"]
-    payloads = ("ChannelMessageEvent", "ChannelCallEvent", "ChannelAlarmEvent", "FlowEvent", "ResthookEventBody")
-    tag = next(tag for tag in document(root)["tags"] if tag["name"] == "webhooks")
-    for name in (*payloads, "WebhookReply"):
+def test_webhook_payloads_are_published_with_examples() -> None:
+    schemas = document("v2/openapi.yaml")["components"]["schemas"]
+    tag = next(tag for tag in document("v2/openapi.yaml")["tags"] if tag["name"] == "webhooks")
+    for name in (*EVENTS, RESTHOOK, "WebhookReply"):
         assert f"`{name}`" in tag["description"]
         assert schemas[name]["example"]
+
+
+@pytest.mark.parametrize(("root", "events"), [("v1/openapi.yaml", EVENTS), ("v2/openapi.yaml", (*EVENTS, RESTHOOK))])
+def test_every_event_is_a_callback_of_what_leads_to_it(root: str, events: tuple[str, ...]) -> None:
+    called = [
+        follow(callback, document(root))
+        for operation in OPERATIONS
+        if operation.root == root
+        for callback in operation.body.get("callbacks", {}).values()
+    ]
+    bodies = [request["post"]["requestBody"]["content"] for callback in called for request in callback.values()]
+    schemas = [part["schema"]["$ref"].rpartition("/")[2] for content in bodies for part in content.values()]
+    assert sorted(schemas) == sorted(events)

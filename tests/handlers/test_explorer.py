@@ -1,19 +1,24 @@
 """The served contract and its explorer."""
 
+import hashlib
+import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 import yaml
 from openapi_spec_validator import validate
 
-from handlers.explorer import CSS, HTML, JAVASCRIPT, Explorer
-from openapi.bundle import published
+from handlers.explorer import ASSETS, OWN_FILES, VENDORED_FILES, Explorer, vendored
+from handlers.guides import GUIDES, guides_folder
+from openapi.bundle import operations, published
+from openapi.table import follow
 from relayboard.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, exchange
 
 GENERATIONS = ("v1", "v2")
-FILES = ("swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png", "explorer.js", "explorer.css")
+ADDRESS = re.compile(r'(?:href|src)="([^"]+)"')
 
 
 @pytest.fixture
@@ -77,15 +82,47 @@ def keys_of(node: Any) -> list[str]:
 
 @pytest.mark.parametrize("generation", GENERATIONS)
 class TestPage:
-    def test_the_page_and_all_files_it_names_are_served_from_here(self, explorer, generation):
+    def test_the_page_and_everything_it_names_is_served_from_here(self, explorer, generation):
         page = exchange(explorer, "GET", f"/api/{generation}/docs")
 
         assert page.status == 200
         assert page.headers["content-type"] == "text/html; charset=utf-8"
-        for name in FILES:
-            assert name == "explorer.js" or f"docs/{name}" in page.body.decode()
-            reply = exchange(explorer, "GET", f"/api/{generation}/docs/{name}")
-            assert reply.status == 200 and reply.body and reply.headers["x-content-type-options"] == "nosniff"
+        named = addresses(page.body.decode(), f"/api/{generation}/")
+        assert {f"/api/{generation}/docs/{name}" for name in ASSETS} < {address.partition("?")[0] for address in named}
+        for address in named:
+            reply = exchange(explorer, "GET", address)
+            assert reply.status == 200 and reply.body, address
+
+    def test_files_named_by_their_content_are_kept_for_good(self, explorer, generation):
+        page = exchange(explorer, "GET", f"/api/{generation}/docs")
+        files = [address for address in addresses(page.body.decode(), f"/api/{generation}/") if "?v=" in address]
+
+        assert len(files) == len(ASSETS)
+        for address in files:
+            kept = exchange(explorer, "GET", address)
+            asked_about = exchange(explorer, "GET", address + "0")
+            assert "immutable" in kept.headers["cache-control"]
+            assert asked_about.headers["cache-control"] == "no-cache"
+            assert kept.headers["x-content-type-options"] == "nosniff"
+
+    def test_the_explorer_fills_in_no_parameter(self, explorer, generation):
+        shown = exchange(explorer, "GET", f"/api/{generation}/docs/openapi.json").json
+
+        validate(shown)
+        for _, _, operation in operations(shown):
+            for part in operation.get("parameters", ()):
+                parameter = follow(part, shown)
+                assert "example" not in parameter and "allowEmptyValue" not in parameter
+                assert not {"example", "default", "anyOf", "$ref"} & set(parameter["schema"]), parameter
+                assert "Example: `" in parameter["description"]
+
+    def test_the_explorer_offers_the_same_operations_and_bodies(self, explorer, generation):
+        shown = exchange(explorer, "GET", f"/api/{generation}/docs/openapi.json").json
+        contract = exchange(explorer, "GET", f"/api/{generation}/openapi.json").json
+
+        assert shown["components"]["schemas"] == contract["components"]["schemas"]
+        pairs = zip(operations(shown), operations(contract), strict=True)
+        assert all(one[2].get("requestBody") == other[2].get("requestBody") for one, other in pairs)
 
     def test_the_browser_may_load_and_call_nothing_but_this_server(self, explorer, generation):
         policy = exchange(explorer, "GET", f"/api/{generation}/docs").headers["content-security-policy"]
@@ -113,10 +150,52 @@ def test_the_root_leads_people_to_the_explorer(explorer):
     assert (reply.status, reply.headers["location"]) == (307, "api/v2/docs")
 
 
-def test_our_own_page_holds_no_inline_script_or_style_and_no_foreign_address():
-    for text in (HTML, CSS, JAVASCRIPT):
-        assert "//" not in text.replace("// ", "") and "style=" not in text
-    assert HTML.count("<script") == HTML.count("<script src=")
+def test_our_own_pages_hold_no_inline_script_or_style_and_no_foreign_address():
+    for path in OWN_FILES.iterdir():
+        text = path.read_text()
+        assert "//" not in text.replace("// ", "") and "style=" not in text, path
+        assert text.count("<script") == text.count("<script src=")
+
+
+def test_the_vendored_files_are_those_of_the_release():
+    manifest = vendored()
+
+    assert (manifest["package"], manifest["version"].split(".")[0]) == ("swagger-ui-dist", "5")
+    assert set(manifest["files"]) == {path.name for path in VENDORED_FILES.iterdir()} - {"manifest.json"}
+    for name, checksum in manifest["files"].items():
+        assert hashlib.sha256((VENDORED_FILES / name).read_bytes()).hexdigest() == checksum, name
+
+
+def test_the_phones_contract_is_served_too(explorer):
+    reply = exchange(explorer, "GET", "/relayers/relayer/openapi.json")
+
+    assert (reply.status, reply.json) == (200, published("relay"))
+
+
+class TestGuides:
+    def test_each_guide_is_a_page_whose_links_lead_somewhere(self, explorer):
+        for name in ("", *GUIDES):
+            page = exchange(explorer, "GET", f"/guides/{name}")
+            assert page.status == 200 and "default-src 'none'" in page.headers["content-security-policy"]
+            for address in addresses(page.body.decode(), "/guides/"):
+                assert exchange(explorer, "GET", address).status == 200, f"{name}: {address}"
+
+    def test_every_file_of_the_documentation_is_a_guide(self):
+        assert {path.stem for path in guides_folder().glob("*.md")} == set(GUIDES)
+
+    def test_tables_and_code_are_set_as_such(self, explorer):
+        text = exchange(explorer, "GET", "/guides/webhooks").body.decode()
+
+        assert "<table>" in text and "<pre><code>" in text and "<title>Webhooks - Relayboard</title>" in text
+
+    def test_an_unknown_guide_is_not_found(self, explorer):
+        assert exchange(explorer, "GET", "/guides/../LICENSE").status == 404
+
+
+def addresses(text: str, base: str) -> list[str]:
+    """The addresses on this service that a page names, without their marks inside a page."""
+    found = [urljoin(base, address).partition("#")[0] for address in ADDRESS.findall(text)]
+    return [address for address in found if address.startswith("/")]
 
 
 @pytest.mark.parametrize(
