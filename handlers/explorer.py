@@ -14,7 +14,7 @@ import orjson
 import yaml
 
 from handlers.explorer_document import explorer_document
-from handlers.guides import GUIDES, render_guide, render_list
+from handlers.guides import guide_names, render_guide, render_list
 from handlers.pages import JSON_TYPE, Page, header, wrong_method
 from openapi.bundle import Document, published
 from relayboard.settings import Settings
@@ -84,7 +84,7 @@ class Explorer:
             routes |= {f"{docs}/{name}": partial(asset, name) for name in ASSETS}
         routes["/guides"] = partial(_redirect, "guides/")
         routes["/guides/"] = guide_list
-        routes |= {f"/guides/{name}": partial(guide_page, name) for name in GUIDES}
+        routes |= {f"/guides/{name}": partial(guide_page, name) for name in guide_names()}
         return routes
 
 
