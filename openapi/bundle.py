@@ -1,7 +1,7 @@
 """Bundling of the hand-written contract files into one self-contained OpenAPI document per generation.
 
 A named part that stands in another file (`schemas/groups.yaml#/Group`) becomes a component of the bundle
-(`#/components/schemas/Group`), so that SDK generators keep its name. Path items are inlined.
+(`#/components/schemas/Group`), so that SDK generators keep its name. Path items and callbacks are inlined.
 """
 
 import copy
@@ -15,6 +15,8 @@ from typing import Any
 import yaml
 
 GENERATIONS = ("v1", "v2", "relay")
+INLINED = ("callbacks",)
+"""Shared parts that generators of clients follow no references to."""
 HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 
 Document = dict[str, Any]
@@ -38,10 +40,10 @@ def _read_yaml(path: Path) -> Any:
 
 
 def _component_kind(path: Path) -> str | None:
-    """The section under components that parts of this file belong to; None for path items."""
+    """The section under components that parts of this file belong to; None for path items and callbacks."""
     if path.parent.name == "schemas":
         return "schemas"
-    return path.stem if path.parent.name == "shared" else None
+    return path.stem if path.parent.name == "shared" and path.stem not in INLINED else None
 
 
 class _Bundler:

@@ -85,7 +85,7 @@ def type_of(root: str, schema: Mapping[str, Any]) -> str:
     if here.get("type") == "array":
         return type_of(root, here["items"])
     if "anyOf" in here:
-        kinds = {type_of(root, branch) for branch in here["anyOf"] if branch.get("enum") != [""]}
+        kinds = {type_of(root, branch) for branch in here["anyOf"] if branch.get("maxLength") != 0}
         return kinds.pop() if len(kinds) == 1 else "any"
     return str(here.get("type", "any"))
 
