@@ -62,9 +62,10 @@ class Gateway:
         service = service_of(scope)
         secret = found["secret"] or bearer_in((header(scope, b"authorization") or b"").decode("latin-1"))
         try:
-            values = await read_values(Request(scope, receive))
-            callback = Callback(found["uuid"], secret, found["action"], values)
-            page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.write_limiter)
+            page = await anyio.to_thread.run_sync(refuse, service, found["uuid"], secret, limiter=service.limiter)
+            if page is None:
+                callback = Callback(found["uuid"], secret, found["action"], await read_values(Request(scope, receive)))
+                page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.write_limiter)
         except Refused as error:
             page = detail_page(400, str(error))
         except SQLAlchemyError as error:
@@ -88,21 +89,33 @@ def bearer_in(authorization: str) -> str | None:
     return secret.strip() or None if scheme.lower() == "bearer" else None
 
 
-def answer(service: Service, callback: Callback) -> Page:
-    """Carries a callback out within the limit of its channel; runs in a database thread. Raises Refused.
+def refuse(service: Service, channel_uuid: str, secret: str | None) -> Page | None:
+    """What a call is answered that may not be made, before its body is read; None for others. Raises Refused.
 
     Callbacks without the secret do not count towards the limit: they must not shut the gateway out.
     """
     try:
         with service.database.reading() as tx:
-            gateway = find_gateway(tx, callback.channel_uuid, callback.secret)
-        allowance = service.callback_limiter.spend(gateway.workspace_id, f"callback{gateway.id}"[:SCOPE_LENGTH])
-        if not allowance.is_granted:
-            seconds = str(allowance.reset_seconds)
-            return detail_page(429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds})
-        return json_page({"detail": service.database.write(partial(carry_out, callback))})
+            gateway = find_gateway(tx, channel_uuid, secret)
     except WrongSecret as error:
-        return detail_page(401, str(error), {"WWW-Authenticate": "Bearer"})
+        return _ask_for_secret(error)
+    allowance = service.callback_limiter.spend(gateway.workspace_id, f"callback{gateway.id}"[:SCOPE_LENGTH])
+    if allowance.is_granted:
+        return None
+    seconds = str(allowance.reset_seconds)
+    return detail_page(429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds})
+
+
+def answer(service: Service, callback: Callback) -> Page:
+    """Carries a callback out; runs in a database thread. Raises Refused."""
+    try:
+        return json_page({"detail": service.database.write(partial(carry_out, callback))})
+    except WrongSecret as error:  # it was changed in the meantime
+        return _ask_for_secret(error)
+
+
+def _ask_for_secret(error: WrongSecret) -> Page:
+    return detail_page(401, str(error), {"WWW-Authenticate": "Bearer"})
 
 
 async def read_values(request: Request) -> dict[str, str]:

@@ -106,7 +106,25 @@ def test_a_crowd_of_half_heads_keeps_nobody_from_the_answer_and_is_gone_in_time(
     assert {client.recv(100) for client in crowd} == {b""}
 
 
-def upload(service: RunningService) -> requests.Response:
-    headers = {"Authorization": f"Token {service.token}"}
+@pytest.mark.parametrize(
+    "hosts", [[], ["a b"], ["sms.example.org", "evil.example.org"], ["sms.example.org", "sms.example.org"], ["a/b"]]
+)
+def test_a_request_names_its_host_once(send: Send, hosts: list[str]) -> None:
+    lines = "".join(f"Host: {host}\r\n" for host in hosts)
+    answer = send(f"GET /health/live HTTP/1.1\r\n{lines}\r\n".encode()).recv(1000)
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.endswith(b'{"detail":"The Host header is not valid."}')
+
+
+def test_a_stored_address_is_where_the_service_listens_whatever_the_client_calls_it(service: RunningService) -> None:
+    stored = upload(service, Host="evil.example.org").json()["url"]
+
+    assert stored.startswith(f"{service.url}/media/")
+    assert requests.get(stored, timeout=SECONDS).content == b"small"
+
+
+def upload(service: RunningService, **more: str) -> requests.Response:
+    headers = {"Authorization": f"Token {service.token}", **more}
     files = {"file": ("a.png", b"small", "image/png")}
     return requests.post(service.url + PATH, files=files, headers=headers, timeout=SECONDS)
