@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 .PHONY: serve test bench clean
 
 serve: $(VENV)/.installed
-	@$(BIN)/relayboard demo
+	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
 
 test: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run
@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.bench-installed: pyproject.toml | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,dev,redis,postgres-queue]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,dev]'
 	@touch $@
 
 $(VENV)/.tox-installed: pyproject.toml | $(BIN)/python

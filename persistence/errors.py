@@ -1,6 +1,6 @@
 """The one family of rule violations that persistence raises; handlers turn them into answers in one place."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -16,7 +16,7 @@ class InvalidInput(RuleBroken):
     """Values that break a rule, keyed by field: `{"text": ["..."]}`, `{"urns": {"0": ["..."]}}`."""
 
     def __init__(self, errors: Mapping[str, Any]) -> None:
-        super().__init__(str(errors))
+        super().__init__("; ".join(_list_sentences(errors)))
         self.errors = dict(errors)
 
     @classmethod
@@ -32,6 +32,19 @@ class InvalidInput(RuleBroken):
     def across(cls, message: str) -> "InvalidInput":
         """A rule about several fields."""
         return cls({"non_field_errors": [message]})
+
+
+def _list_sentences(errors: Any, place: str = "") -> Iterator[str]:
+    """Each text of a tree of errors with the place it is about, like `urns.0: No address.`."""
+    if isinstance(errors, Mapping):
+        for key, inner in errors.items():
+            name = "" if key == "non_field_errors" else str(key)
+            yield from _list_sentences(inner, ".".join(part for part in (place, name) if part))
+    elif isinstance(errors, (list, tuple)):
+        for inner in errors:
+            yield from _list_sentences(inner, place)
+    else:
+        yield f"{place}: {errors}" if place else str(errors)
 
 
 class Refused(RuleBroken):

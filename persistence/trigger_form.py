@@ -55,7 +55,7 @@ def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) 
         flow_id=find_flow_to_start(tx, workspace.id, form.flow, form.type),
         keywords=read_keywords(form.keywords),
         match=form.match,
-        channel_id=_find(tx, workspace.id, channel, form.channel, "channel") if form.channel else None,
+        channel_id=_find(tx, workspace.id, channel, form.channel, "channel") if form.channel is not None else None,
         group_ids=group_ids,
         excluded_group_ids=_find_all(tx, workspace.id, group, form.excluded_groups, "exclude_group"),
         contact_ids=_find_all(tx, workspace.id, contact, form.contacts, "contact"),

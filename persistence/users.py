@@ -10,20 +10,25 @@ from persistence.columns import (
     uuid_column,
 )
 from persistence.database import Transaction
+from persistence.errors import InvalidInput, Refused
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import json_record
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
+ADMINISTRATOR = ROLES[0]
+A = {role: f"an {role}" if role[0] in "ae" else f"a {role}" for role in ROLES}
+EMAIL_LENGTH = 254
+PERSON_NAME_LENGTH = 150
 
 user = Table(
     "app_user",
     metadata,
     id_column(),
     uuid_column(),
-    Column("email", String(254), nullable=False),
-    Column("email_key", String(254), nullable=False, unique=True),
-    Column("first_name", String(150), nullable=False, default=""),
-    Column("last_name", String(150), nullable=False, default=""),
+    Column("email", String(EMAIL_LENGTH), nullable=False),
+    Column("email_key", String(EMAIL_LENGTH), nullable=False, unique=True),
+    Column("first_name", String(PERSON_NAME_LENGTH), nullable=False, default=""),
+    Column("last_name", String(PERSON_NAME_LENGTH), nullable=False, default=""),
     Column("is_active", Boolean, nullable=False, default=True),
     time_column("created_on"),
     sqlite_autoincrement=True,
@@ -58,21 +63,49 @@ def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
     return None if row is None else {"uuid": row.uuid, "name": row.name.strip(), "email": row.email}
 
 
+def check_email(email: str) -> str:
+    """The address without spaces around it. Raises InvalidInput for one that cannot be an e-mail address."""
+    email = email.strip()
+    local, _, domain = email.rpartition("@")
+    is_plain = email.isprintable() and not any(character in ' @,;<>()[]"\\' for character in local + domain)
+    if not local or "." not in domain.strip(".") or not is_plain:
+        raise InvalidInput.on("email", f"{email} is no e-mail address." if email else "An empty value is not allowed.")
+    if len(email) > EMAIL_LENGTH:
+        raise InvalidInput.on("email", f"At most {EMAIL_LENGTH} characters.")
+    return email
+
+
 def add_member(
     tx: Transaction, workspace_id: int, email: str, role: str, *, first_name: str = "", last_name: str = ""
 ) -> str:
-    """Give a user a role in the workspace, creating the user when the address is new; returns the user's uuid."""
-    email = email.strip()
+    """Give a user a role in the workspace, creating the user when the address is new; returns the user's uuid.
+
+    Whoever has that role already keeps it; raises Refused when it is another one, InvalidInput on an address or name.
+    """
+    email = check_email(email)
+    names = {"first_name": first_name.strip(), "last_name": last_name.strip()}
+    for field, name in names.items():
+        if len(name) > PERSON_NAME_LENGTH or "\x00" in name:
+            raise InvalidInput.on(field, f"At most {PERSON_NAME_LENGTH} characters.")
     row = tx.execute(select(user.c.id, user.c.uuid).where(user.c.email_key == email.lower())).first()
     if row is None:
         values = {"uuid": new_uuid(), "email": email, "email_key": email.lower(), "is_active": True}
-        names = {"first_name": first_name, "last_name": last_name}
         statement = insert(user).values(created_on=tx.now, **values, **names).returning(user.c.id, user.c.uuid)
         row = tx.execute(statement).one()
-    tx.execute(membership.delete().where(membership.c.workspace_id == workspace_id, membership.c.user_id == row.id))
-    tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=row.id, role=role, created_on=tx.now))
+    present = read_role(tx, workspace_id, row.id)
+    if present not in (None, role):
+        raise Refused(f"{email} is {A[present]} of this workspace already; `user change` gives another role.")
+    if present is None:
+        tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=row.id, role=role, created_on=tx.now))
     uuid: str = row.uuid
     return uuid
+
+
+def read_role(tx: Transaction, workspace_id: int, user_id: int) -> str | None:
+    """The role of a user in a workspace; None for somebody who is not of it."""
+    mine = (membership.c.workspace_id == workspace_id) & (membership.c.user_id == user_id)
+    role: str | None = tx.execute(select(membership.c.role).where(mine)).scalar_one_or_none()
+    return role
 
 
 def list_users(

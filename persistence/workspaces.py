@@ -8,8 +8,10 @@ from sqlalchemy import Boolean, Column, String, Table, insert, select
 
 from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column
 from persistence.database import Transaction
+from persistence.names import check_name
 from persistence.shapes import as_text, json_record
 
+NAME_LENGTH = 128
 DATE_STYLES = ("day_first", "month_first", "year_first")
 
 workspace = Table(
@@ -17,7 +19,7 @@ workspace = Table(
     metadata,
     id_column(),
     uuid_column(),
-    Column("name", String(128), nullable=False),
+    Column("name", String(NAME_LENGTH), nullable=False),
     Column("country", String(2), nullable=False, default=""),
     Column("timezone", String(64), nullable=False, default="UTC"),
     Column("languages", Json, nullable=False),
@@ -78,14 +80,17 @@ def create_workspace(
     date_style: str = "day_first",
     is_anonymous: bool = False,
 ) -> Workspace:
-    """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer."""
+    """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer.
+
+    Raises InvalidInput on a name that is empty, too long or badly spelt.
+    """
     from persistence.groups import create_system_groups
     from persistence.ticketers import create_internal_ticketer
     from persistence.topics import create_default_topic
 
     values = {
         "uuid": new_uuid(),
-        "name": name,
+        "name": check_name(name, length=NAME_LENGTH),
         "country": country,
         "timezone": timezone,
         "languages": list(languages),

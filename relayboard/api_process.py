@@ -11,9 +11,10 @@ from typing import Any
 import uvicorn
 
 from handlers.app import create_app
+from relayboard.failures import EXPECTED, say_failure
 from relayboard.http_protocol import Patience
 from relayboard.logs import configure_logging
-from relayboard.processes import follow_lifeline
+from relayboard.processes import CANNOT_START, follow_lifeline, tell_ready
 from relayboard.settings import Network, Settings, load_settings
 from worker.wake import make_wake
 
@@ -21,8 +22,24 @@ GRACE_SECONDS = 20
 SPARE_FILES = 256
 
 
+class Server(uvicorn.Server):
+    """A server that tells when it listens."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        tell_ready()
+
+
 def main(arguments: list[str]) -> int:
     """Serve requests until SIGINT or SIGTERM; running requests are finished first."""
+    try:
+        return serve(int(arguments[0]))
+    except EXPECTED as error:
+        say_failure(error)
+        return CANNOT_START
+
+
+def serve(descriptor: int) -> int:
     settings = load_settings()
     configure_logging(settings.log_format)
     follow_lifeline()
@@ -33,9 +50,9 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
         signal.signal(number, lambda *_: None)
-    server = uvicorn.Server(config)
+    server = Server(config)
     # uvicorn takes an inherited descriptor for a UNIX socket and then leaves Nagle's delay on.
-    server.run(sockets=[socket.socket(fileno=int(arguments[0]))])
+    server.run(sockets=[socket.socket(fileno=descriptor)])
     return 0
 
 

@@ -1,25 +1,28 @@
 """The `relayboard` command line.
 
-Commands that create or show something print JSON on stdout and nothing else there. Errors go to stderr with exit
-status 1, wrong usage with 2.
+Commands that create or show something print JSON on stdout and nothing else there. Errors go to stderr, one sentence
+each, with exit status 1; wrong usage with 2.
 """
 
-import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from persistence.errors import RuleBroken
-from persistence.sealing import SecretDamaged, SecretKeyChanged
 from relayboard.commands import COMMANDS
-from relayboard.commands.output import CommandFailed
-from relayboard.settings import SettingError
+from relayboard.commands.parser import CommandParser
+from relayboard.failures import say_failure
+from relayboard.processes import CANNOT_START, is_supervised
+
+INTERRUPTED = 130
 
 
-def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="relayboard", description="A self-hosted messaging workspace service.")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+def build_parser() -> CommandParser:
+    parser = CommandParser(
+        prog="relayboard",
+        description="A self-hosted messaging workspace service.",
+        epilog="`relayboard COMMAND --help` tells more. Settings come from the environment or a file .env.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
     for register in COMMANDS:
         register(commands)
     return parser
@@ -27,15 +30,35 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit status of the process."""
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if not all(_is_text(argument) for argument in given):
+        parser.error("an argument is not UTF-8")
+    options = parser.parse_args(given)
     try:
         status: int | None = options.run(options)
-    except (CommandFailed, RuleBroken, SecretDamaged, SecretKeyChanged, SettingError) as error:
-        print(f"relayboard: {error}", file=sys.stderr)
-        return 1
-    except SQLAlchemyError as error:
-        print(f"relayboard: the database cannot be used: {getattr(error, 'orig', None) or error}", file=sys.stderr)
-        return 1
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
+        _leave_stdout()
         return 1
+    except Exception as error:
+        say_failure(error)
+        return CANNOT_START if is_supervised() else 1
     return status or 0
+
+
+def _is_text(argument: str) -> bool:
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _leave_stdout() -> None:
+    """Whoever read our output has gone; the interpreter would complain when it flushes the rest at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

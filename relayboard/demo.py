@@ -21,7 +21,7 @@ from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace, create_workspace, list_workspaces
 from relayboard.commands.output import CommandFailed
-from relayboard.commands.processes import check_secret_key, migrate_database
+from relayboard.commands.processes import DEFAULT_PORT, bound, prepare
 from relayboard.logs import configure_logging
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import load_state, save_state
@@ -39,30 +39,36 @@ ANSWER = "Yes, from 8 to 12. Bring your card."
 STORY = ("mo_sms", "mt_sent", "mt_dlvd")
 WAIT_SECONDS = 40.0
 LOOPBACK = "127.0.0.0/8"
+HOST = "127.0.0.1"
+NEIGHBOURS = 20
 
 
 def say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def run_demo(port: int) -> int:
-    """Serve on the port, tell the story once, and go on serving until SIGINT or SIGTERM."""
+def run_demo(port: int | None) -> int:
+    """Serve on the port or the first that is free, tell the story once, and go on serving until SIGINT or SIGTERM."""
     os.environ.setdefault("RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)
     settings = load_settings()
     configure_logging(settings.log_format, level=logging.WARNING)
-    migrate_database(settings)
-    check_secret_key(settings)
-    try:
-        listener = listen("127.0.0.1", port)
-    except OSError as error:
-        raise CommandFailed(f"cannot listen on port {port}: {error.strerror}; try --port") from error
-    with contextlib.closing(listener):
+    prepare(settings)
+    with bound(HOST, _free_port() if port is None else port) as listener:
         log = Path("var/demo.log")
         supervisor = Supervisor(service_children(listener, 1, with_worker=True, log=log))
         story = Story(settings, f"http://127.0.0.1:{listener.getsockname()[1]}", supervisor.stopping)
         threading.Thread(target=story.tell, name="story", daemon=True).start()
         with stopped_by_signals(supervisor):
             return supervisor.run()
+
+
+def _free_port() -> int:
+    """The usual port, or the next one that nobody listens on; 0, any, when there are too many neighbours."""
+    for port in range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBOURS):
+        with contextlib.suppress(OSError):
+            listen(HOST, port).close()
+            return port
+    return 0
 
 
 def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
@@ -112,7 +118,7 @@ class Story:
     def _tell(self) -> None:
         workspace, token = sample_workspace(self.settings)
         self.session.headers["Authorization"] = f"Token {token}"
-        say(f"\n  API        {self.url}/api/v2/   (try it at {self.url}/api/v2/docs)")
+        say(f"\n  API        {self.url}/api/v2/docs   (look at every operation and try it)")
         say(f"  Token      {token}")
         phone = self._connect_phone(workspace)
         say(f'\n  1. {CALLER} sends an SMS to the phone: "{QUESTION}"')

@@ -36,6 +36,8 @@ def configure_logging(log_format: str, *, level: int = logging.INFO, stream: Tex
         root.removeHandler(former)
     root.addHandler(handler)
     root.setLevel(level)
+    # How a schema is brought up to date interests nobody at a start at which all goes well.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 class JsonLines(logging.Formatter):

@@ -18,9 +18,17 @@ from typing import IO
 logger = logging.getLogger("relayboard.processes")
 
 STOP_TIMEOUT_SECONDS = 30.0
-RESTART_PAUSE_SECONDS = 1.0
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 15.0
+STEADY_SECONDS = 60.0
+"""A child that has worked for so long starts with a clean record."""
+ENDS_IN_A_ROW = 8
+CANNOT_START = 78
+"""The exit status (EX_CONFIG) of a child that said why it cannot start and would say it again."""
 LIFELINE = "RELAYBOARD_LIFELINE_FD"
+READY = "RELAYBOARD_READY_FD"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)
 
 
 @dataclass(slots=True)
@@ -32,23 +40,44 @@ class Child:
     descriptors: tuple[int, ...] = ()
     log: Path | None = None
     process: subprocess.Popen[bytes] | None = None
+    ends_in_a_row: int = 0
+    start_again_at: float = 0.0
+    ready_since: float | None = None
+    ready_reading: int | None = None
+
+    def note_ready(self) -> None:
+        """Learn whether the process has told that it works (see `tell_ready`)."""
+        if self.ready_reading is None:
+            return
+        with contextlib.suppress(BlockingIOError):
+            if os.read(self.ready_reading, 1):
+                self.ready_since = time.monotonic()
+            self.close_ready()
+
+    def close_ready(self) -> None:
+        if self.ready_reading is not None:
+            os.close(self.ready_reading)
+        self.ready_reading = None
 
 
 @dataclass(slots=True)
 class Supervisor:
     """Starts children, restarts those that die, and stops all of them together.
 
-    The children hold the reading end of a pipe; when the supervisor dies, however it dies, the pipe closes and they
-    stop by themselves (see `follow_lifeline`). They share a folder of metrics, so that each shows those of all.
+    A child that ends again and again is started after ever longer pauses, and then no more: everything is stopped, for
+    whoever watches the parent to see. The children hold the reading end of a pipe; when the supervisor dies, however
+    it dies, the pipe closes and they stop by themselves (see `follow_lifeline`). They share a folder of metrics, so
+    that each shows those of all.
     """
 
     children: list[Child]
     stopping: threading.Event = field(default_factory=threading.Event)
+    first_pause_seconds: float = FIRST_PAUSE_SECONDS
     _lifeline: tuple[int, int] = (-1, -1)
     _metrics_folder: str = ""
 
     def run(self) -> int:
-        """Keep the children running until `stop` is called; returns 0 after a clean stop."""
+        """Keep the children running until `stop` is called; 0 after a clean stop, 1 when a child cannot be kept up."""
         with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
             self._metrics_folder = os.environ.get(METRICS_FOLDER, folder)
             return self._watch()
@@ -57,30 +86,68 @@ class Supervisor:
         self._lifeline = os.pipe()
         for child in self.children:
             self._start(child)
-        while not self.stopping.wait(0.2):
+        status = 0
+        while not status and not self.stopping.wait(0.2):
             for child in self.children:
-                if child.process is not None and child.process.poll() is not None:
-                    logger.error("%s ended with status %s; starting it again", child.name, child.process.returncode)
-                    if not self.stopping.wait(RESTART_PAUSE_SECONDS):
-                        self._start(child)
-        return self._stop_children()
+                if not self._look_after(child):
+                    status = 1
+        self._stop_children()
+        return status
 
     def stop(self) -> None:
         self.stopping.set()
 
+    def _look_after(self, child: Child) -> bool:
+        """Restart a child that has ended, when its pause is over; False when there is no point in trying again."""
+        child.note_ready()
+        if child.process is None:
+            if time.monotonic() >= child.start_again_at:
+                self._start(child)
+            return True
+        ended = child.process.poll()
+        return True if ended is None else self._note_end(child, ended)
+
+    def _note_end(self, child: Child, ended: int) -> bool:
+        child.process = None
+        worked = 0.0 if child.ready_since is None else time.monotonic() - child.ready_since
+        was_killed = child.ready_since is not None and ended in FROM_OUTSIDE
+        if worked >= STEADY_SECONDS or was_killed:
+            child.ends_in_a_row = 0
+        child.ends_in_a_row += 1
+        if ended == CANNOT_START:
+            logger.error("%s cannot start; everything stops", child.name)
+            return False
+        if child.ends_in_a_row >= ENDS_IN_A_ROW:
+            logger.error(
+                "%s ended %s times in a row, the last time with status %s; everything stops",
+                child.name,
+                child.ends_in_a_row,
+                ended,
+            )
+            return False
+        pause = min(self.first_pause_seconds * 2 ** (child.ends_in_a_row - 1), LONGEST_PAUSE_SECONDS)
+        child.start_again_at = time.monotonic() + pause
+        logger.error("%s ended with status %s; it is started again in %.3g s", child.name, ended, pause)
+        return True
+
     def _start(self, child: Child) -> None:
         reading, _ = self._lifeline
-        environment = {**os.environ, LIFELINE: str(reading), METRICS_FOLDER: self._metrics_folder}
+        child.close_ready()
+        child.ready_since = None
+        child.ready_reading, telling = os.pipe()
+        os.set_blocking(child.ready_reading, False)
+        own = {LIFELINE: str(reading), READY: str(telling), METRICS_FOLDER: self._metrics_folder}
         with _opened_log(child.log) as log:
             child.process = subprocess.Popen(
                 child.command,
-                pass_fds=(reading, *child.descriptors),
-                env=environment,
+                pass_fds=(reading, telling, *child.descriptors),
+                env={**os.environ, **own},
                 stderr=log,
                 start_new_session=True,
             )
+        os.close(telling)
 
-    def _stop_children(self) -> int:
+    def _stop_children(self) -> None:
         running = [child.process for child in self.children if child.process is not None]
         for process in running:
             with contextlib.suppress(ProcessLookupError):
@@ -94,9 +161,10 @@ class Supervisor:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+        for child in self.children:
+            child.close_ready()
         for end in self._lifeline:
             os.close(end)
-        return 0
 
 
 @contextlib.contextmanager
@@ -108,6 +176,20 @@ def _opened_log(path: Path | None) -> Iterator[IO[bytes] | None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         yield file
+
+
+def is_supervised() -> bool:
+    """Whether this process is the child of a supervisor."""
+    return LIFELINE in os.environ
+
+
+def tell_ready() -> None:
+    """In a child: let the supervisor know that it works. Does nothing in a process without one."""
+    descriptor = os.environ.pop(READY, None)
+    if descriptor is not None:
+        with contextlib.suppress(OSError):
+            os.write(int(descriptor), b"1")
+            os.close(int(descriptor))
 
 
 def follow_lifeline() -> None:
@@ -140,14 +222,23 @@ def stopped_by_signals(supervisor: Supervisor) -> Iterator[None]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket that API processes share."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    """A listening socket that API processes share, on an address of either family or the first one of a name."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((host, port))
-    listener.listen(2048)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+    except OSError:
+        listener.close()
+        raise
     listener.set_inheritable(True)
     return listener
+
+
+def url_of(host: str, port: int) -> str:
+    """The address of a service as people write it."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def service_children(
@@ -155,8 +246,9 @@ def service_children(
 ) -> list[Child]:
     """The processes of `relayboard serve`."""
     descriptor = listener.fileno()
+    # -P: what lies in the working directory is no part of the program, whatever it is called.
     # Warnings of libraries about each other's future are for developers, not for operators.
-    python = [sys.executable, "-W", "ignore::DeprecationWarning", "-W", "ignore::UserWarning", "-m"]
+    python = [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-W", "ignore::UserWarning", "-m"]
     api = [*python, "relayboard.api_process", str(descriptor)]
     children = [Child(f"API process {number}", api, (descriptor,), log) for number in range(1, api_processes + 1)]
     if with_worker:

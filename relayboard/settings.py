@@ -1,6 +1,7 @@
 """Settings, read once from the environment or a `.env` file (prefix `RELAYBOARD_`) into one typed object."""
 
 import contextlib
+import difflib
 import ipaddress
 import math
 import os
@@ -8,7 +9,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -25,8 +26,12 @@ from relayboard.mail_server import MailServer, read_mail_server
 PREFIX = "RELAYBOARD_"
 SECRET_KEY_LENGTH = 16
 LONGEST_DAYS = 36_500
-DATABASES = ("sqlite", "postgresql", "postgres")
+DATABASES = ("sqlite", "postgresql", "postgres", "postgresql+psycopg2")
 QUEUES = (*DATABASES, "redis", "rediss", "unix")
+NO_SETTINGS = frozenset({"LIFELINE_FD", "READY_FD", "CONVERSATIONS", "FLOW_CASES", "FLOW_EXAMPLES", "FUZZ_EXAMPLES"})
+"""What bears our prefix too: between a service and its processes, and for tests."""
+KUBERNETES_LINKS = re.compile(r"(?:SERVICE_(?:HOST|PORT\w*)|PORT(?:_\d+_(?:TCP|UDP)(?:_(?:ADDR|PORT|PROTO))?)?)")
+"""Variables that Kubernetes makes by itself for a Service called `relayboard`."""
 PERIODS = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),
@@ -108,6 +113,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     if environ is None:
         from_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
         environ = {**from_file, **os.environ}
+    _check_names(environ)
     read = _Reader(environ).read
     database_url = read("DATABASE_URL", "sqlite:///var/relayboard.db", _database_url)
     return Settings(
@@ -149,6 +155,18 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     )
 
 
+def _check_names(environ: Mapping[str, str]) -> None:
+    """Raises SettingError naming a variable with our prefix that is no setting: most likely a slip of the pen."""
+    known = [each.name.upper() for each in fields(Settings)]
+    for variable in sorted(environ):
+        name = variable.removeprefix(PREFIX)
+        if name == variable or name in known or name in NO_SETTINGS or KUBERNETES_LINKS.fullmatch(name):
+            continue
+        alike = difflib.get_close_matches(name.upper(), known, 1)
+        hint = f"; did you mean {PREFIX}{alike[0]}?" if alike else ": docs/operating.md lists those there are"
+        raise SettingError(f"{variable} is no setting{hint}")
+
+
 class _Reader:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
@@ -163,7 +181,7 @@ class _Reader:
 
 def _scheme(text: str, allowed: tuple[str, ...], example: str) -> str:
     scheme, separator, _ = text.partition("://")
-    if not separator or scheme.partition("+")[0] not in allowed:
+    if not separator or scheme not in allowed:
         raise ValueError(f"expected a URL like {example}")
     return text
 
@@ -178,7 +196,15 @@ def _database_url(text: str) -> str:
 
 
 def _queue_url(text: str) -> str:
-    return _scheme(text, QUEUES, "sqlite:///var/queue.db, postgresql://... or redis://...")
+    example = "sqlite:///var/queue.db, postgresql://... or redis://..."
+    if _scheme(text, QUEUES, example).startswith(DATABASES):
+        try:
+            url = make_url(text)
+        except ArgumentError:
+            raise ValueError(f"expected a URL like {example}") from None
+        if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+            raise ValueError("a queue in SQLite needs a file, as its processes share it")
+    return text
 
 
 def _media_url(text: str) -> str:

@@ -35,6 +35,9 @@ class WebhookListener:
             def do_POST(self) -> None:
                 listener._receive(self)
 
+            def do_GET(self) -> None:
+                listener._explain(self)
+
             def log_message(self, format: str, *args: Any) -> None:
                 return None
 
@@ -63,6 +66,14 @@ class WebhookListener:
     def stop(self) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+    def _explain(self, request: BaseHTTPRequestHandler) -> None:
+        content = b"This receiver waits for webhooks, which are POSTed to it.\n"
+        request.send_response(200)
+        request.send_header("Content-Type", "text/plain; charset=utf-8")
+        request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content)
 
     def _receive(self, request: BaseHTTPRequestHandler) -> None:
         length = min(int(request.headers.get("Content-Length", 0)), BODY_LIMIT_BYTES)

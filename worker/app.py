@@ -1,18 +1,25 @@
 """The Huey queue that wakes and schedules work. Rows hold what is to be done; what the queue loses costs seconds."""
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey
+from huey.exceptions import ConfigurationError
+from redis.exceptions import RedisError
 from sqlalchemy.engine import make_url
 
 from persistence.private_files import make_file
+from worker.errors import QueueError
 from worker.queue_messages import RUN, SWEEP, JsonMessages
 from worker.works import Work
 
 QUEUE_NAME = "relayboard"
+FAILURES = (ConfigurationError, OSError, ValueError, RedisError, psycopg.Error, sqlite3.Error)
+"""What drivers of queues raise when a queue cannot be used."""
 
 Run = Callable[[str], None]
 """Does the work of one kind."""
@@ -32,6 +39,16 @@ def create_queue(queue_url: str) -> Huey:
         plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
         return PostgresHuey(QUEUE_NAME, dsn=plain, **options)
     raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {url.get_backend_name()}")
+
+
+def check_queue(queue_url: str) -> None:
+    """Makes the queue ready and looks into it once. Raises QueueError."""
+    try:
+        queue = create_queue(queue_url)
+        queue.pending_count()
+        queue.storage.close()
+    except FAILURES as error:
+        raise QueueError(f"the queue (RELAYBOARD_QUEUE_URL) cannot be used: {error}") from error
 
 
 def declare_run(queue: Huey, run: Run) -> Any:

@@ -3,7 +3,7 @@
 import logging
 import signal
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from huey.consumer import Consumer, Scheduler
@@ -24,13 +24,25 @@ END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SPARE_CONNECTIONS = 4
 
 
-def run_worker_process(settings: Settings, threads: int = 10, works: Iterable[Work] = WORKS) -> int:
+def run_worker_process(
+    settings: Settings,
+    threads: int = 10,
+    works: Iterable[Work] = WORKS,
+    *,
+    prepare: Callable[[Collection[int]], None] | None = None,
+    on_ready: Callable[[], None] | None = None,
+) -> int:
     """Works until SIGINT or SIGTERM: then starts nothing new, finishes what is under way, and returns 0.
 
-    `threads` is the number of kinds of work done side by side.
+    `threads` is the number of kinds of work done side by side. `prepare` comes first: it is
+    given the signals that arrive meanwhile, after which nothing begins. `on_ready` is told when work begins.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
     early = _note_early_signals()
+    if prepare is not None:
+        prepare(early)
+        if early:
+            return 0
     works = tuple(works)
     queue = create_queue(settings.queue_url)
     database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=settings.make_keys())
@@ -49,6 +61,7 @@ def run_worker_process(settings: Settings, threads: int = 10, works: Iterable[Wo
         )
         consumer.on_stop = services.stopping.set
         consumer.early_signals = early
+        consumer.on_ready = on_ready or _do_nothing
         consumer.run()
         services.stopping.set()
     return 0
@@ -95,6 +108,7 @@ class GracefulConsumer(Consumer):  # type: ignore[misc]  # huey has no types
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.on_stop = _do_nothing
+        self.on_ready: Callable[[], None] = _do_nothing
         graceful_end = (False, True)
         self.early_signals: list[int] = []
         self._signal_actions = dict.fromkeys(END_SIGNALS, graceful_end)
@@ -103,6 +117,10 @@ class GracefulConsumer(Consumer):  # type: ignore[misc]  # huey has no types
         super()._set_signal_handlers()
         for number in self.early_signals[:1]:
             signal.raise_signal(number)
+
+    def start(self) -> None:
+        super().start()
+        self.on_ready()
 
     def stop(self, graceful: bool = False) -> None:
         self.on_stop()

@@ -9,19 +9,20 @@ import orjson
 from persistence.boundaries import add_alias, read_aliases, remove_alias
 from persistence.boundary_import import read_features, store_boundaries
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("boundaries", help="countries, states, districts and wards")
     actions = parser.add_subparsers(dest="action", required=True)
     importing = actions.add_parser("import", help="store the boundaries of a GeoJSON file, for all workspaces")
-    importing.add_argument("file", type=Path, metavar="FILE")
+    importing.add_argument("file", type=Path, metavar="FILE", help="a GeoJSON file")
     importing.add_argument("--country", help="two-letter code of a country that bears none in the file")
     importing.set_defaults(run=run_import)
     alias = actions.add_parser("alias", help="another name of a boundary in a workspace")
-    alias.add_argument("--workspace", required=True, metavar="UUID")
-    alias.add_argument("--boundary", required=True, metavar="OSM_ID")
-    alias.add_argument("--name", required=True)
+    add_workspace(alias)
+    alias.add_argument("--boundary", required=True, metavar="OSM_ID", help="as the API names it, for example R171496")
+    alias.add_argument("--name", required=True, help="the other name")
     alias.add_argument("--remove", action="store_true", help="take the name away")
     alias.set_defaults(run=run_alias)
 

@@ -11,6 +11,7 @@ from persistence.campaigns import campaign, list_campaigns, read_campaign
 from persistence.columns import is_uuid
 from persistence.pages import Position
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 PAGE_SIZE = 250
 
@@ -19,10 +20,12 @@ def register(commands: Any) -> None:
     parser = commands.add_parser("campaign", help="campaigns, made by the API or by an import")
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="the campaigns of a workspace that are not archived")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_list)
     archive = actions.add_parser("archive", help="end a campaign: its events no longer fire, its group is free")
-    archive.add_argument("--campaign", required=True, metavar="UUID")
+    archive.add_argument(
+        "--campaign", required=True, metavar="UUID", help="the campaign, as `relayboard campaign list` names it"
+    )
     archive.set_defaults(run=run_archive)
 
 

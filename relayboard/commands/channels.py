@@ -1,6 +1,7 @@
 """`relayboard channel list|claim|create|limit|secret|webhook|release`."""
 
 import argparse
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,88 +9,110 @@ from sqlalchemy import select
 
 from flows.urn_schemes import SCHEMES
 from persistence.channel_event_form import CHANNEL_EVENTS
-from persistence.channel_webhooks import rotate_webhook_secret, set_channel_webhook, switch_on_webhook
+from persistence.channel_webhooks import (
+    check_webhook_url,
+    rotate_webhook_secret,
+    set_channel_webhook,
+    switch_on_webhook,
+)
 from persistence.channels import channel, create_external_channel
 from persistence.columns import is_uuid
 from persistence.database import Transaction
 from persistence.gateway_pace import FASTEST, SLOWEST, set_limit
 from persistence.gateway_secrets import callback_path, new_gateway_secret, read_gateway_secret, rotate_gateway_secret
+from persistence.names import check_name
 from persistence.relayers import claim_phone, release_channels
 from persistence.webhook_trouble import webhook_trouble
 from persistence.workspaces import workspace
+from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace, number, whole_number
+from relayboard.commands.secret_input import add_text, given_text, read_secret
+
+ADDRESS_LENGTH = 255
+VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("channel", help="phones and gateways")
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="the active channels of a workspace")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_list)
     claim = actions.add_parser("claim", help="attach the phone that shows a claim code")
-    claim.add_argument("--workspace", required=True, metavar="UUID")
-    claim.add_argument("--claim-code", required=True)
+    add_workspace(claim)
+    claim.add_argument("--claim-code", required=True, help="the code that the phone shows")
     claim.add_argument("--phone", required=True, help="the number of its SIM")
-    claim.add_argument("--name")
+    claim.add_argument("--name", help="what people call the phone")
     claim.set_defaults(run=run_claim)
     _register_create(actions)
     webhook = actions.add_parser(
         "webhook", help="where the events of a channel go; the secret that signs them is shown"
     )
-    webhook.add_argument("--channel", required=True, metavar="UUID")
+    _add_channel(webhook)
     target = webhook.add_mutually_exclusive_group(required=True)
-    target.add_argument("--url")
+    add_text(target, "--url", help="where events are POSTed")
     target.add_argument("--off", action="store_true", help="send no events any more")
     target.add_argument("--on", action="store_true", help="send again to a receiver that failed for long")
     target.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
     webhook.add_argument("--event", action="append", choices=CHANNEL_EVENTS, help="repeat; default: all")
     webhook.set_defaults(run=run_webhook)
     release = actions.add_parser("release", help="end a channel; what it has not sent fails")
-    release.add_argument("--channel", required=True, metavar="UUID")
+    _add_channel(release)
     release.set_defaults(run=run_release)
+
+
+def _add_channel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--channel", required=True, metavar="UUID", help="the channel, as `relayboard channel list` names it"
+    )
 
 
 def _register_create(actions: Any) -> None:
     create = actions.add_parser("create", help="a gateway that sends by HTTP")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--type", choices=("external",), default="external")
-    create.add_argument("--name", required=True)
-    create.add_argument("--address", required=True)
-    create.add_argument("--scheme", choices=sorted(SCHEMES), default="tel")
-    create.add_argument("--country", default="")
-    create.add_argument("--send-url", required=True)
-    create.add_argument("--method", choices=("GET", "POST", "PUT"), default="POST")
+    add_workspace(create)
+    create.add_argument("--type", choices=("external",), default="external", help="the kind; there is only this one")
+    create.add_argument("--name", required=True, help="what people call the gateway")
+    create.add_argument("--address", required=True, help="the number or name that messages come from")
+    create.add_argument(
+        "--scheme", choices=sorted(SCHEMES), default="tel", help="addresses it can send to; default: tel"
+    )
+    create.add_argument("--country", default="", help="two letters, for example RW")
+    add_text(create, "--send-url", required=True, metavar="URL", help="where messages to send are put in")
+    create.add_argument("--method", choices=("GET", "POST", "PUT"), default="POST", help="default: POST")
     create.add_argument("--content-type", default="urlencoded", help="urlencoded, json, xml, or a media type")
-    create.add_argument("--body", help="template; default: a form with all variables")
-    create.add_argument("--max-length", type=int, default=160)
-    create.add_argument("--authorization", help="value of the Authorization header")
+    add_text(create, "--body", help="template of a request; default: a form with all variables")
+    create.add_argument(
+        "--max-length", type=whole_number(60, 6400), default=160, metavar="N", help="of one message; default: 160"
+    )
+    create.add_argument(
+        "--authorization-file",
+        metavar="FILE",
+        help="the value of the Authorization header is in this file; - reads it from standard input",
+    )
     create.add_argument("--response-check", help="text that an accepting reply contains")
     create.add_argument(
         "--recognizes-repeats",
         action="store_true",
         help="send a part again, under its Idempotency-Key, when nobody knows whether it arrived",
     )
-    create.add_argument("--messages-per-second", type=_rate, metavar="N", help="over all workers; default: no limit")
+    create.add_argument(
+        "--messages-per-second", type=number(SLOWEST, FASTEST), metavar="N", help="over all workers; default: no limit"
+    )
     create.set_defaults(run=run_create)
     limit = actions.add_parser("limit", help="how many messages a gateway is given in a second")
-    limit.add_argument("--channel", required=True, metavar="UUID")
+    _add_channel(limit)
     rate = limit.add_mutually_exclusive_group(required=True)
-    rate.add_argument("--messages-per-second", type=_rate, metavar="N")
+    rate.add_argument(
+        "--messages-per-second", type=number(SLOWEST, FASTEST), metavar="N", help="parts of messages, over all workers"
+    )
     rate.add_argument("--off", action="store_true", help="no limit")
     limit.set_defaults(run=run_limit)
     secret = actions.add_parser("secret", help="the address that a gateway calls, with its secret")
-    secret.add_argument("--channel", required=True, metavar="UUID")
+    _add_channel(secret)
     secret.add_argument("--rotate", action="store_true", help="a new secret; the former one counts for a day more")
     secret.add_argument("--end-former", action="store_true", help="with --rotate: the former one ends at once")
     secret.set_defaults(run=run_secret)
-
-
-def _rate(text: str) -> float:
-    """Messages per second, for argparse."""
-    rate = float(text)
-    if not SLOWEST <= rate <= FASTEST:
-        raise argparse.ArgumentTypeError(f"has to be between {SLOWEST} and {FASTEST}")
-    return rate
 
 
 def run_list(options: argparse.Namespace) -> None:
@@ -101,29 +124,28 @@ def run_list(options: argparse.Namespace) -> None:
         both = channel.outerjoin(webhook_trouble, webhook_trouble.c.channel_id == channel.c.id)
         statement = select(*columns, channel.c.webhook_url, *named).select_from(both).where(mine)
         rows = tx.execute(statement.order_by(channel.c.id))
-        # Names of joined columns are a kind of str of their own, which is no key for JSON.
-        print_json([{str(name): value for name, value in row._mapping.items()} for row in rows])
+        print_json([dict(row._mapping) for row in rows])
 
 
 def run_claim(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         found = workspace_named(tx, options.workspace)
-        channel_id = claim_phone(tx, found, options.claim_code, options.phone, options.name)
+        name = None if options.name is None else check_name(options.name)
+        channel_id = claim_phone(tx, found, options.claim_code, options.phone, name)
         columns = (channel.c.uuid, channel.c.id, channel.c.name, channel.c.address, channel.c.country)
         record = dict(tx.execute(select(*columns).where(channel.c.id == channel_id)).one()._mapping)
     print_json(record)
 
 
 def run_create(options: argparse.Namespace) -> None:
-    if not 60 <= options.max_length <= 6400:
-        raise CommandFailed("--max-length has to be between 60 and 6400")
+    authorization = None if options.authorization_file is None else read_secret(options.authorization_file)
     config = {
-        "send_url": options.send_url,
+        "send_url": _read_send_url(given_text(options, "send_url") or ""),
         "method": options.method,
         "content_type": options.content_type,
-        "body": options.body,
+        "body": given_text(options, "body"),
         "max_length": options.max_length,
-        "send_authorization": options.authorization,
+        "send_authorization": authorization,
         "mt_response_check": options.response_check,
         "recognizes_repeats": options.recognizes_repeats or None,
     }
@@ -134,16 +156,16 @@ def run_create(options: argparse.Namespace) -> None:
         uuid = create_external_channel(
             tx,
             found.id,
-            name=options.name,
-            address=options.address,
+            name=check_name(options.name),
+            address=check_name(options.address, "address", ADDRESS_LENGTH),
             schemes=[options.scheme],
-            country=options.country.upper() or None,
+            country=read_country(options.country) or None,
             config={name: value for name, value in config.items() if value is not None},
             secret=secret,
             messages_per_second=options.messages_per_second,
         )
     path = callback_path(uuid, secret)
-    print_json({"uuid": uuid, "name": options.name, "receive_path": f"{path}receive", "callback_path": path})
+    print_json({"uuid": uuid, "name": options.name.strip(), "receive_path": f"{path}receive", "callback_path": path})
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
@@ -176,6 +198,12 @@ def run_secret(options: argparse.Namespace) -> None:
     print_json({"channel": options.channel, "secret": secret, "callback_path": path})
 
 
+def _read_send_url(text: str) -> str:
+    """An address, which may hold variables. Raises InvalidInput."""
+    check_webhook_url(VARIABLE.sub("x", text), "send_url")
+    return text.strip()
+
+
 def run_webhook(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace_id = _workspace_of(tx, options.channel)
@@ -186,7 +214,7 @@ def run_webhook(options: argparse.Namespace) -> None:
         if options.on:
             print_json({"channel": options.channel, "was_off": switch_on_webhook(tx, workspace_id, options.channel)})
             return
-        url = None if options.off else options.url
+        url = None if options.off else given_text(options, "url")
         signing = set_channel_webhook(tx, workspace_id, options.channel, url, options.event)
     print_json({"channel": options.channel, "url": url, "events": options.event, "secret": signing})
 

@@ -7,15 +7,16 @@ import orjson
 
 from persistence.classifiers import TYPES, create_classifier, read_classifier
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("classifier", help="create services that find intents")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new classifier")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--name", required=True)
-    create.add_argument("--type", required=True, choices=TYPES)
+    add_workspace(create)
+    create.add_argument("--name", required=True, help="the name of the classifier")
+    create.add_argument("--type", required=True, choices=TYPES, help="the service behind it")
     create.add_argument("--intent", action="append", default=[], help="repeat for each intent it knows")
     create.set_defaults(run=run_create)
 

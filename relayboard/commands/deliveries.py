@@ -1,50 +1,55 @@
 """`relayboard delivery list|resend|test`: what became of events, and sending them again."""
 
 import argparse
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
+from sqlalchemy import select
 
+from persistence.channels import channel
 from persistence.columns import is_uuid
+from persistence.database import Transaction
 from persistence.deliveries import DELIVERED, FAILED, PENDING, record_test_event
 from persistence.delivery_records import count_deliveries, list_deliveries, send_again, send_failed_again
 from persistence.webhook_trouble import list_switched_off
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace, utc_moment, whole_number
 
-LISTED = 50
+LISTED, MOST_LISTED = 50, 10_000
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("delivery", help="events sent to webhooks: what became of them, sending them again")
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="the newest deliveries with their attempts, and how many there are")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
-    listing.add_argument("--status", choices=(PENDING, DELIVERED, FAILED))
-    listing.add_argument("--channel", metavar="UUID")
-    listing.add_argument("--limit", type=int, default=LISTED)
+    add_workspace(listing)
+    listing.add_argument("--status", choices=(PENDING, DELIVERED, FAILED), help="only these")
+    listing.add_argument("--channel", metavar="UUID", help="only those of this channel")
+    listing.add_argument(
+        "--limit", type=whole_number(1, MOST_LISTED), default=LISTED, help=f"how many; default: {LISTED}"
+    )
     listing.set_defaults(run=run_list)
     resend = actions.add_parser("resend", help="send a finished delivery, or all that failed since a moment, once more")
-    resend.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(resend)
     what = resend.add_mutually_exclusive_group(required=True)
-    what.add_argument("--delivery", metavar="UUID")
-    what.add_argument("--failed-since", type=_moment, metavar="TIME", help="for example 2026-03-02T08:00:00Z")
+    what.add_argument("--delivery", metavar="UUID", help="as `relayboard delivery list` names it")
+    what.add_argument("--failed-since", type=utc_moment, metavar="TIME", help="for example 2026-03-02T08:00:00Z")
     resend.set_defaults(run=run_resend)
     test = actions.add_parser("test", help="send an event of the type `test` to the delivery URL of a channel")
-    test.add_argument("--workspace", required=True, metavar="UUID")
-    test.add_argument("--channel", required=True, metavar="UUID")
+    add_workspace(test)
+    test.add_argument("--channel", required=True, metavar="UUID", help="the channel whose receiver is tried")
     test.set_defaults(run=run_test)
 
 
 def run_list(options: argparse.Namespace) -> None:
-    if options.channel is not None and not is_uuid(options.channel):
-        raise CommandFailed(f"there is no channel {options.channel}")
     with opened_database() as database, database.reading() as tx:
         workspace = workspace_named(tx, options.workspace)
+        if options.channel is not None and not _is_channel(tx, workspace.id, options.channel):
+            raise CommandFailed(f"there is no channel {options.channel}")
         ledger = count_deliveries(tx, workspace.id)
         off = list_switched_off(tx, workspace.id)
         page = list_deliveries(
-            tx, workspace.id, None, max(options.limit, 1), status=options.status, channel_uuid=options.channel
+            tx, workspace.id, None, options.limit, status=options.status, channel_uuid=options.channel
         )
     counts = {"pending": ledger.pending, "delivered": ledger.delivered, "failed": ledger.failed}
     switched_off = [
@@ -52,6 +57,12 @@ def run_list(options: argparse.Namespace) -> None:
     ]
     deliveries = [orjson.loads(record) for record in page.records]
     print_json({"counts": counts, "switched_off": switched_off, "deliveries": deliveries})
+
+
+def _is_channel(tx: Transaction, workspace_id: int, uuid: str) -> bool:
+    """Also one that was released: its deliveries are still there."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid)
+    return is_uuid(uuid) and tx.execute(select(channel.c.id).where(mine)).first() is not None
 
 
 def run_resend(options: argparse.Namespace) -> None:
@@ -71,8 +82,3 @@ def run_test(options: argparse.Namespace) -> None:
         workspace = workspace_named(tx, options.workspace)
         event_id = record_test_event(tx, workspace.id, options.channel)
     print_json({"uuid": event_id, "event": "test"})
-
-
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -21,6 +21,7 @@ from persistence.flows import find_flow
 from persistence.workspaces import Workspace
 from relayboard.commands import flow_check, flow_draw, flow_run
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 from relayboard.flow_files import read_document
 from relayboard.settings import load_settings
 
@@ -29,12 +30,12 @@ def register(commands: Any) -> None:
     parser = commands.add_parser("flow", help="import, list, label, archive, play, check and draw flows")
     actions = parser.add_subparsers(dest="action", required=True)
     importing = actions.add_parser("import", help="bring in an export file, which updates what is there already")
-    importing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(importing)
     importing.add_argument("--media-url", default="", metavar="URL", help="where old files' attachments are")
-    importing.add_argument("file", type=Path, metavar="FILE")
+    importing.add_argument("file", type=Path, metavar="FILE", help="an export file, as JSON")
     importing.set_defaults(run=run_import)
     exporting = actions.add_parser("export", help="write flows and what they need as an export file")
-    exporting.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(exporting)
     exporting.add_argument("--flow", action="append", default=[], metavar="UUID", help="a flow; all if none is")
     exporting.add_argument("--campaign", action="append", default=[], metavar="UUID", help="a campaign")
     exporting.add_argument(
@@ -46,7 +47,7 @@ def register(commands: Any) -> None:
     exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write; stdout if not given")
     exporting.set_defaults(run=run_export)
     listing = actions.add_parser("list", help="the flows of a workspace")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_list)
     archive = actions.add_parser("archive", help="put a flow away and interrupt the contacts in it")
     _add_flow(archive)
@@ -57,7 +58,7 @@ def register(commands: Any) -> None:
     change.set_defaults(run=run_change)
     label = actions.add_parser("label", help="label a flow")
     _add_flow(label)
-    label.add_argument("--name", required=True)
+    label.add_argument("--name", required=True, help="the label; made when it is new")
     label.add_argument("--remove", action="store_true", help="take the label away")
     label.set_defaults(run=run_label)
     for module in (flow_run, flow_check, flow_draw):
@@ -65,8 +66,8 @@ def register(commands: Any) -> None:
 
 
 def _add_flow(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workspace", required=True, metavar="UUID")
-    parser.add_argument("--flow", required=True, metavar="UUID")
+    add_workspace(parser)
+    parser.add_argument("--flow", required=True, metavar="UUID", help="the flow, as `relayboard flow list` names it")
 
 
 def run_import(options: argparse.Namespace) -> None:

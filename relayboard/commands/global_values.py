@@ -7,21 +7,25 @@ import orjson
 
 from persistence.global_values import create_global, read_global
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
+from relayboard.commands.secret_input import add_text, given_text
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("global", help="create values that flows share")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new global")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--name", required=True)
-    create.add_argument("--value", required=True)
+    add_workspace(create)
+    create.add_argument(
+        "--name", required=True, help="the name; flows know it as @globals. and the name in small letters"
+    )
+    add_text(create, "--value", required=True, help="what flows put in its place")
     create.set_defaults(run=run_create)
 
 
 def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
-        global_id = create_global(tx, workspace.id, options.name, options.value)
+        global_id = create_global(tx, workspace.id, options.name, given_text(options, "value") or "")
         record = read_global(tx, workspace.id, global_id)
     print_json(orjson.loads(record))

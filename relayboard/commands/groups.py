@@ -8,14 +8,15 @@ import orjson
 from persistence.groups import create_group, read_group
 from persistence.smart_groups import create_query_group
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("group", help="create groups")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new group")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--name", required=True)
+    add_workspace(create)
+    create.add_argument("--name", required=True, help="the name of the group")
     create.add_argument("--query", metavar="Q", help="whom it holds, found by a worker: 'fields.age >= 18'")
     create.set_defaults(run=run_create)
 

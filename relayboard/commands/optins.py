@@ -7,14 +7,15 @@ import orjson
 
 from persistence.optins import create_optin, read_optin
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("optin", help="create subjects that contacts can agree to hear about")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new opt-in")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--name", required=True)
+    add_workspace(create)
+    create.add_argument("--name", required=True, help="the name of the opt-in")
     create.set_defaults(run=run_create)
 
 

@@ -13,16 +13,14 @@ from persistence.database import Database, Transaction
 from persistence.key_check import confirm_secret_key
 from persistence.migrations import upgrade
 from persistence.workspaces import Workspace, find_workspace_by_uuid
+from relayboard.failures import CommandFailed as CommandFailed
 from relayboard.settings import Settings, load_settings
-
-
-class CommandFailed(Exception):
-    """A command that cannot do what it was asked to; the message says why."""
 
 
 def print_json(value: Any) -> None:
     """One JSON document on a line of its own."""
-    sys.stdout.write(orjson.dumps(value, default=_plain).decode() + "\n")
+    # Names of columns, as keys of a row, are a kind of str of their own.
+    sys.stdout.write(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode() + "\n")
     sys.stdout.flush()
 
 

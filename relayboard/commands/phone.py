@@ -5,18 +5,27 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, print_json
+from relayboard.commands.parser import seconds, whole_number
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import PhoneState, load_state, save_state
 from relayboard.phone.wire import HttpTransport, NoReply
 
+STATES = ("CHA", "DIS", "FUL", "NOT", "UNK")
 CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "unk")
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("phone", help="a simulated relayer phone, scriptable")
-    parser.add_argument("--server", required=True, metavar="URL")
-    parser.add_argument("--state", type=Path, default=Path("var/phone.json"), metavar="FILE")
+    parser.add_argument("--server", required=True, metavar="URL", help="for example http://127.0.0.1:8080")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        default=Path("var/phone.json"),
+        metavar="FILE",
+        help="what the phone remembers; default: var/phone.json",
+    )
     parser.add_argument("--lagging", action="store_true", help="behave like app 2.x, one reply behind")
     parser.add_argument("--country", help="country of the SIM of a new phone")
     parser.set_defaults(run=run_phone)
@@ -25,28 +34,30 @@ def register(commands: Any) -> None:
     actions.add_parser("sync", help="exchange commands with the server")
     actions.add_parser("show", help="what the phone knows and holds")
     receive = actions.add_parser("receive", help="an SMS arrives")
-    receive.add_argument("number")
-    receive.add_argument("text")
+    receive.add_argument("number", help="who sends it")
+    receive.add_argument("text", help="what it says")
     call = actions.add_parser("call", help="an entry of the call log")
-    call.add_argument("kind", choices=CALL_KINDS)
-    call.add_argument("number")
-    call.add_argument("--seconds", type=int, default=0)
+    call.add_argument("kind", choices=CALL_KINDS, help="mo came in, mt went out; mo_miss was not taken")
+    call.add_argument("number", help="who called or was called")
+    call.add_argument("--seconds", type=whole_number(0), default=0, help="how long it took; default: 0")
     send = actions.add_parser("send", help="send every message that waits")
     send.add_argument("--no-delivery", action="store_true", help="the network reports no delivery")
     send.add_argument("--fail", action="store_true", help="Android reports an error for each")
     battery = actions.add_parser("battery", help="the battery changes")
-    battery.add_argument("level", type=int)
-    battery.add_argument("--status", default="DIS", choices=("CHA", "DIS", "FUL", "NOT", "UNK"))
+    battery.add_argument("level", type=whole_number(0, 100), help="per cent")
+    battery.add_argument(
+        "--status", default="DIS", choices=STATES, help="charging, discharging (default), full, not, unknown"
+    )
     actions.add_parser("reset", help="the owner disconnects the phone")
     run = actions.add_parser("run", help="sync again and again, send what is given, report it sent and delivered")
-    run.add_argument("--every", type=float, default=2.0, metavar="SECONDS")
-    run.add_argument("--syncs", type=int, help="end after so many")
+    run.add_argument("--every", type=seconds, default=2.0, metavar="SECONDS", help="default: 2")
+    run.add_argument("--syncs", type=whole_number(1), metavar="N", help="end after so many")
 
 
 def run_phone(options: argparse.Namespace) -> None:
     state = load_state(options.state)
     if options.country:
-        state.country = options.country.upper()
+        state.country = read_country(options.country)
     phone = Phone(HttpTransport(options.server), state, is_lagging=options.lagging)
     try:
         _act(phone, options)

@@ -3,52 +3,73 @@
 import argparse
 import contextlib
 import logging
+import socket
 import sys
+from collections.abc import Collection
 from typing import Any
-
-from sqlalchemy.exc import SQLAlchemyError
 
 from persistence.database import Database
 from persistence.key_check import confirm_secret_key
-from persistence.migrations import current_revision, downgrade, upgrade
+from persistence.migrations import HEAD, move_to
 from relayboard.commands.output import CommandFailed, print_json
+from relayboard.commands.parser import port_number, whole_number
 from relayboard.logs import configure_logging
-from relayboard.processes import Supervisor, follow_lifeline, listen, service_children, stopped_by_signals
+from relayboard.processes import (
+    Supervisor,
+    follow_lifeline,
+    is_supervised,
+    listen,
+    service_children,
+    stopped_by_signals,
+    tell_ready,
+    url_of,
+)
 from relayboard.settings import Settings, load_settings
 
 logger = logging.getLogger("relayboard.processes")
 
 DEFAULT_PORT = 8080
+MOST_API_PROCESSES = 256
+MOST_THREADS = 1000
+ALONE_SECONDS = 10.0
+"""A worker that nobody supervises gives up after so long without a database or a queue; its operator is told why."""
 
 
 def register(commands: Any) -> None:
-    serve = commands.add_parser("serve", help="the API and a worker")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=DEFAULT_PORT)
-    serve.add_argument("--workers", type=int, default=1, help="number of API processes")
-    serve.add_argument("--no-worker", action="store_true", help="the API alone")
+    serve = commands.add_parser("serve", help="run the API and a worker")
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on, also ::1, or 0.0.0.0 for all")
+    serve.add_argument("--port", type=port_number, default=DEFAULT_PORT, help="0 for any that is free; default: 8080")
+    serve.add_argument(
+        "--workers", type=whole_number(1, MOST_API_PROCESSES), default=1, metavar="N", help="number of API processes"
+    )
+    serve.add_argument("--no-worker", action="store_true", help="run the API alone")
     serve.set_defaults(run=run_serve)
-    worker = commands.add_parser("worker", help="a worker alone")
-    worker.add_argument("--workers", type=int, default=10, help="number of threads that work")
+    worker = commands.add_parser("worker", help="run a worker alone")
+    worker.add_argument(
+        "--workers", type=whole_number(1, MOST_THREADS), default=10, metavar="N", help="number of threads that work"
+    )
     worker.set_defaults(run=run_worker)
     migrate = commands.add_parser("migrate", help="bring the schema to the newest revision, or to another one")
-    migrate.add_argument("--to", default="head", metavar="REV")
+    migrate.add_argument("--to", default=HEAD, metavar="REV", help="name of a revision, head or base (nothing at all)")
     migrate.set_defaults(run=run_migrate)
     demo = commands.add_parser("demo", help="serve a sample workspace and show a message travel both ways")
-    demo.add_argument("--port", type=int, default=DEFAULT_PORT)
+    demo.add_argument("--port", type=port_number, help="default: 8080, or the next one that is free")
     demo.set_defaults(run=run_demo)
 
 
-def migrate_database(settings: Settings, revision: str = "head") -> str | None:
+def prepare(settings: Settings) -> None:
+    """What a service needs before it starts: the newest schema, the right secret key, a queue. Raises what is wrong."""
+    from worker.app import check_queue
+
+    migrate_database(settings)
+    check_secret_key(settings)
+    check_queue(settings.queue_url)
+
+
+def migrate_database(settings: Settings, revision: str = HEAD) -> str | None:
     """Bring the configured database to a revision; the revision it then has."""
-    database = Database(settings.database_url, keys=settings.make_keys())
-    try:
-        before = current_revision(database.engine)
-        go = downgrade if revision == "base" or (before is not None and revision < before) else upgrade
-        go(database.engine, revision)
-        return current_revision(database.engine)
-    finally:
-        database.close()
+    with contextlib.closing(Database(settings.database_url, keys=settings.make_keys())) as database:
+        return move_to(database.engine, revision)
 
 
 def check_secret_key(settings: Settings) -> None:
@@ -60,35 +81,37 @@ def check_secret_key(settings: Settings) -> None:
 def run_serve(options: argparse.Namespace) -> int:
     settings = load_settings()
     configure_logging(settings.log_format)
-    migrate_database(settings)
-    check_secret_key(settings)
-    with _bound(options.host, options.port) as listener:
+    with bound(options.host, options.port) as listener:
+        prepare(settings)
         supervisor = Supervisor(service_children(listener, options.workers, with_worker=not options.no_worker))
-        port = listener.getsockname()[1]
-        print(f"Relayboard listens on http://{options.host}:{port}", file=sys.stderr)
+        url = url_of(options.host, listener.getsockname()[1])
+        print(f"Relayboard listens on {url} (try it at {url}/api/v2/docs)", file=sys.stderr)
         with stopped_by_signals(supervisor):
             return supervisor.run()
 
 
-def _bound(host: str, port: int) -> Any:
+def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
+    """A listening socket. Raises CommandFailed when there can be none."""
     try:
         return contextlib.closing(listen(host, port))
-    except OSError as error:
-        raise CommandFailed(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no name of a machine"
+        raise CommandFailed(f"cannot listen on {url_of(host, port).removeprefix('http://')}: {reason}") from error
 
 
 def run_worker(options: argparse.Namespace) -> int:
+    from relayboard.waiting import wait_until_usable
     from worker.process import run_worker_process
 
     settings = load_settings()
     configure_logging(settings.log_format)
     follow_lifeline()
-    try:
-        check_secret_key(settings)
-    except SQLAlchemyError:
-        # A worker waits for its database; the API, which migrates it, checks the key too.
-        logger.warning("the database cannot be used yet, and the secret key not be checked", exc_info=True)
-    return run_worker_process(settings, threads=options.workers)
+    patience_seconds = None if is_supervised() else ALONE_SECONDS
+
+    def prepare_worker(signals: Collection[int]) -> None:
+        wait_until_usable(settings, signals, patience_seconds)
+
+    return run_worker_process(settings, options.workers, prepare=prepare_worker, on_ready=tell_ready)
 
 
 def run_migrate(options: argparse.Namespace) -> None:

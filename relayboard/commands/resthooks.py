@@ -9,17 +9,18 @@ from persistence.resthook_subscribers import list_subscriber_states, switch_on_s
 from persistence.resthooks import ensure_resthook, read_resthook
 from persistence.signers import read_subscriber_secret, rotate_subscriber_secret
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace, whole_number
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("resthook", help="resthooks and their subscribers")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new resthook; one that exists is shown")
-    create.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(create)
     create.add_argument("--slug", required=True, help="letters, digits, hyphens and underscores")
     create.set_defaults(run=run_create)
     listing = actions.add_parser("subscribers", help="who is called, and who was switched off after failing for long")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_subscribers)
     secret = actions.add_parser("secret", help="what calls to a subscriber are signed with")
     secret.add_argument("--workspace", required=True, metavar="UUID")
@@ -27,8 +28,14 @@ def register(commands: Any) -> None:
     secret.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
     secret.set_defaults(run=run_secret)
     switch_on = actions.add_parser("switch-on", help="call a subscriber again that failed for long")
-    switch_on.add_argument("--workspace", required=True, metavar="UUID")
-    switch_on.add_argument("--subscriber", required=True, type=int, metavar="ID")
+    add_workspace(switch_on)
+    switch_on.add_argument(
+        "--subscriber",
+        required=True,
+        type=whole_number(1),
+        metavar="ID",
+        help="its number in `relayboard resthook subscribers`",
+    )
     switch_on.set_defaults(run=run_switch_on)
 
 

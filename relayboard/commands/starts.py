@@ -9,6 +9,7 @@ from persistence.columns import is_uuid
 from persistence.start_batches import interrupt_start
 from persistence.start_records import list_starts, read_start
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 NEWEST = 250
 
@@ -17,11 +18,11 @@ def register(commands: Any) -> None:
     parser = commands.add_parser("start", help="list and stop flow starts")
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help=f"the {NEWEST} starts of users that changed last")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_list)
     interrupt = actions.add_parser("interrupt", help="start nobody more; who was started goes on")
-    interrupt.add_argument("--workspace", required=True, metavar="UUID")
-    interrupt.add_argument("--start", required=True, metavar="UUID")
+    add_workspace(interrupt)
+    interrupt.add_argument("--start", required=True, metavar="UUID", help="as `relayboard start list` names it")
     interrupt.set_defaults(run=run_interrupt)
 
 

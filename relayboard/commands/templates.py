@@ -7,19 +7,20 @@ import orjson
 
 from persistence.templates import STATUSES, Translation, read_template, set_translation
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("template", help="texts that a gateway approved in advance")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new template, or one more translation of a known one")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--name", required=True)
-    create.add_argument("--channel", required=True, metavar="UUID")
+    add_workspace(create)
+    create.add_argument("--name", required=True, help="its name at the gateway")
+    create.add_argument("--channel", required=True, metavar="UUID", help="the channel it is approved for")
     create.add_argument("--locale", required=True, help="language and country, for example swa-KE")
     create.add_argument("--content", required=True, help="text with variables {{1}}, {{2}}, ...")
-    create.add_argument("--namespace", default="")
-    create.add_argument("--status", choices=STATUSES, default=STATUSES[0])
+    create.add_argument("--namespace", default="", help="where the gateway keeps it, if it says so")
+    create.add_argument("--status", choices=STATUSES, default=STATUSES[0], help=f"default: {STATUSES[0]}")
     create.set_defaults(run=run_create)
 
 

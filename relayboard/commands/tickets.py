@@ -14,17 +14,18 @@ from persistence.topics import find_topic
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("ticket", help="open tickets")
     actions = parser.add_subparsers(dest="action", required=True)
     opening = actions.add_parser("open", help="a new ticket of a contact that has no open one")
-    opening.add_argument("--workspace", required=True, metavar="UUID")
-    opening.add_argument("--contact", required=True, metavar="UUID")
+    add_workspace(opening)
+    opening.add_argument("--contact", required=True, metavar="UUID", help="whose ticket it is")
     opening.add_argument("--topic", metavar="UUID", help="default: General")
-    opening.add_argument("--assignee", metavar="EMAIL")
-    opening.add_argument("--note")
+    opening.add_argument("--assignee", metavar="EMAIL", help="the user who takes care of it")
+    opening.add_argument("--note", help="a first note for colleagues")
     opening.set_defaults(run=run_open)
 
 
@@ -42,10 +43,10 @@ def _read_ticket(tx: Transaction, workspace: Workspace, options: argparse.Namesp
     contact_id = find_contact(tx, workspace.id, options.contact) if is_uuid(options.contact) else None
     if contact_id is None:
         raise CommandFailed(f"there is no contact {options.contact}")
-    topic_id = find_topic(tx, workspace.id, options.topic) if options.topic else None
-    if options.topic and topic_id is None:
+    topic_id = find_topic(tx, workspace.id, options.topic) if options.topic is not None else None
+    if options.topic is not None and topic_id is None:
         raise CommandFailed(f"there is no topic {options.topic}")
-    assignee_id = find_member(tx, workspace.id, options.assignee) if options.assignee else None
-    if options.assignee and assignee_id is None:
+    assignee_id = find_member(tx, workspace.id, options.assignee) if options.assignee is not None else None
+    if options.assignee is not None and assignee_id is None:
         raise CommandFailed(f"there is no user {options.assignee}")
     return NewTicket(contact_id, topic_id, assignee_id, options.note)

@@ -3,9 +3,11 @@
 import argparse
 from typing import Any
 
-from persistence.tokens import SCOPES, create_token, list_tokens, public_part, revoke_token
+from persistence.tokens import PREFIX, SCOPES, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
+from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
 from relayboard.settings import load_settings
 
 
@@ -13,16 +15,22 @@ def register(commands: Any) -> None:
     parser = commands.add_parser("token", help="API tokens")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new token, shown once")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--email", required=True)
-    create.add_argument("--scope", choices=SCOPES, default="write")
+    add_workspace(create)
+    create.add_argument("--email", required=True, help="whose it is: a user of the workspace")
+    create.add_argument(
+        "--scope", choices=SCOPES, default="write", help="what it may do; default: write, which reads too"
+    )
     create.set_defaults(run=run_create)
     listing = actions.add_parser("list", help="the living tokens, without their secrets")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_list)
-    revoke = actions.add_parser("revoke", help="end a token; give it whole or its public part")
-    revoke.add_argument("--workspace", required=True, metavar="UUID")
-    revoke.add_argument("token")
+    revoke = actions.add_parser("revoke", help="end a token")
+    add_workspace(revoke)
+    revoke.add_argument(
+        "token",
+        metavar="PUBLIC",
+        help="its public part, as `relayboard token list` shows it; - reads the whole token from standard input",
+    )
     revoke.set_defaults(run=run_revoke)
 
 
@@ -43,9 +51,21 @@ def run_list(options: argparse.Namespace) -> None:
 
 
 def run_revoke(options: argparse.Namespace) -> None:
-    public = public_part(options.token) or options.token
+    public = _public_part(options.token)
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         if not revoke_token(tx, workspace.id, public):
-            raise CommandFailed("there is no such living token")
+            raise CommandFailed(f"there is no living token {public} in this workspace")
     print_json({"revoked": public})
+
+
+def _public_part(given: str) -> str:
+    if given == STANDARD_INPUT:
+        public = public_part(read_secret(STANDARD_INPUT))
+        if public is None:
+            raise CommandFailed("standard input holds no token")
+        return public
+    whole = public_part(given)
+    if whole is not None:
+        raise CommandFailed(f"a token is a secret and no argument: name it by its public part, {whole}")
+    return given.removeprefix(PREFIX)

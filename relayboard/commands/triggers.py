@@ -1,7 +1,6 @@
 """`relayboard trigger create|list|archive`."""
 
 import argparse
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -12,29 +11,32 @@ from persistence.trigger_records import list_triggers, read_trigger
 from persistence.trigger_writes import archive_trigger, create_trigger
 from persistence.triggers import FIRST_WORD, KEYWORD_MATCHES, TYPES
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace, moment
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("trigger", help="create, list and archive what starts flows")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new trigger")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--type", required=True, choices=TYPES)
-    create.add_argument("--flow", required=True, metavar="UUID")
+    add_workspace(create)
+    create.add_argument("--type", required=True, choices=TYPES, help="what starts the flow")
+    create.add_argument("--flow", required=True, metavar="UUID", help="the flow that starts")
     create.add_argument("--keyword", action="append", default=[], metavar="K", help="a word that starts the flow")
     create.add_argument("--match", choices=tuple(KEYWORD_MATCHES), default=FIRST_WORD, help="which word it must be")
     create.add_argument("--channel", metavar="UUID", help="only for what comes through this channel")
     _add_contacts(create)
-    create.add_argument("--at", type=datetime.fromisoformat, metavar="TIME", help="first time of a schedule")
+    create.add_argument("--at", type=moment, metavar="TIME", help="first time of a schedule, like 2026-05-04T08:00")
     create.add_argument("--repeat", choices=REPEATS, default=NEVER, help="when a schedule comes again")
     create.add_argument("--days", default="", help="weekdays of a weekly schedule, letters of MTWRFSU")
     create.set_defaults(run=run_create)
     listing = actions.add_parser("list", help="the triggers of a workspace")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_list)
     archive = actions.add_parser("archive", help="put a trigger away")
-    archive.add_argument("--workspace", required=True, metavar="UUID")
-    archive.add_argument("--trigger", required=True, metavar="UUID")
+    add_workspace(archive)
+    archive.add_argument(
+        "--trigger", required=True, metavar="UUID", help="the trigger, as `relayboard trigger list` names it"
+    )
     archive.set_defaults(run=run_archive)
 
 

@@ -4,10 +4,9 @@ import argparse
 from typing import Any
 from zoneinfo import available_timezones
 
-import phonenumbers
-
 from flows.languages import is_language
 from persistence.workspaces import DATE_STYLES, Workspace, create_workspace, list_workspaces
+from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json
 
 
@@ -15,11 +14,13 @@ def register(commands: Any) -> None:
     parser = commands.add_parser("workspace", help="create and list workspaces")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new workspace")
-    create.add_argument("--name", required=True)
+    create.add_argument("--name", required=True, help="what people call it")
     create.add_argument("--country", default="", help="two letters, for example RW")
     create.add_argument("--timezone", default="UTC", help="IANA name, for example Africa/Kigali")
     create.add_argument("--language", action="append", default=[], help="ISO 639-3 code; repeat, the default first")
-    create.add_argument("--date-style", choices=DATE_STYLES, default="day_first")
+    create.add_argument(
+        "--date-style", choices=DATE_STYLES, default="day_first", help="how dates are written; default: day_first"
+    )
     create.add_argument("--anon", action="store_true", help="hide addresses from API clients")
     create.set_defaults(run=run_create)
     actions.add_parser("list", help="all workspaces").set_defaults(run=run_list)
@@ -39,9 +40,7 @@ def show(workspace: Workspace) -> dict[str, Any]:
 
 
 def run_create(options: argparse.Namespace) -> None:
-    country = options.country.upper()
-    if country and country not in phonenumbers.SUPPORTED_REGIONS:
-        raise CommandFailed(f"{options.country} is no country code")
+    country = read_country(options.country)
     if options.timezone not in available_timezones():
         raise CommandFailed(f"{options.timezone} is no time zone")
     wrong = [code for code in options.language if not is_language(code)]

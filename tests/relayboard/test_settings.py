@@ -33,6 +33,33 @@ def test_every_setting_has_a_default_except_the_key():
     assert (settings.log_format, settings.metrics) == ("text", True)
 
 
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("RELAYBOARD_DATABSE_URL", "; did you mean RELAYBOARD_DATABASE_URL?"),
+        ("RELAYBOARD_page_size", "; did you mean RELAYBOARD_PAGE_SIZE?"),
+        ("RELAYBOARD_ELEPHANT", ": docs/operating.md lists those there are"),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_refused_with_the_one_that_was_meant(variable, hint):
+    with pytest.raises(SettingError, match=f"^{variable} is no setting{re.escape(hint)}$"):
+        load_settings({**KEY, variable: "x"})
+
+
+def test_variables_that_kubernetes_makes_for_a_service_of_our_name_are_nobodys_slip():
+    names = ("SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT", "PORT_8080_TCP", "PORT_8080_TCP_ADDR")
+
+    assert load_settings({**KEY, **{f"RELAYBOARD_{name}": "tcp://10.0.0.1:8080" for name in names}})
+
+
+def test_a_typing_error_in_the_env_file_is_refused_too(tmp_path, monkeypatch):
+    (tmp_path / ".env").write_text("RELAYBOARD_PAGE_SISE=9\n")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SettingError, match="RELAYBOARD_PAGE_SISE is no setting; did you mean RELAYBOARD_PAGE_SIZE"):
+        load_settings()
+
+
 def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
     settings = load_settings(
         {

@@ -1,0 +1,82 @@
+"""The parser of the command line: every command says in its help what it does, and values are checked as they come."""
+
+import argparse
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+LARGEST_PORT = 65_535
+LONGEST_SECONDS = 86_400
+LARGEST_NUMBER = 2**31 - 1
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose sub-commands show the text of their line in the list above them too."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.register("action", "parsers", _Commands)
+
+    def add_subparsers(self, **options: Any) -> Any:
+        return super().add_subparsers(**{"metavar": "ACTION", "title": "actions", **options})
+
+
+class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # argparse has no public name for it
+    def add_parser(self, name: str, **options: Any) -> Any:
+        text = options.get("help")
+        if text:
+            options.setdefault("description", f"{text[0].upper()}{text[1:]}.")
+        return super().add_parser(name, **options)
+
+
+def add_workspace(parser: argparse.ArgumentParser) -> None:
+    """The option that nearly every command needs."""
+    parser.add_argument(
+        "--workspace", required=True, metavar="UUID", help="the workspace, as `relayboard workspace list` names it"
+    )
+
+
+def whole_number(least: int, largest: int = LARGEST_NUMBER) -> Callable[[str], int]:
+    """What reads a whole number between two bounds."""
+
+    def read(text: str) -> int:
+        number = int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20 else None
+        if number is None or not least <= number <= largest:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number between {least} and {largest}")
+        return number
+
+    return read
+
+
+def moment(text: str) -> datetime:
+    """A date, with a time and a zone if they are given."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time like 2026-03-02T08:00:00Z") from None
+
+
+def utc_moment(text: str) -> datetime:
+    """A moment; without a zone it is UTC."""
+    read = moment(text)
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def number(least: float, largest: float) -> Callable[[str], float]:
+    """What reads a number between two bounds."""
+
+    def read(text: str) -> float:
+        try:
+            given = float(text)
+        except ValueError:
+            given = math.nan
+        if not least <= given <= largest:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number between {least:g} and {largest:g}")
+        return given
+
+    return read
+
+
+seconds = number(0.001, LONGEST_SECONDS)
+port_number = whole_number(0, LARGEST_PORT)

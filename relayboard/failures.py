@@ -1,0 +1,55 @@
+"""Saying in one sentence why something could not be done. Tracebacks go to a file, never to a person."""
+
+import os
+import sys
+import tempfile
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from persistence.errors import RuleBroken
+from persistence.migrations import MigrationError
+from persistence.sealing import SecretDamaged, SecretKeyChanged
+from relayboard.settings import SettingError
+from relayboard.tracebacks import format_traceback
+from worker.errors import QueueError
+
+
+class CommandFailed(Exception):
+    """A command that cannot do what it was asked to; the message says why."""
+
+
+LONGEST_LINE = 1000
+EXPECTED = (CommandFailed, RuleBroken, SecretDamaged, SecretKeyChanged, SettingError, MigrationError, QueueError)
+"""Errors whose message is a sentence for people."""
+
+
+def describe_failure(error: Exception) -> str:
+    """One line that says what went wrong. For a fault of the program it names the file that holds the traceback."""
+    if isinstance(error, EXPECTED):
+        return _one_line(str(error))
+    if isinstance(error, SQLAlchemyError):
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        return f"the database cannot be used: {_one_line(str(reason or error))}"
+    if isinstance(error, OSError) and error.strerror:
+        return _one_line(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    return f"this is a fault of Relayboard ({type(error).__name__}); what happened is in {_keep_traceback(error)}"
+
+
+def say_failure(error: Exception) -> None:
+    """Tell the person at the terminal, or the log of a service."""
+    print(f"relayboard: {describe_failure(error)}", file=sys.stderr, flush=True)
+
+
+def _one_line(text: str) -> str:
+    """The text as one line of reasonable length. What a terminal would obey is written as its code."""
+    line = " ".join(text.split())
+    shown = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in line)
+    return shown if len(shown) <= LONGEST_LINE else shown[:LONGEST_LINE] + "..."
+
+
+def _keep_traceback(error: Exception) -> str:
+    """The name of a new file, readable by its owner only."""
+    descriptor, path = tempfile.mkstemp(prefix="relayboard-fault-", suffix=".txt")
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(format_traceback(error) + "\n")
+    return path

@@ -1,0 +1,100 @@
+"""The real console script, as a person or an operator's machine runs it."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SCRIPT = Path(sys.executable).parent / "relayboard"
+PATIENCE_SECONDS = 300
+"""For a machine that has much else to do."""
+
+
+def make_environment(**settings: str) -> dict[str, str]:
+    """The environment of this process without settings of its own, and these."""
+    rest = {name: value for name, value in os.environ.items() if not name.startswith("RELAYBOARD_")}
+    return {**rest, **{f"RELAYBOARD_{name}": value for name, value in settings.items()}}
+
+
+def call(
+    *arguments: str, folder: Path, typed: str = "", environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [str(SCRIPT), *arguments],
+        cwd=folder,
+        env=dict(make_environment() if environment is None else environment),
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+@dataclass(slots=True)
+class Started:
+    """A command that goes on; what it has written so far."""
+
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def read(self, stream: object) -> None:
+        for line in stream:  # type: ignore[attr-defined]
+            with self.changed:
+                self.lines.append(line)
+                self.changed.notify_all()
+
+    def wait_for(self, pattern: str) -> re.Match[str]:
+        """The first match in a line on stdout or stderr."""
+
+        def find() -> re.Match[str] | None:
+            return next((found for line in list(self.lines) if (found := re.search(pattern, line))), None)
+
+        with self.changed:
+            self.changed.wait_for(lambda: find() or self.process.poll() is not None, PATIENCE_SECONDS)
+        found = find()
+        assert found is not None, f"{pattern!r} was not written:\n{self.text}"
+        return found
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Ask it to end; its exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(PATIENCE_SECONDS)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.lines)
+
+
+@contextlib.contextmanager
+def started(
+    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None, command: list[str] | None = None
+) -> Iterator[Started]:
+    """A command under way, ended with everything it started if it has not ended before."""
+    process = subprocess.Popen(
+        [*(command or [str(SCRIPT)]), *arguments],
+        cwd=folder,
+        env=dict(make_environment() if environment is None else environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    running = Started(process)
+    reader = threading.Thread(target=running.read, args=(process.stdout,), daemon=True)
+    reader.start()
+    try:
+        yield running
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        reader.join(PATIENCE_SECONDS)

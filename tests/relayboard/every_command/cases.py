@@ -1,0 +1,145 @@
+"""For every command calls that must work. `{words}` stand for what the world holds (see `world.py`)."""
+
+from tests.relayboard.every_command.leaves import Leaf
+
+GOOD: dict[Leaf, tuple[str, ...]] = {
+    ("migrate",): ("", "--to head", "--to 0001"),
+    ("workspace", "create"): (
+        "--name Clinics",
+        "--name 'Ñandú ☕' --country rw --timezone Africa/Kigali --language kin --language eng "
+        "--date-style month_first --anon",
+    ),
+    ("workspace", "list"): ("",),
+    ("user", "create"): (
+        "--workspace {workspace} --email new@example.org --role viewer",
+        "--workspace {workspace} --email {editor} --role editor",
+        "--workspace {workspace} --email Eve@Example.ORG --role agent --first-name Eve --last-name 'de la Cruz'",
+    ),
+    ("user", "list"): ("--workspace {workspace}",),
+    ("user", "change"): ("--workspace {workspace} --email {agent} --role surveyor",),
+    ("user", "remove"): ("--workspace {workspace} --email {leaver}",),
+    ("token", "create"): (
+        "--workspace {workspace} --email {administrator}",
+        "--workspace {workspace} --email {administrator} --scope read",
+    ),
+    ("token", "list"): ("--workspace {workspace}",),
+    ("token", "revoke"): ("--workspace {workspace} {public}", "--workspace {workspace} - < {token}"),
+    ("secrets", "renew"): ("",),
+    ("channel", "list"): ("--workspace {workspace}",),
+    ("channel", "claim"): (
+        "--workspace {workspace} --claim-code {claim_code} --phone +250788123123 --name 'Front desk'",
+    ),
+    ("channel", "create"): (
+        "--workspace {workspace} --name Aggregator --address 8181 --send-url https://sms.example.org/send",
+        "--workspace {workspace} --type external --name Hub --address hub --scheme telegram --country rw "
+        "--send-url http://hub.example.org/ --method PUT --content-type json --body {{}} --max-length 640 "
+        "--authorization-file {secret_file} --response-check accepted",
+        "--workspace {workspace} --name Quiet --address 8182 --send-url-file {url_file} --body-file {secret_file}",
+        "--workspace {workspace} --name Piped --address 8183 --send-url https://sms.example.org/send "
+        "--authorization-file - < hush",
+    ),
+    ("channel", "webhook"): (
+        "--channel {channel} --url https://example.org/hook --event mo_sms --event mt_sent",
+        "--channel {channel} --url-file {url_file}",
+        "--channel {channel} --rotate",
+        "--channel {channel} --on",
+        "--channel {channel} --off",
+    ),
+    ("channel", "limit"): ("--channel {gateway} --messages-per-second 2.5", "--channel {gateway} --off"),
+    ("channel", "secret"): ("--channel {gateway}", "--channel {gateway} --rotate --end-former"),
+    ("channel", "release"): ("--channel {spare_channel}",),
+    ("group", "create"): (
+        "--workspace {workspace} --name Fathers",
+        "--workspace {workspace} --name Adults --query 'name = \"Amina\"'",
+    ),
+    ("label", "create"): ("--workspace {workspace} --name Urgent",),
+    ("topic", "create"): ("--workspace {workspace} --name Billing",),
+    ("campaign", "list"): ("--workspace {workspace}",),
+    ("campaign", "archive"): ("--campaign {spare_campaign}",),
+    ("resthook", "create"): ("--workspace {workspace} --slug new-birth",),
+    ("resthook", "subscribers"): ("--workspace {workspace}",),
+    ("resthook", "switch-on"): ("--workspace {workspace} --subscriber {subscriber}",),
+    ("global", "create"): (
+        "--workspace {workspace} --name 'Clinic Phone' --value 112",
+        "--workspace {workspace} --name Key --value-file - < hush",
+    ),
+    ("optin", "create"): ("--workspace {workspace} --name News",),
+    ("ticketer", "create"): ("--workspace {workspace} --name Desk --type zendesk",),
+    ("classifier", "create"): ("--workspace {workspace} --name Booking --type wit --intent book --intent cancel",),
+    ("template", "create"): (
+        "--workspace {workspace} --name reminder --channel {channel} --locale swa-KE --content 'Karibu {{{{1}}}}'",
+        "--workspace {workspace} --name reminder --channel {channel} --locale eng --content Hi --namespace n "
+        "--status pending",
+    ),
+    ("ticket", "open"): (
+        "--workspace {workspace} --contact {contact} --topic {topic} --assignee {administrator} --note Hello",
+    ),
+    ("flow", "import"): ("--workspace {workspace} {export}",),
+    ("flow", "export"): (
+        "--workspace {workspace}",
+        "--workspace {workspace} --flow {flow} --campaign {campaign} --dependencies none -o {folder}/written.json",
+    ),
+    ("flow", "list"): ("--workspace {workspace}",),
+    ("flow", "change"): ("--workspace {workspace} --flow {flow} --ignore-triggers yes",),
+    ("flow", "label"): (
+        "--workspace {workspace} --flow {flow} --name Health",
+        "--workspace {workspace} --flow {flow} --name Health --remove",
+    ),
+    ("flow", "archive"): ("--workspace {workspace} --flow {spare_flow}",),
+    ("flow", "run"): (
+        "{definition} < Yes",
+        '{definition} --json --flow Welcome --workspace {workspace} --params {{}} --contact \'{{"name": "Bob"}}\'',
+    ),
+    ("flow", "check"): ("{definition}", "{definition} --json"),
+    ("flow", "draw"): ("{definition}", "{definition} --flow Welcome -o {folder}/flow.svg"),
+    ("trigger", "create"): (
+        "--workspace {workspace} --flow {flow} --type keyword --keyword join --match only --channel {channel} "
+        "--group {group} --exclude-group {other_group}",
+        "--workspace {workspace} --flow {flow} --type schedule --at 2099-05-04T08:00 --repeat weekly --days MWF "
+        "--contact {contact}",
+    ),
+    ("trigger", "list"): ("--workspace {workspace}",),
+    ("trigger", "archive"): ("--workspace {workspace} --trigger {trigger}",),
+    ("start", "list"): ("--workspace {workspace}",),
+    ("start", "interrupt"): ("--workspace {workspace} --start {start}",),
+    ("boundaries", "import"): ("{boundaries}", "{boundaries} --country RW"),
+    ("boundaries", "alias"): (
+        "--workspace {workspace} --boundary R171496 --name Urwanda",
+        "--workspace {workspace} --boundary R171496 --name Urwanda --remove",
+    ),
+    ("delivery", "list"): (
+        "--workspace {workspace}",
+        "--workspace {workspace} --status failed --channel {channel} --limit 5",
+    ),
+    ("delivery", "resend"): (
+        "--workspace {workspace} --delivery {delivery}",
+        "--workspace {workspace} --failed-since 2026-03-01",
+    ),
+    ("delivery", "test"): ("--workspace {workspace} --channel {hooked_channel}",),
+    ("phone", "register"): ("--server {server} --state {folder}/phone.json --country rw :",),
+    ("phone", "sync"): ("--server {server} --state {folder}/phone.json :",),
+    ("phone", "show"): ("--server {server} --state {folder}/phone.json :",),
+    ("phone", "receive"): ("--server {server} --state {folder}/phone.json : +250788000111 Hello",),
+    ("phone", "call"): ("--server {server} --state {folder}/phone.json : --seconds 3 mo_miss +250788000111",),
+    ("phone", "send"): (
+        "--server {server} --state {folder}/phone.json :",
+        "--server {server} --state {folder}/phone.json : --no-delivery",
+        "--server {server} --state {folder}/phone.json : --fail",
+    ),
+    ("phone", "battery"): ("--server {server} --state {folder}/phone.json : --status CHA 80",),
+    ("phone", "reset"): ("--server {server} --state {folder}/phone.json --lagging :",),
+    ("phone", "run"): ("--server {server} --state {folder}/runner.json : --every 0.01 --syncs 2",),
+}
+
+SERVICES: dict[Leaf, tuple[str, ...]] = {
+    ("serve",): ("--port 0", "--host ::1 --port 0 --workers 2 --no-worker"),
+    ("worker",): ("", "--workers 2"),
+    ("demo",): ("--port 0",),
+    ("webhook", "listen"): ("--port 0 --secret-file {secret_file} --reply Thanks", "--port 0"),
+}
+"""Those that go on until they are told to stop."""
+
+TEXT = {("flow", "run"), ("flow", "check"), ("flow", "draw"), ("flow", "export")}
+"""Commands that write for people unless they are asked for JSON."""
+QUIET = {("flow", "check"), ("flow", "draw"), ("flow", "export")}
+"""Those that have nothing to say when nothing is wrong, or write to a file."""

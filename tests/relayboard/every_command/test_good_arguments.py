@@ -1,0 +1,25 @@
+"""Every command by its name, with arguments that are right."""
+
+import pytest
+
+from tests.relayboard.every_command.cases import GOOD, QUIET, SERVICES, TEXT
+from tests.relayboard.every_command.leaves import LEAVES, Leaf
+from tests.relayboard.every_command.running import Run, arrange, find_fault
+from tests.relayboard.every_command.world import World
+
+CALLS = [pytest.param(words, text, id=" ".join((*words, text))) for words, texts in GOOD.items() for text in texts]
+
+
+def test_every_command_has_a_case():
+    assert set(GOOD) | set(SERVICES) == set(LEAVES)
+
+
+@pytest.mark.parametrize(("words", "text"), CALLS)
+def test_a_command_does_what_it_says(run: Run, world: World, words: Leaf, text: str) -> None:
+    arguments, typed = arrange(words, text, world)
+
+    said = run(arguments, typed)
+
+    is_text = words in TEXT and "--json" not in arguments
+    assert (said.status, said.err, find_fault(said, writes_text=is_text)) == (0, "", "")
+    assert said.out or words in QUIET

@@ -1,0 +1,153 @@
+"""A workspace that holds one of everything that commands name, and a server for phones."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from persistence.boundary_import import read_features, store_boundaries
+from persistence.channel_webhooks import set_channel_webhook
+from persistence.channels import channel, create_external_channel
+from persistence.contacts import contact
+from persistence.database import Database
+from persistence.deliveries import FAILED, record_channel_event
+from persistence.delivery_leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
+from persistence.flow_starts import flow_start
+from persistence.flows import flow
+from persistence.gateway_secrets import new_gateway_secret
+from persistence.groups import group
+from persistence.resthook_subscribers import create_subscriber
+from persistence.resthooks import ensure_resthook
+from persistence.tokens import create_token, public_part
+from persistence.topics import create_topic, topic
+from persistence.trigger_form import TriggerForm, read_trigger_form
+from persistence.trigger_writes import create_trigger
+from persistence.triggers import trigger
+from persistence.users import add_member, find_member
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport
+from tests.api import SECRET_KEY
+from tests.boundary_files import RWANDA
+from tests.campaign_rows import make_campaign, make_group
+from tests.channel_rows import add_channel, add_contact
+from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
+from tests.run_rows import add_start, uuid_of
+from tests.running import RunningService
+
+URL = "http://hooks.example.org/in"
+SECRET = "hush-hush"
+
+
+@dataclass(slots=True)
+class World:
+    """Names of what is there, to be filled into commands."""
+
+    service: RunningService
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def made_world(service: RunningService, folder: Path) -> Iterator[World]:
+    world = World(service)
+    database, workspace = service.database, service.workspace
+    names = world.names
+    names |= {"workspace": workspace.uuid, "server": service.url, "folder": str(folder)}
+    names |= _make_users(database, workspace)
+    names |= _make_files(folder)
+    names |= _make_flows(database, workspace)
+    names |= _make_channels(database, workspace)
+    names["contact"] = uuid_of(database, contact, add_contact(database, workspace))
+    names["campaign"] = make_campaign(database, workspace, "Antenatal", "Campaigners")
+    names["spare_campaign"] = make_campaign(database, workspace, "Postnatal", "Campaigners")
+    for name, label in (("group", "Mothers"), ("other_group", "Others")):
+        names[name] = uuid_of(database, group, make_group(database, workspace, label))
+    with database.writing() as tx:
+        names["topic"] = (
+            tx.execute(topic.select().where(topic.c.id == create_topic(tx, workspace.id, "Health"))).one().uuid
+        )
+        ensure_resthook(tx, workspace.id, "old-birth")
+        names["subscriber"] = str(create_subscriber(tx, workspace.id, "old-birth", "https://example.org/x"))
+        store_boundaries(tx, read_features(RWANDA, None))
+    phone = Phone(HttpTransport(service.url))
+    phone.register()
+    names["claim_code"] = str(phone.state.claim_code)
+    yield world
+
+
+def _make_users(database: Database, workspace: Any) -> dict[str, str]:
+    names = {}
+    with database.writing() as tx:
+        for role, name in (("administrator", "administrator"), ("editor", "editor"), ("agent", "agent")):
+            names[name] = f"{name}@example.org"
+            add_member(tx, workspace.id, names[name], role)
+        names["leaver"] = "leaver@example.org"
+        add_member(tx, workspace.id, names["leaver"], "editor")
+        user_id = find_member(tx, workspace.id, names["administrator"])
+        assert user_id is not None
+        names["token"] = create_token(tx, workspace.id, user_id, SECRET_KEY)
+        public = public_part(create_token(tx, workspace.id, user_id, SECRET_KEY))
+        assert public is not None
+        names["public"] = public
+    return names
+
+
+def _make_files(folder: Path) -> dict[str, str]:
+    definition, boundaries, secret = folder / "definition.json", folder / "boundaries.json", folder / "secret.txt"
+    definition.write_text(json.dumps(make_definition(say("Hello"))))
+    boundaries.write_text(json.dumps(RWANDA))
+    secret.write_text(SECRET + "\n")
+    (folder / "url.txt").write_text("https://example.org/hook?key=hush\n")
+    return {
+        "definition": str(definition),
+        "boundaries": str(boundaries),
+        "secret_file": str(secret),
+        "url_file": str(folder / "url.txt"),
+        "export": str(REGISTRATION),
+    }
+
+
+def _make_flows(database: Database, workspace: Any) -> dict[str, str]:
+    first, spare = make_definition(say("Hello")), make_definition(say("Bye"), name="Spare")
+    bring_in(database, workspace, make_file(first, spare))
+    with database.writing() as tx:
+        form = TriggerForm(type="keyword", flow=first["uuid"], keywords=["old"])
+        trigger_id = create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
+        flow_id = tx.execute(flow.select().where(flow.c.uuid == first["uuid"])).one().id
+    return {
+        "flow": first["uuid"],
+        "spare_flow": spare["uuid"],
+        "trigger": uuid_of(database, trigger, trigger_id),
+        "start": uuid_of(database, flow_start, add_start(database, workspace, flow_id)),
+    }
+
+
+def _make_channels(database: Database, workspace: Any) -> dict[str, str]:
+    names, ids = {}, {}
+    for name in ("channel", "spare_channel", "hooked_channel"):
+        ids[name] = add_channel(database, workspace, name=name)
+        names[name] = uuid_of(database, channel, ids[name])
+    with database.writing() as tx:
+        set_channel_webhook(tx, workspace.id, names["hooked_channel"], URL)
+        names["gateway"] = create_external_channel(
+            tx,
+            workspace.id,
+            name="Gateway",
+            address="8080",
+            schemes=["tel"],
+            country="RW",
+            config={"send_url": URL},
+            secret=new_gateway_secret(),
+        )
+    database.clock, clock = (lambda: datetime.now(UTC) + timedelta(seconds=1)), database.clock
+    with database.writing() as tx:
+        delivery = record_channel_event(tx, workspace.id, ids["hooked_channel"], "mo_sms", {"text": "Hello"})
+    with database.writing() as tx:
+        (leased,) = lease_deliveries(tx, dict.fromkeys(list_due_receivers(tx), 1), timedelta(seconds=9))
+        record_attempt(tx, leased, AttemptOutcome(FAILED, None, 500, None, b"broken", 0.1))
+    database.clock = clock
+    assert delivery is not None
+    names["delivery"] = delivery
+    return names
