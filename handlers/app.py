@@ -99,9 +99,17 @@ def _with_service(app: AsgiApp, service: Service) -> AsgiApp:
     async def with_service(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             scope["relayboard"]["service"] = service
-        await app(scope, receive, send)
-        if scope["type"] == "lifespan":
-            await anyio.to_thread.run_sync(service.token_notes.close)
+        await app(scope, receive, closing_first(send) if scope["type"] == "lifespan" else send)
+
+    def closing_first(send: Any) -> Any:
+        """Whatever comes after the end was announced may be cut off."""
+
+        async def send_closed(message: MutableMapping[str, Any]) -> None:
+            if message["type"].startswith("lifespan.shutdown."):
+                await anyio.to_thread.run_sync(service.token_notes.close)
+            await send(message)
+
+        return send_closed
 
     return with_service
 
