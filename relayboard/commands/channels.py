@@ -149,7 +149,7 @@ def run_create(options: argparse.Namespace) -> None:
         "mt_response_check": options.response_check,
         "recognizes_repeats": options.recognizes_repeats or None,
     }
-    _check_headers({"Authorization": options.authorization or "", "Content-Type": options.content_type})
+    _check_headers({"Authorization": authorization or "", "Content-Type": options.content_type})
     secret = new_gateway_secret()
     with opened_database() as database, database.writing() as tx:
         found = workspace_named(tx, options.workspace)

@@ -8,21 +8,22 @@ import orjson
 from persistence.errors import RecordMissing
 from persistence.fields import ACCESSES, TYPES, create_field, read_field, require_field, set_agent_access
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 
 
 def register(commands: Any) -> None:
     parser = commands.add_parser("field", help="create contact fields, and say what agents may do with them")
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new field")
-    create.add_argument("--workspace", required=True, metavar="UUID")
-    create.add_argument("--name", required=True)
-    create.add_argument("--type", choices=TYPES, default="text")
+    add_workspace(create)
+    create.add_argument("--name", required=True, help="the name; its key is made of it")
+    create.add_argument("--type", choices=TYPES, default="text", help="what its values are; default: text")
     create.add_argument("--agents", choices=ACCESSES, default="view", help="what agents may do with its values")
     create.set_defaults(run=run_create)
     access = actions.add_parser("access", help="what agents may do with a field")
-    access.add_argument("--workspace", required=True, metavar="UUID")
-    access.add_argument("--key", required=True)
-    access.add_argument("--agents", choices=ACCESSES, required=True)
+    add_workspace(access)
+    access.add_argument("--key", required=True, help="the key of the field, as the API names it")
+    access.add_argument("--agents", choices=ACCESSES, required=True, help="nothing, look, or change")
     access.set_defaults(run=run_access)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from persistence.media import delete_media, list_media, read_usage
 from persistence.media_store import MediaStore
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_workspace
 from relayboard.settings import load_settings
 
 
@@ -13,11 +14,11 @@ def register(commands: Any) -> None:
     parser = commands.add_parser("media", help="uploaded files and the room they take")
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="the files, newest first, and what they occupy of the quota")
-    listing.add_argument("--workspace", required=True, metavar="UUID")
+    add_workspace(listing)
     listing.set_defaults(run=run_list)
     deletion = actions.add_parser("delete", help="delete files; messages keep their addresses, which lead nowhere then")
-    deletion.add_argument("--workspace", required=True, metavar="UUID")
-    deletion.add_argument("media", nargs="+", metavar="MEDIA_UUID")
+    add_workspace(deletion)
+    deletion.add_argument("media", nargs="+", metavar="UUID", help="a file, as `relayboard media list` names it")
     deletion.set_defaults(run=run_delete)
 
 

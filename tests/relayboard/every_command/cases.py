@@ -74,6 +74,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("ticket", "open"): (
         "--workspace {workspace} --contact {contact} --topic {topic} --assignee {administrator} --note Hello",
     ),
+    ("field", "create"): ("--workspace {workspace} --name 'Due Date' --type datetime --agents edit",),
+    ("field", "access"): ("--workspace {workspace} --key age --agents none",),
+    ("media", "list"): ("--workspace {workspace}",),
+    ("media", "delete"): ("--workspace {workspace} {media}",),
     ("flow", "import"): ("--workspace {workspace} {export}",),
     ("flow", "export"): (
         "--workspace {workspace}",

@@ -20,7 +20,8 @@ def list_mistakes(words: Leaf, good: Sequence[str]) -> Iterator[Mistake]:
     if any(action.required for action in actions):
         yield list(words), USAGE
     yield [*good, "--nonsense"], USAGE
-    yield [*good, "too", "many", "words"], USAGE
+    if not any(action.nargs == "+" for action in actions):
+        yield [*good, "too", "many", "words"], USAGE
     for action in actions:
         for value, statuses in _wrong_values(action):
             yield _with_value(list(good), words, action, value), statuses

@@ -3,15 +3,29 @@
 import pytest
 
 from tests.relayboard.every_command.cases import GOOD, QUIET, SERVICES, TEXT
-from tests.relayboard.every_command.leaves import LEAVES, Leaf
+from tests.relayboard.every_command.leaves import LEAVES, PARSERS, Leaf, options_of
 from tests.relayboard.every_command.running import Run, arrange, find_fault
 from tests.relayboard.every_command.world import World
 
+OPTIONS = [
+    pytest.param(action, id=" ".join((*words, action.option_strings[-1] if action.option_strings else action.dest)))
+    for words in LEAVES
+    for action in options_of(words)
+]
 CALLS = [pytest.param(words, text, id=" ".join((*words, text))) for words, texts in GOOD.items() for text in texts]
 
 
 def test_every_command_has_a_case():
     assert set(GOOD) | set(SERVICES) == set(LEAVES)
+
+
+@pytest.mark.parametrize("action", OPTIONS)
+def test_every_option_says_what_it_is_for(action):
+    assert action.help
+
+
+def test_every_command_says_in_its_help_what_it_does():
+    assert [words for words, parser in PARSERS.items() if not parser.description] == []
 
 
 @pytest.mark.parametrize(("words", "text"), CALLS)

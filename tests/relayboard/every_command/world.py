@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import requests
+
 from persistence.boundary_import import read_features, store_boundaries
 from persistence.channel_webhooks import set_channel_webhook
 from persistence.channels import channel, create_external_channel
@@ -15,6 +17,7 @@ from persistence.contacts import contact
 from persistence.database import Database
 from persistence.deliveries import FAILED, record_channel_event
 from persistence.delivery_leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
+from persistence.fields import create_field
 from persistence.flow_starts import flow_start
 from persistence.flows import flow
 from persistence.gateway_secrets import new_gateway_secret
@@ -68,9 +71,17 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
         names["topic"] = (
             tx.execute(topic.select().where(topic.c.id == create_topic(tx, workspace.id, "Health"))).one().uuid
         )
+        create_field(tx, workspace.id, "Age", "number")
         ensure_resthook(tx, workspace.id, "old-birth")
         names["subscriber"] = str(create_subscriber(tx, workspace.id, "old-birth", "https://example.org/x"))
         store_boundaries(tx, read_features(RWANDA, None))
+    uploaded = requests.post(
+        f"{service.url}/api/v2/media.json",
+        files={"file": ("photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg")},
+        headers={"Authorization": f"Token {service.token}"},
+        timeout=60,
+    )
+    names["media"] = uploaded.json()["uuid"]
     phone = Phone(HttpTransport(service.url))
     phone.register()
     names["claim_code"] = str(phone.state.claim_code)
