@@ -36,7 +36,7 @@ _TIME = re.compile(
     re.ASCII,
 )
 # The letter between the date and the time of ISO texts hides the word boundary that a time has to begin at.
-_ISO_TIME_MARK = re.compile(r"T(?=[0-9])")
+_ISO_TIME_MARK = re.compile(r"[Tt](?=[0-9])")
 
 
 def parse_date(environment: Environment, clock: Clock, text: str) -> date | None:
@@ -70,7 +70,7 @@ def _read_local(environment: Environment, clock: Clock, trimmed: str, fill_time:
     if found is None:
         return None
     day, rest = found
-    time_of_day = parse_time(_ISO_TIME_MARK.sub(" ", rest, count=1) if rest.startswith("T") else rest)
+    time_of_day = parse_time(_ISO_TIME_MARK.sub(" ", rest, count=1) if rest[:1] in ("T", "t") else rest)
     zone = environment.zone
     if time_of_day is None:
         time_of_day = clock.now().astimezone(zone).time() if fill_time else MIDNIGHT
@@ -78,7 +78,8 @@ def _read_local(environment: Environment, clock: Clock, trimmed: str, fill_time:
 
 
 def _read_iso(text: str) -> datetime | None:
-    match = _ISO_DATETIME.fullmatch(text)
+    # RFC 3339 allows `t` and `z` in lower case.
+    match = _ISO_DATETIME.fullmatch(text.upper())
     if match is None:
         return None
     seconds = match[1] if match[1].count(":") == 2 else f"{match[1]}:00"

@@ -174,7 +174,8 @@ def read_moment(text: str) -> datetime | None:
     if not text:
         return None
     try:
-        moment = datetime.fromisoformat(text.replace(" ", "+") if " " in text and "T" in text else text)
+        written = text.upper()
+        moment = datetime.fromisoformat(written.replace(" ", "+") if " " in written and "T" in written else written)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise Refused("The date is no RFC 3339 time.") from error

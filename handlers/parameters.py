@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from handlers.schemas import Schema
+from persistence.columns import read_id
 from persistence.errors import RecordMissing, Refused
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
@@ -90,6 +91,8 @@ class Parameter:
             return str(value).lower() in TRUE_WORDS
         if self.kind == "time":
             return read_time(self.name, value)
+        if self.kind == "integer":
+            return read_id(value)
         return value.lower() if self.kind == "uuid" else value
 
     def _complaint(self) -> str:

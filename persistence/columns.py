@@ -69,6 +69,10 @@ class UuidText(TypeDecorator[str]):
         return None if value is None else str(value)
 
 
+LARGEST_ID = 2**31 - 1
+NO_ID = 0
+"""What no record has."""
+
 Json = JSON(none_as_null=True)
 """A document passed through as it is."""
 
@@ -78,6 +82,12 @@ JsonIndexed = JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null
 
 def new_uuid() -> str:
     return str(uuid_module.uuid4())
+
+
+def read_id(text: int | str) -> int:
+    """The number of a record; NO_ID for one that is too large to be any."""
+    number = int(text)
+    return number if number <= LARGEST_ID else NO_ID
 
 
 def is_uuid(text: str) -> bool:

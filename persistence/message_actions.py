@@ -7,15 +7,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from persistence.columns import is_uuid
+from persistence.columns import NO_ID, is_uuid, read_id
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.label_counts import change_count, hold_messages, recount_after
 from persistence.labels import message_label
 from persistence.messages import ARCHIVED, DELETED, INCOMING, OUTGOING, VISIBLE, message
 from persistence.stamps import later
-
-LARGEST_ID = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ def select_incoming(
 
 def _is_number(reference: int | str) -> bool:
     text = str(reference)
-    return text.isascii() and text.isdecimal() and len(text) <= 10 and int(text) <= LARGEST_ID
+    return text.isascii() and text.isdecimal() and len(text) <= 10 and read_id(text) != NO_ID
 
 
 def add_label(

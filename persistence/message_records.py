@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, literal, null, select
 
 from persistence.broadcasts import broadcast
-from persistence.columns import is_uuid
+from persistence.columns import is_uuid, read_id
 from persistence.contacts import contact
 from persistence.database import Transaction
 from persistence.flows import FLOW_REF, flow
@@ -143,7 +143,8 @@ def _of_broadcast(workspace_id: int, reference: str) -> ColumnElement[bool]:
     if is_uuid(reference):
         mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.uuid == reference.lower())
         return message.c.broadcast_id == select(broadcast.c.id).where(mine).scalar_subquery()
-    return message.c.broadcast_id == int(reference) if reference.isdecimal() and len(reference) < 10 else NEVER
+    is_number = reference.isascii() and reference.isdecimal()
+    return message.c.broadcast_id == read_id(reference) if is_number else NEVER
 
 
 def _in_folder(folder: str) -> list[ColumnElement[bool]]:

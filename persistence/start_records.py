@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, select
 
-from persistence.columns import is_uuid
+from persistence.columns import is_uuid, read_id
 from persistence.contacts import CONTACT_REF, contact
 from persistence.database import Transaction
 from persistence.flow_starts import IS_BY_USER, flow_start, flow_start_contact, flow_start_group
@@ -68,7 +68,7 @@ def list_starts(
     if uuid is not None:
         conditions.append(flow_start.c.uuid == uuid)
     if reference is not None:
-        is_named = flow_start.c.uuid == reference if is_uuid(reference) else flow_start.c.id == int(reference)
+        is_named = flow_start.c.uuid == reference if is_uuid(reference) else flow_start.c.id == read_id(reference)
         conditions.append(is_named)
     if before is not None:
         conditions.append(flow_start.c.modified_on <= before)
