@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy import or_, select
 
-from flows.languages import is_language
 from persistence.broadcasts import NewBroadcast
 from persistence.columns import is_uuid
 from persistence.contact_actions import find_contacts
@@ -17,6 +16,7 @@ from persistence.groups import group
 from persistence.media import MediaFile, find_media
 from persistence.names import name_key
 from persistence.quick_replies import read_quick_replies
+from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
 
@@ -74,10 +74,7 @@ def _by_language(workspace: Workspace, body: Mapping[str, Any], name: str) -> di
     given = body.get(name) or {}
     if not isinstance(given, dict):
         return {str(body.get("base_language") or workspace.default_language).lower(): given}
-    for language in given:
-        if not is_language(language):
-            raise InvalidInput.at(name, language, "Not an ISO 639-3 code.")
-    return given
+    return read_translations(given, name)
 
 
 def find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -> list[int]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from flows.languages import is_language
 from persistence.campaign_events import INTERRUPT, SYSTEM_DATES, campaign_event, find_row
 from persistence.campaign_passes import request_passes
 from persistence.columns import is_uuid, new_uuid
@@ -15,6 +14,7 @@ from persistence.errors import InvalidInput, RecordMissing
 from persistence.fields import create_field, field, find_fields, make_key
 from persistence.flows import flow
 from persistence.names import name_key
+from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
 DATE_TYPE = "datetime"
@@ -91,12 +91,10 @@ def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[
     base = workspace.default_language
     if isinstance(given, str):
         return {base: given}, base
-    for language in given:
-        if not is_language(language):
-            raise InvalidInput.at("message", language, "Not an ISO 639-3 code.")
-    if base not in given:
+    texts = read_translations(given, "message")
+    if base not in texts:
         raise InvalidInput.on("message", f'A text in the language "{base}" is needed.')
-    return dict(given), base
+    return texts, base
 
 
 def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, form: EventForm) -> int:

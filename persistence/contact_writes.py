@@ -1,12 +1,11 @@
 """Creating, changing and deleting contacts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
-from flows.languages import is_language
 from flows.urns import Urn
 from persistence.columns import new_uuid
 from persistence.contact_places import read_place_values
@@ -26,6 +25,7 @@ from persistence.outgoing import fail_waiting
 from persistence.smart_groups import follow_contacts
 from persistence.stamps import later, stamped
 from persistence.ticket_actions import delete_tickets_of
+from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
 TAKEN_URN = "This URN belongs to another contact."
@@ -49,7 +49,7 @@ class ContactChange:
 
 def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:
     """A new active contact; returns its id. Raises InvalidInput, LostRace as `change_contact` does."""
-    _check_language(change)
+    change = _read_language(change)
     fields = _read_fields(tx, workspace, change, {}, by_agent=by_agent)
     urns = change.urns or ()
     _check_free(tx, workspace.id, urns, contact_id=None, is_found_free=change.are_urns_found_free)
@@ -78,7 +78,7 @@ def change_contact(
 
     Raises InvalidInput, and LostRace when the contact was deleted, or an address taken, since the caller looked.
     """
-    _check_language(change)
+    change = _read_language(change)
     mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
     row = tx.execute(select(contact).where(mine).with_for_update()).one()
     if row.is_deleted:
@@ -103,9 +103,8 @@ def change_contact(
         follow_contacts(tx, workspace.id, [contact_id])
 
 
-def _check_language(change: ContactChange) -> None:
-    if change.language and not is_language(change.language):
-        raise InvalidInput.on("language", "Not an ISO 639-3 code.")
+def _read_language(change: ContactChange) -> ContactChange:
+    return replace(change, language=read_language(change.language)) if change.language else change
 
 
 def _read_fields(

@@ -10,6 +10,7 @@ from persistence.columns import Json, id_column, metadata, new_uuid, time_column
 from persistence.database import Transaction
 from persistence.names import check_name
 from persistence.shapes import as_text, json_record
+from persistence.zone_countries import find_country
 
 NAME_LENGTH = 128
 DATE_STYLES = ("day_first", "month_first", "year_first")
@@ -82,7 +83,8 @@ def create_workspace(
 ) -> Workspace:
     """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer.
 
-    Raises InvalidInput on a name that is empty, too long or badly spelt.
+    Without a country it has that of its time zone. Raises InvalidInput on a name that is empty, too long or badly
+    spelt.
     """
     from persistence.groups import create_system_groups
     from persistence.ticketers import create_internal_ticketer
@@ -91,7 +93,7 @@ def create_workspace(
     values = {
         "uuid": new_uuid(),
         "name": check_name(name, length=NAME_LENGTH),
-        "country": country,
+        "country": country or find_country(timezone),
         "timezone": timezone,
         "languages": list(languages),
         "date_style": date_style,

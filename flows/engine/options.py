@@ -20,6 +20,7 @@ class Options:
     that runs a sprint anew, because it could not record it, asks for the same transfer.
     With `groups_see_urns` queries of groups go by addresses even where people may not see them; the format's own groups
     lose such members when addresses are redacted.
+    With `extra` templates of every version may name what was given along as `@extra`, the word of the oldest versions.
     """
 
     generation: int = 14
@@ -43,6 +44,7 @@ class Options:
     classifiers: bool = False
     stable_transfers: bool = False
     groups_see_urns: bool = False
+    extra: bool = False
 
     def __post_init__(self) -> None:
         if self.generation not in GENERATIONS:

@@ -15,7 +15,7 @@ def register(commands: Any) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     create = actions.add_parser("create", help="a new workspace")
     create.add_argument("--name", required=True, help="what people call it")
-    create.add_argument("--country", default="", help="two letters, for example RW")
+    create.add_argument("--country", default="", help="two letters, for example RW; that of the time zone without it")
     create.add_argument("--timezone", default="UTC", help="IANA name, for example Africa/Kigali")
     create.add_argument("--language", action="append", default=[], help="ISO 639-3 code; repeat, the default first")
     create.add_argument(
@@ -43,7 +43,8 @@ def run_create(options: argparse.Namespace) -> None:
     country = read_country(options.country)
     if options.timezone not in available_timezones():
         raise CommandFailed(f"{options.timezone} is no time zone")
-    wrong = [code for code in options.language if not is_language(code)]
+    languages = [code.lower() for code in options.language]
+    wrong = [code for code in languages if not is_language(code)]
     if wrong:
         raise CommandFailed(f"{wrong[0]} is no ISO 639-3 language code")
     with opened_database() as database, database.writing() as tx:
@@ -52,7 +53,7 @@ def run_create(options: argparse.Namespace) -> None:
             options.name,
             country=country,
             timezone=options.timezone,
-            languages=tuple(options.language) or ("eng",),
+            languages=tuple(languages) or ("eng",),
             date_style=options.date_style,
             is_anonymous=options.anon,
         )

@@ -17,7 +17,7 @@ from worker.conversations.shelf import StoredAssets
 
 logger = logging.getLogger("relayboard.worker")
 
-OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True, groups_see_urns=True)
+OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True, groups_see_urns=True, extra=True)
 SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
 """The namespace of their UUIDs."""
 CALL_THREADS = 16

@@ -56,6 +56,8 @@ def build_context(source: ContextSource) -> XObject:
         "webhook": lambda: source.webhook,
         "legacy_extra": lambda: _legacy_extra_value(source),
     }
+    if source.options.extra:
+        names["extra"] = lambda: _legacy_extra_value(source)
     if not source.options.is_early:
         names["locals"] = lambda: locals_value(source.run.locals)
         names["legacy_extra"] = lambda: Deprecated(_legacy_extra_value(source), "@legacy_extra is deprecated")

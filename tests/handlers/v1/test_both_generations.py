@@ -152,3 +152,23 @@ def test_boundaries_agree(api: Api) -> None:
 
     assert older == newer
     assert len(older) == 5
+
+
+@pytest.mark.parametrize("path", ["/api/v1/contacts.json", "/api/v2/contacts.json"])
+def test_a_language_in_capitals_is_the_same_language(api: Api, path: str) -> None:
+    made = write(api, path, urns=[AMINA], language="ENG")
+
+    assert made["language"] == "eng"
+    assert api.post(path, {"urns": ["tel:+250788000222"], "language": "QQQ"}).json() == {
+        "language": ["Not an ISO 639-3 code."]
+    }
+
+
+def test_translations_in_capitals_are_those_of_the_language(api: Api) -> None:
+    uuid = write(api, "/api/v1/contacts.json", urns=[AMINA])["uuid"]
+    both = {"text": {"ENG": "Hi", "eng": "Hello"}, "contacts": [uuid]}
+
+    made = write(api, "/api/v2/broadcasts.json", text={"ENG": "Hi", "kin": "Muraho"}, contacts=[uuid])
+
+    assert (made["text"], made["base_language"]) == ({"eng": "Hi", "kin": "Muraho"}, "eng")
+    assert api.post("/api/v2/broadcasts.json", both).json() == {"text": {"eng": ["This language is given twice."]}}
