@@ -49,13 +49,17 @@ class Trigger(dict[str, Any]):
         urn: str | None = None,
         channel: Reference | None = None,
         attachments: Sequence[str] = (),
+        payload: Mapping[str, Any] | None = None,
         uuid: str | None = None,
         keyword: str | None = None,
         match: KeywordMatch = "first_word",
         triggered_on: datetime | None = None,
     ) -> Trigger:
-        """A message of the contact, which is the first input; `keyword` is the word of it that was matched."""
-        event = _make_message(text, urn, channel, attachments, uuid, triggered_on)
+        """A message of the contact, which is the first input; `keyword` is the word of it that was matched.
+
+        `payload` is what came along as data, such as the answers of a form: `@input.payload`.
+        """
+        event = _make_message(text, urn, channel, attachments, payload, uuid, triggered_on)
         matched = {"type": match, "keyword": keyword} if keyword else None
         return cls._make("msg", flow, triggered_on, event=event, keyword_match=matched)
 
@@ -130,11 +134,14 @@ class Resume(dict[str, Any]):
         urn: str | None = None,
         channel: Reference | None = None,
         attachments: Sequence[str] = (),
+        payload: Mapping[str, Any] | None = None,
         uuid: str | None = None,
         resumed_on: datetime | None = None,
     ) -> Resume:
         """The contact answered."""
-        return cls._make("msg", resumed_on, event=_make_message(text, urn, channel, attachments, uuid, resumed_on))
+        return cls._make(
+            "msg", resumed_on, event=_make_message(text, urn, channel, attachments, payload, uuid, resumed_on)
+        )
 
     @classmethod
     def dial(cls, status: CallEnd, *, duration: float = 0, resumed_on: datetime | None = None) -> Resume:
@@ -163,10 +170,17 @@ def _make_message(
     urn: str | None,
     channel: Reference | None,
     attachments: Sequence[str],
+    payload: Mapping[str, Any] | None,
     uuid: str | None,
     created_on: datetime | None,
 ) -> dict[str, Any]:
-    message = _without_none(text=text, urn=urn, channel=_copy(channel), attachments=list(attachments) or None)
+    message = _without_none(
+        text=text,
+        urn=urn,
+        channel=_copy(channel),
+        attachments=list(attachments) or None,
+        payload=_copy(payload),
+    )
     moment = created_on.isoformat() if created_on else None
     identity = uuid or str(uuid_module.uuid4())
     return _without_none(uuid=identity, type="msg_received", created_on=moment, msg=message)

@@ -69,7 +69,7 @@ class RunExpired(_Event):
 
 
 class QuickReply(TypedDict):
-    """A suggested answer, of type `text` or `location`."""
+    """A suggested answer of type `text` or `location`, a `form` or a `url` to open; `extra` is which."""
 
     type: NotRequired[str]
     text: NotRequired[str]

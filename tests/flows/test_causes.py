@@ -47,6 +47,15 @@ def test_params_and_keywords_are_seen_by_the_flow() -> None:
     assert "join: join now" in texts
 
 
+def test_data_that_came_with_a_message_is_seen_by_the_flow() -> None:
+    flow = load(make_definition(say("@input.payload.size")))
+
+    _, events = start(Assets(flows=[flow]), CONTACT, Trigger.message(flow, "Hi", payload={"size": "XL"}))
+
+    assert [event["msg"]["text"] for event in events if event["type"] == "msg_created"] == ["XL"]
+    assert Resume.message("Hi", payload={"size": "XL"})["event"]["msg"]["payload"] == {"size": "XL"}
+
+
 def test_moments_are_written_as_the_format_has_them() -> None:
     assert Trigger.manual(FLOW, triggered_on=MOMENT)["triggered_on"] == "2026-03-02T08:00:00+00:00"
     assert Resume.message("Yes", resumed_on=MOMENT)["resumed_on"] == "2026-03-02T08:00:00+00:00"
