@@ -13,8 +13,8 @@ from tests.flows.engine.playing import flow, node, switch
 MESSAGING, BACKGROUND, OFFLINE, VOICE = "messaging", "messaging_background", "messaging_offline", "voice"
 TYPES = (MESSAGING, BACKGROUND, OFFLINE, VOICE)
 ALL = (
-    "add_contact_groups add_contact_urn enter_flow remove_contact_groups send_msg set_contact_field set_contact_language "
-    "set_contact_name set_contact_status set_contact_timezone set_run_local set_run_result"
+    "add_contact_groups add_contact_urn enter_flow remove_contact_groups send_msg set_contact_field "
+    "set_contact_language set_contact_name set_contact_status set_contact_timezone set_run_local set_run_result"
 )
 ONLINE = (
     "call_classifier call_llm call_resthook call_webhook open_ticket request_optin send_broadcast send_email "
