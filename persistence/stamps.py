@@ -6,12 +6,14 @@ final one, read while the workspace's clock is held: nobody else's change can co
 On SQLite one transaction writes at a time, so the first moment is the final one.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
 
-from sqlalchemy import Column, ColumnElement, ForeignKey, Integer, Table, case, func, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Column, ColumnElement, ForeignKey, Integer, Table, TextualSelect, case, select, text
+from sqlalchemy.dialects import sqlite
 
-from persistence.columns import metadata, time_column
+from persistence.columns import UtcDateTime, metadata, time_column
 from persistence.database import Transaction
 
 TICK = timedelta(microseconds=1)
@@ -26,6 +28,11 @@ workspace_clock = Table(
     time_column("stamped_on"),
 )
 """The last moment given out in each workspace; never before that of any change that can be seen."""
+
+ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on) VALUES (:workspace_id, :wanted)
+ON CONFLICT (workspace_id) DO UPDATE
+SET stamped_on = greatest(excluded.stamped_on, workspace_clock.stamped_on + interval '1 microsecond')
+RETURNING stamped_on"""
 
 
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:
@@ -62,29 +69,36 @@ class Stamps:
         """Holds the clocks, in the order of ids, until the commit, and writes the final moments."""
         waiting, self._waiting = self._waiting, {}
         for workspace_id in sorted(waiting):
-            moment = self._take(tx, workspace_id)
-            for _, table in sorted(waiting[workspace_id].items()):
-                mine = (table.c.workspace_id == workspace_id) & (table.c.modified_on == tx.now)
-                found = update(table).where(mine, *(text(each) for each in [table.info.get(FOUND_BY)] if each))
-                tx.execute(found.values(modified_on=moment))
+            tables = [table for _, table in sorted(waiting[workspace_id].items())]
+            self._taken[workspace_id] = _advance(tx, workspace_id, tables)
 
     def _take(self, tx: Transaction, workspace_id: int) -> datetime:
-        """The next moment of a workspace, whose clock is held from now on."""
-        moment = _advance_on_sqlite(tx, workspace_id) if tx.sqlite else _advance(tx, workspace_id)
-        self._taken[workspace_id] = moment
+        """The next moment of a workspace on SQLite."""
+        moment = self._taken[workspace_id] = _advance_on_sqlite(tx, workspace_id)
         return moment
 
 
-def _advance(tx: Transaction, workspace_id: int) -> datetime:
-    clock = workspace_clock.c.stamped_on
+def _advance(tx: Transaction, workspace_id: int, tables: Sequence[Table]) -> datetime:
+    """The next moment of a workspace, whose clock is held from now on; rows of this unit of work get it."""
     # A change that took a while bears the moment of its end: others may have looked for changes meanwhile.
     present = tx.read_clock()
     wanted = tx.now if present - tx.now < QUICK else present
-    statement = postgresql.insert(workspace_clock).values(workspace_id=workspace_id, stamped_on=wanted)
-    next_one = func.greatest(statement.excluded.stamped_on, clock + text("interval '1 microsecond'"))
-    advanced = statement.on_conflict_do_update(index_elements=["workspace_id"], set_={"stamped_on": next_one})
-    moment: datetime = tx.execute(advanced.returning(clock)).scalar_one()
+    values = {"workspace_id": workspace_id, "wanted": wanted, "provisional": tx.now}
+    moment: datetime = tx.execute(_restamping(tuple(tables)), values).scalar_one()
     return moment
+
+
+@cache
+def _restamping(tables: tuple[Table, ...]) -> TextualSelect:
+    """The statement that moves the clock on and changes the rows of these tables; one round trip."""
+    parts = ["moment AS (" + ADVANCING + ")"]
+    for table in tables:
+        found_by = f" AND {table.info[FOUND_BY]}" if FOUND_BY in table.info else ""
+        mine = f"workspace_id = :workspace_id AND modified_on = :provisional{found_by}"
+        changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
+        parts.append(f"in_{table.name} AS ({changing})")
+    statement = text(f"WITH {', '.join(parts)} SELECT stamped_on FROM moment")
+    return statement.columns(stamped_on=UtcDateTime)
 
 
 def _advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
