@@ -227,7 +227,7 @@ def _find_subscription(
         channel.c.id == channel_id,
         channel.c.is_active,
         channel.c.webhook_url.is_not(None),
-        ~is_switched_off(channel_id=channel.c.id),
+        ~is_switched_off(channel.c, of_channel=True),
         workspace.c.id == channel.c.workspace_id,
     )
     row = tx.execute(statement).first()

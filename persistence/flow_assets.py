@@ -163,7 +163,7 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> tuple[Resthook, ...]:
     statement = (
         select(resthook.c.slug, rows.target_url)
         .select_from(resthook)
-        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~is_switched_off(subscriber_id=rows.id))
+        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~is_switched_off(rows))
         .where(resthook.c.workspace_id == workspace_id)
         .order_by(resthook.c.id, rows.id)
     )

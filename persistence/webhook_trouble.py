@@ -10,7 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Integer, Table, Text, bindparam, delete, exists, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    bindparam,
+    delete,
+    exists,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.columns import id_column, metadata, time_column, time_text, workspace_column
@@ -26,13 +39,14 @@ webhook_trouble = Table(
     metadata,
     id_column(),
     workspace_column(),
-    Column("channel_id", Integer, unique=True),
+    Column("channel_id", Integer),
     Column("subscriber_id", Integer, unique=True),
     time_column("began_on"),
     time_column("last_failed_on"),
     Column("given_up", Integer, nullable=False),
     time_column("switched_off_on", nullable=True),
     Column("reason", Text),
+    UniqueConstraint("channel_id", "workspace_id"),
     sqlite_autoincrement=True,
 )
 """Either a channel's or a resthook subscriber's. Without foreign keys to them, so that recording deliveries never waits
@@ -73,10 +87,12 @@ class SwitchedOff:
     since: datetime
 
 
-def is_switched_off(*, channel_id: Any = None, subscriber_id: Any = None) -> ColumnElement[bool]:
-    """Whether the endpoint of a channel or a subscriber, named by a column, is switched off."""
+def is_switched_off(source: Any, *, of_channel: bool = False) -> ColumnElement[bool]:
+    """Whether the endpoint of a subscriber, or of a channel in its workspace, given by its columns, is switched off."""
     rows = webhook_trouble.c
-    mine = rows.subscriber_id == subscriber_id if channel_id is None else rows.channel_id == channel_id
+    mine = rows.subscriber_id == source.id
+    if of_channel:
+        mine = (rows.channel_id == source.id) & (rows.workspace_id == source.workspace_id)
     return exists(select(rows.id).where(mine, rows.switched_off_on.is_not(None)))
 
 

@@ -119,9 +119,10 @@ def run_list(options: argparse.Namespace) -> None:
     columns = (channel.c.uuid, channel.c.id, channel.c.type, channel.c.name, channel.c.address, channel.c.last_seen)
     with opened_database() as database, database.reading() as tx:
         mine = (channel.c.workspace_id == workspace_named(tx, options.workspace).id) & channel.c.is_active
-        trouble = (webhook_trouble.c.switched_off_on, webhook_trouble.c.reason)
-        named = (trouble[0].label("webhook_switched_off_on"), trouble[1].label("webhook_switched_off_reason"))
-        both = channel.outerjoin(webhook_trouble, webhook_trouble.c.channel_id == channel.c.id)
+        off = webhook_trouble.c
+        named = (off.switched_off_on.label("webhook_switched_off_on"), off.reason.label("webhook_switched_off_reason"))
+        of_it = (off.channel_id == channel.c.id) & (off.workspace_id == channel.c.workspace_id)
+        both = channel.outerjoin(webhook_trouble, of_it)
         statement = select(*columns, channel.c.webhook_url, *named).select_from(both).where(mine)
         rows = tx.execute(statement.order_by(channel.c.id))
         print_json([dict(row._mapping) for row in rows])

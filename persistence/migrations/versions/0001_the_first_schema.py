@@ -630,7 +630,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_webhook_trouble_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_webhook_trouble")),
-        sa.UniqueConstraint("channel_id", name=op.f("uq_webhook_trouble_channel_id")),
+        sa.UniqueConstraint("channel_id", "workspace_id", name=op.f("uq_webhook_trouble_channel_id_workspace_id")),
         sa.UniqueConstraint("subscriber_id", name=op.f("uq_webhook_trouble_subscriber_id")),
         sqlite_autoincrement=True,
     )

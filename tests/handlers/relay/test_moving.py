@@ -3,15 +3,17 @@
 from dataclasses import fields
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from persistence.channel_alarms import channel_alarm
 from persistence.channel_webhooks import set_channel_webhook
 from persistence.deliveries import delivery, record_test_event
-from persistence.delivery_leases import DueDelivery, Signer, find_signers
+from persistence.delivery_leases import DueDelivery
 from persistence.flows import flow
+from persistence.signers import Signer, find_signers
 from persistence.trigger_writes import NewTrigger, create_trigger
 from persistence.triggers import CATCH_ALL, trigger
+from persistence.webhook_trouble import webhook_trouble
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import NoReply
 from tests.api import Api
@@ -141,6 +143,22 @@ class TestMoving:
             set_channel_webhook(tx, other_api.workspace.id, channel["uuid"], "https://old.example.org/events")
 
         assert (before is not None, signer_of_next(api)) == (True, before)
+
+    def test_a_receiver_that_fails_the_old_workspace_is_no_trouble_of_the_new_one(
+        self, api: Api, other_api: Api
+    ) -> None:
+        phone = claimed_phone(api)
+        move(phone, other_api)
+        listen(other_api)
+        trouble = {"channel_id": phone.state.relayer_id, "began_on": api.database.clock(), "given_up": 99}
+        with api.database.writing() as tx:
+            off = {"last_failed_on": tx.now, "switched_off_on": tx.now, "reason": "gone"}
+            tx.execute(insert(webhook_trouble).values(workspace_id=api.workspace.id, **trouble, **off))
+
+        phone.receive_sms("+250788000111", "hello")
+        phone.sync()
+
+        assert count_rows(api.database, delivery) == 1
 
     def test_triggers_of_the_phone_are_put_away(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)
