@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import random
 import re
+import statistics
 import sys
 import tempfile
 import threading
@@ -32,6 +33,7 @@ from tests.servers import postgres_database, postgres_server
 
 PART = re.compile(rb"idempotency-key: *(\S+)", re.IGNORECASE)
 LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+ROUNDS = 3
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -142,24 +144,28 @@ def measure_slow(kind: str, seconds: float, kills: int) -> None:
 
 
 def measure_beside(kind: str, count: int) -> None:
-    """What a healthy gateway keeps of its speed beside others that are not."""
-    alone = 0.0
-    for name, seconds in (("alone", 0.0), ("beside a silent one", None), ("beside one of 2 s", 2.0)):
-        healthy, other = Gateway(0.005), Gateway(seconds)
-        with service(kind) as running:
-            running.stop("worker")
-            if name != "alone":
-                queue_messages(
-                    running.database,
-                    running.workspace,
-                    add_gateway(running.database, running.workspace, other.url),
-                    200,
-                )
-            channel_id = add_gateway(running.database, running.workspace, healthy.url)
-            queue_messages(running.database, running.workspace, channel_id, count)
-            rate = _time(running, healthy, channel_id, count)
-        alone = alone or rate
-        print(f"{kind}: {name}: {rate:.0f} messages/s, {rate / alone:.2f} of alone", flush=True)
+    """What a healthy gateway keeps of its speed beside others that are not; medians of interleaved rounds."""
+    rates: dict[str, list[float]] = {}
+    for _ in range(ROUNDS):
+        for name, seconds in (("alone", 0.0), ("beside a silent one", None), ("beside one of 2 s", 2.0)):
+            rates.setdefault(name, []).append(_measure_pair(kind, count, seconds, has_other=name != "alone"))
+    alone = statistics.median(rates["alone"])
+    for name, found in rates.items():
+        rate = statistics.median(found)
+        shown = ", ".join(f"{each:.0f}" for each in found)
+        print(f"{kind}: {name}: {rate:.0f} messages/s ({shown}), {rate / alone:.2f} of alone", flush=True)
+
+
+def _measure_pair(kind: str, count: int, seconds: float | None, *, has_other: bool) -> float:
+    healthy, other = Gateway(0.005), Gateway(seconds)
+    with service(kind) as running:
+        running.stop("worker")
+        if has_other:
+            other_id = add_gateway(running.database, running.workspace, other.url)
+            queue_messages(running.database, running.workspace, other_id, 200)
+        channel_id = add_gateway(running.database, running.workspace, healthy.url)
+        queue_messages(running.database, running.workspace, channel_id, count)
+        return _time(running, healthy, channel_id, count)
 
 
 def measure_speed(kind: str, count: int) -> None:
