@@ -1,6 +1,7 @@
 """A worker process: a Huey consumer that runs the crew's work, and stops gracefully on SIGINT and SIGTERM."""
 
 import logging
+import resource
 import signal
 import threading
 from collections.abc import Callable, Collection, Iterable
@@ -22,6 +23,7 @@ IDLE_POLL_SECONDS = 0.2
 STOP_TIMEOUT_SECONDS = 20.0
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SPARE_CONNECTIONS = 4
+OPEN_FILES = 16_384
 
 
 def run_worker_process(
@@ -38,6 +40,7 @@ def run_worker_process(
     given the signals that arrive meanwhile, after which nothing begins. `on_ready` is told when work begins.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
+    _allow_many_files()
     early = _note_early_signals()
     if prepare is not None:
         prepare(early)
@@ -65,6 +68,14 @@ def run_worker_process(
         consumer.run()
         services.stopping.set()
     return 0
+
+
+def _allow_many_files() -> None:
+    """Connections to receivers and gateways stay open: more of them than the usual soft limit of 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _note_early_signals() -> list[int]:

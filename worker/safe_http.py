@@ -11,11 +11,9 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 import requests
-from requests.cookies import RequestsCookieJar
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError, SSLError
 
@@ -141,30 +139,22 @@ class SafeHttp:
         return deadline
 
     def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> requests.Response:
-        return self._session().request(
-            method,
-            url,
-            data=body,
-            headers={"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers},
-            auth=_keep_headers,
-            allow_redirects=False,
+        # Not by a session: what it adds (cookies, redirects, credentials of the environment) is not wanted here, and
+        # looking for it costs as much as the call.
+        prepared = requests.PreparedRequest()
+        sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
+        prepared.prepare(method.upper(), url, headers=sent, data=body)
+        return self._adapter().send(
+            prepared,
             stream=True,
             timeout=(self.connect_timeout_seconds, self.total_timeout_seconds),
             verify=self.certificates or True,
         )
 
-    def _session(self) -> requests.Session:
-        session = self._thread.session
-        if session is None:
-            session = requests.Session()
-            session.trust_env = False
-            session.headers.clear()
-            session.cookies = _NoCookies()
-            adapter = CheckedAdapter(self._connect, self._deadline)
-            session.mount("http://", adapter)
-            session.mount("https://", adapter)
-            self._thread.session = session
-        return session
+    def _adapter(self) -> CheckedAdapter:
+        if self._thread.adapter is None:
+            self._thread.adapter = CheckedAdapter(self._connect, self._deadline)
+        return self._thread.adapter
 
     def _explain(self, error: Exception, url: str, deadline: Deadline) -> SendFailed:
         host = urlsplit(url).hostname
@@ -178,20 +168,8 @@ class SafeHttp:
 
 
 class _ThreadState(threading.local):
-    session: requests.Session | None = None
+    adapter: CheckedAdapter | None = None
     deadline: Deadline | None = None
-
-
-class _NoCookies(RequestsCookieJar):
-    """Receivers are strangers to each other and to their own past: no cookie is kept."""
-
-    def set_cookie(self, cookie: Any, *args: Any, **kwargs: Any) -> None:
-        return None
-
-
-def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Stands in for authentication, so that requests never makes an Authorization header of its own."""
-    return request
 
 
 def _read_body(response: requests.Response, limit_bytes: int) -> tuple[bytes, bool]:

@@ -16,9 +16,10 @@ from worker.services import Services
 
 logger = logging.getLogger("relayboard.sending")
 
-SLOTS = 192
 FIRST_SLOTS, MOST_SLOTS = 8, 96
 """A gateway that answers in 50 ms needs 50 calls at a time for 1,000 a second."""
+SLOTS = 4 * MOST_SLOTS
+"""Three gateways have all they want at the same time, and a fourth still finds some free. Threads begin when needed."""
 
 
 @dataclass(frozen=True, slots=True)
