@@ -105,7 +105,7 @@ def _read_change(call: Call, urns: Sequence[Urn], contact_id: int | None) -> Con
     """What the body changes; found by its addresses, a contact keeps those it has and gets the others."""
     body, workspace_id = call.body, call.workspace.id
     # The empty list that the record shows in place of hidden addresses takes none away.
-    keeps = call.workspace.is_anonymous
+    hides = call.workspace.is_anonymous
     if contact_id is not None and body.get("uuid") is None:
         present = contact_summaries.list_urns(call.tx, workspace_id, contact_id)
         known = {urn.identity for urn in present}
@@ -115,11 +115,11 @@ def _read_change(call: Call, urns: Sequence[Urn], contact_id: int | None) -> Con
     return ContactChange(
         name=body.get("name"),
         language=body.get("language"),
-        urns=urns if "urns" in body and (urns or not keeps) else None,
+        urns=urns if "urns" in body and (urns or not hides) else None,
         group_ids=_group_ids(call),
         fields={keys[name]: value for name, value in fields.items()},
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
-        are_urns_found_free=True,
+        are_urns_found_free=not hides,
     )
 
 
