@@ -31,7 +31,7 @@ from persistence.workspaces import Workspace
 
 SHARED = {"workspace", "boundary", "boundary_alias", "registration_window", "secret_key_check", "waiting_registration"}
 """Tables whose rows belong to no workspace, or to such rows."""
-TEMPORARY = {"rate_window", "idempotency_answer", "api_token", "media_usage"}
+TEMPORARY = {"rate_window", "idempotency_answer", "api_token", "media_usage", "workspace_clock"}
 """Tables that requests themselves write."""
 
 FIXED: Mapping[tuple[str, str], Any] = {

@@ -89,6 +89,7 @@ BOUNDED = {
     "rate_window": "a row for each workspace and scope",
     "secret_key_check": "one row",
     "webhook_trouble": "a row for each receiver that fails",
+    "workspace_clock": "a row for each workspace",
 }
 CONFIGURED = {
     *("boundary", "boundary_alias", "campaign", "campaign_event", "classifier", "contact_field", "contact_group"),
