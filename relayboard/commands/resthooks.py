@@ -23,8 +23,10 @@ def register(commands: Any) -> None:
     add_workspace(listing)
     listing.set_defaults(run=run_subscribers)
     secret = actions.add_parser("secret", help="what calls to a subscriber are signed with")
-    secret.add_argument("--workspace", required=True, metavar="UUID")
-    secret.add_argument("--subscriber", required=True, type=int, metavar="ID")
+    add_workspace(secret)
+    secret.add_argument(
+        "--subscriber", required=True, type=whole_number(1), metavar="ID", help="its number, as `subscribers` shows it"
+    )
     secret.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
     secret.set_defaults(run=run_secret)
     switch_on = actions.add_parser("switch-on", help="call a subscriber again that failed for long")

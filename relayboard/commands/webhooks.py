@@ -36,7 +36,7 @@ def run_listen(options: argparse.Namespace) -> None:
         listener = WebhookListener(options.port, print_json, secret=secret, reply=reply)
     except OSError as error:
         raise CommandFailed(f"cannot listen on port {options.port}: {error.strerror}") from error
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print(f"Waiting for webhooks at {listener.url}", file=sys.stderr)
     with contextlib.suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        print(f"Waiting for webhooks at {listener.url}", file=sys.stderr)
         listener.serve()

@@ -58,6 +58,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("campaign", "archive"): ("--campaign {spare_campaign}",),
     ("resthook", "create"): ("--workspace {workspace} --slug new-birth",),
     ("resthook", "subscribers"): ("--workspace {workspace}",),
+    ("resthook", "secret"): (
+        "--workspace {workspace} --subscriber {subscriber}",
+        "--workspace {workspace} --subscriber {subscriber} --rotate",
+    ),
     ("resthook", "switch-on"): ("--workspace {workspace} --subscriber {subscriber}",),
     ("global", "create"): (
         "--workspace {workspace} --name 'Clinic Phone' --value 112",

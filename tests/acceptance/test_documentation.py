@@ -1,0 +1,257 @@
+"""Every command and every example of README and docs/ does what it is printed for."""
+
+import importlib.util
+import json
+import os
+import re
+import runpy
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+import requests
+import yaml
+
+from tests.console_script import PATIENCE_SECONDS, Started, call, make_environment, started
+from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_inline_commands
+from tests.relayboard.every_command.leaves import LEAVES
+from tests.relayboard.every_command.running import Run
+from tests.relayboard.every_command.world import World
+from tests.running import wait_until
+from worker.reply import read_reply
+
+BLOCKS = [pytest.param(block, id=block.name) for page in PAGES for block in read_blocks(page)]
+COMMANDS = [
+    pytest.param(command, id=f"{block.name} {command[:60]}")
+    for page in PAGES[1:]
+    for block in read_blocks(page)
+    if block.kind == "shell" and block.reason is None
+    for line in block.text.splitlines()
+    for command in expand(line)
+]
+SENTENCES = [
+    pytest.param(command, id=f"{page.name} {command[:60]}") for page in PAGES for command in read_inline_commands(page)
+]
+SERVICES = ("serve", "worker", "demo", "listen")
+MOST_EXCEPTIONS = 4
+
+
+def by_kind(*kinds: str) -> list[pytest.ParameterSet]:
+    return [each for each in BLOCKS if each.values[0].kind in kinds and each.values[0].reason is None]
+
+
+def test_every_block_is_run_or_says_why_not_and_few_are_not():
+    blocks = [each.values[0] for each in BLOCKS]
+
+    assert [block.name for block in blocks if not block.kind and block.reason is None] == []
+    assert len([block for block in blocks if block.reason]) <= MOST_EXCEPTIONS
+
+
+@pytest.mark.parametrize("block", by_kind("json"))
+def test_json_is_json(block: Block) -> None:
+    for line in [block.text] if "\n" in block.text else block.text.splitlines():
+        json.loads(line)
+
+
+@pytest.mark.parametrize("block", by_kind("yaml"))
+def test_yaml_is_yaml_and_names_settings_that_there_are(block: Block) -> None:
+    assert yaml.safe_load(block.text)
+    known = (ROOT / "docs" / "operating.md").read_text()
+    assert [name for name in re.findall(r"RELAYBOARD_\w+", block.text) if f"| `{name}` |" not in known] == []
+
+
+def test_the_reply_that_receivers_may_give_is_one():
+    (block,) = (block for block in read_blocks(ROOT / "docs" / "webhooks.md") if block.kind == "json")
+
+    assert read_reply(block.text.encode()) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_runs_from_the_top_of_its_page_to_the_end(page: Path, tmp_path: Path, monkeypatch) -> None:
+    source = "\n\n".join(block.text for block in read_blocks(page) if block.kind == "python" and block.reason is None)
+    shutil.copy(ROOT / "tests" / "flows" / "exports" / "registration.json", tmp_path / "export.json")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.py").write_text(source)
+
+    runpy.run_path(str(tmp_path / "page.py"))
+
+
+def fill(command: str, world: World) -> list[str]:
+    """The words of a command with the world's names in the place of UUID and the like."""
+    names = world.names
+    words = shlex.split(command, comments=True)
+    values = {"workspace": "workspace", "flow": "flow", "campaign": "campaign", "trigger": "trigger", "group": "group"}
+    values |= {"channel": "gateway" if words[1:3] in (["channel", "limit"], ["channel", "secret"]) else "channel"}
+    values |= {"flow": "spare_flow"} if words[1:3] == ["flow", "archive"] else {}
+    given = {
+        "UUID": "workspace",
+        "MEDIA_UUID": "media",
+        "C": "claim_code",
+        "FILE.geojson": "boundaries",
+        "ID": "subscriber",
+    }
+    filled = []
+    for before, word in zip(["", *words], words, strict=False):
+        name = values.get(before.removeprefix("--")) if word == "UUID" else given.get(word)
+        filled.append(names[name] if name else word)
+    return ["https://example.org/hook" if word == "U" else "+250788123123" if word == "P" else word for word in filled]
+
+
+@pytest.fixture
+def filled_folder(world: World) -> Path:
+    folder = Path(world.names["folder"])
+    for name in ("registration.json", "export.json"):
+        shutil.copy(ROOT / "tests" / "flows" / "exports" / "registration.json", folder / name)
+    (folder / "secret.txt").write_text("whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQ=\n")
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_guides_runs(run: Run, world: World, filled_folder: Path, command: str) -> None:
+    words = fill(command, world)
+    if any(word in SERVICES for word in words[1:3]) and "--help" not in words:
+        run_service(words[1:], filled_folder)
+        return
+
+    said = run(words[1:], "Bob\n")
+
+    is_found = words[1:3] == ["flow", "check"] and said.status == 1 and said.err == ""
+    assert words[0] == "relayboard"
+    assert said.status == 0 or is_found, said
+
+
+def run_service(arguments: list[str], folder: Path) -> None:
+    """Starts a service on a free port, and stops it when it works."""
+    words = ["0" if before == "--port" else word for before, word in zip(["", *arguments], arguments, strict=False)]
+    is_free = "--port" in words or words[0] == "worker"
+    more = [] if is_free else ["--port", "0"]
+    if words[0] == "worker":
+        assert call("migrate", folder=folder).returncode == 0
+    queue = folder / "var" / f"{uuid4()}.db"
+    environment = make_environment(QUEUE_URL=f"sqlite:///{queue}")
+    with started(*words, *more, folder=folder, environment=environment) as running:
+        if words[0] == "serve":
+            check_ready(running)
+        elif words[0] == "worker":
+            wait_until(queue.exists, "the queue", PATIENCE_SECONDS)
+        else:
+            running.wait_for("Waiting for webhooks")
+        assert running.stop() == 0
+
+
+def check_ready(running: Started) -> str:
+    url = running.wait_for(r"listens on (http://\S+)").group(1).replace("0.0.0.0", "127.0.0.1")
+
+    def is_ready() -> bool:
+        try:
+            return requests.get(f"{url}/health/ready", timeout=30).status_code == 200
+        except requests.RequestException:
+            return False
+
+    wait_until(is_ready, "the service to be ready", PATIENCE_SECONDS)
+    return url
+
+
+@pytest.mark.parametrize("command", SENTENCES)
+def test_a_command_in_a_sentence_is_one(command: str, world: World, filled_folder: Path, run: Run) -> None:
+    for given in expand(command):
+        words = fill(given, world)[1:]
+        leaf = next((words[:length] for length in (2, 1) if tuple(words[:length]) in LEAVES), None)
+        assert leaf is not None or words == ["--help"] or run([*words, "--help"]).status == 0
+        if leaf is None:
+            continue
+        options = {name for action in LEAVES[tuple(leaf)]._actions for name in action.option_strings}
+        assert [word for word in words if word.startswith("--") and word not in options] == []
+        needed = [action for action in LEAVES[tuple(leaf)]._actions if action.required]
+        is_whole = all(set(action.option_strings) & set(words) or not action.option_strings for action in needed)
+        if is_whole and len(words) > len(leaf) and leaf[0] not in ("serve", "worker", "demo"):
+            assert run(words, "Bob\n").status in (0, 1)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """What lies in the folder after `make` has installed: the Makefile, and the command below .venv."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    (tmp_path / ".venv" / ".installed").touch()
+    shutil.copy(ROOT / "tests" / "flows" / "exports" / "registration.json", tmp_path / "export.json")
+    return tmp_path
+
+
+@pytest.fixture
+def shell(installed: Path) -> list[str]:
+    """The commands of README in a shell that has activated what `make serve` installed."""
+    return ["bash", "-c", 'source .venv/bin/activate && exec "$@"', "bash"]
+
+
+def test_make_serve_tells_the_story_and_prints_no_dead_address(installed: Path) -> None:
+    with started("serve", "PORT=0", folder=installed, command=["make"]) as running:
+        running.wait_for("Everything works")
+        token = running.wait_for(r"Token +(rb_\S+)").group(1)
+        addresses = sorted(set(re.findall(r"http://[^\s)']+", running.text)))
+        headers = {"Authorization": f"Token {token}"}
+        answers = {url: requests.get(url, headers=headers, timeout=60).status_code for url in addresses}
+        root = addresses[0].split("/api")[0]
+        answers[root] = requests.get(root, timeout=60).status_code
+        os.killpg(running.process.pid, signal.SIGINT)
+        running.process.wait(PATIENCE_SECONDS)
+
+    assert len(answers) >= 4
+    assert {url: status for url, status in answers.items() if status != 200} == {}
+
+
+def test_readme_works_as_printed(installed: Path, shell: list[str]) -> None:
+    (block,) = (block for block in read_blocks(ROOT / "README.md") if block.text.startswith("relayboard serve"))
+    names: dict[str, str] = {}
+    with started("relayboard", "serve", "--port", "0", folder=installed, command=shell) as running:
+        url = check_ready(running)
+        for line in block.text.splitlines()[1:]:
+            words = [names.get(word, word) for word in shlex.split(line, comments=True)]
+            if words[0] == "curl":
+                check_curl(words, url, names["TOKEN"])
+                continue
+            done = subprocess.run(
+                [*shell, *words],
+                cwd=installed,
+                env=make_environment(),
+                input="Bob\n",
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_SECONDS,
+            )
+            assert (done.returncode, done.stderr) == (0, ""), line
+            if words[1] == "workspace":
+                names["UUID"] = json.loads(done.stdout)["uuid"]
+            if words[1] == "token":
+                names["TOKEN"] = json.loads(done.stdout)["token"]
+        assert running.stop() == 0
+
+
+def check_curl(words: list[str], url: str, token: str) -> None:
+    """What curl does with `-H HEADER URL`, for machines that have none."""
+    assert words[:2] == ["curl", "-H"] and len(words) == 4
+    name, value = words[2].replace("TOKEN", token).split(": ", 1)
+    answer = requests.get(words[3].replace("http://127.0.0.1:8080", url), headers={name: value}, timeout=60)
+    assert answer.status_code == 200
+
+
+def test_the_makefile_has_the_goals_that_readme_names():
+    goals = re.findall(r"^    make (\w+)", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+    for goal in goals:
+        planned = subprocess.run(["make", "-n", goal], cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert planned.returncode == 0
+    assert goals == ["serve", "test"]
+
+
+def test_python_modules_that_pages_name_can_be_run():
+    modules = {name for page in PAGES for name in re.findall(r"python -m ([\w.]+)", page.read_text())}
+
+    assert [name for name in modules if importlib.util.find_spec(name) is None] == []
