@@ -1,10 +1,10 @@
 """Every command and every example of README and docs/ does what it is printed for."""
 
+import doctest
 import importlib.util
 import json
 import os
 import re
-import runpy
 import shlex
 import shutil
 import signal
@@ -72,13 +72,18 @@ def test_the_reply_that_receivers_may_give_is_one():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_runs_from_the_top_of_its_page_to_the_end(page: Path, tmp_path: Path, monkeypatch) -> None:
-    source = "\n\n".join(block.text for block in read_blocks(page) if block.kind == "python" and block.reason is None)
+def test_python_answers_as_printed_from_the_top_of_its_page_to_the_end(page: Path, tmp_path: Path, monkeypatch) -> None:
+    blocks = [block for block in read_blocks(page) if block.kind == "python" and block.reason is None]
+    source = "\n\n".join(block.text for block in blocks)
     shutil.copy(ROOT / "tests" / "flows" / "exports" / "registration.json", tmp_path / "export.json")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "page.py").write_text(source)
+    examples = doctest.DocTestParser().get_doctest(source + "\n", {}, page.name, str(page), 0)
+    told: list[str] = []
 
-    runpy.run_path(str(tmp_path / "page.py"))
+    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=told.append)
+
+    assert outcome.failed == 0, "".join(told)
+    assert outcome.attempted >= len(blocks)
 
 
 def fill(command: str, world: World) -> list[str]:
