@@ -178,9 +178,9 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.phone": (BY_PHONE,),
 } | dict.fromkeys(
     words(
-        "action base_language claim_code delivery_hour end_former_secret exclude_active extra language message "
-        "messages_per_second note offset params phone quick_replies restart_participants rotate_secret target_url text "
-        "type unit value value_type"
+        "action agent_access base_language claim_code delivery_hour end_former_secret exclude_active extra language "
+        "message messages_per_second note offset params phone quick_replies restart_participants rotate_secret "
+        "target_url text type unit value value_type"
     ),
     NOTHING,
 )
