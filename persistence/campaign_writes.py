@@ -59,6 +59,9 @@ def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
     hold_workspace(tx, workspace_id)
     campaign_id = require_campaign(tx, workspace_id, uuid)
     mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
-    tx.execute(update(campaign).where(mine).values(is_archived=True))
+    of_group = select(group.c.uuid, group.c.name).join(campaign, campaign.c.group_id == group.c.id)
+    former = tx.execute(of_group.where(mine)).one()
+    kept = {"former_group_uuid": former.uuid, "former_group_name": former.name}
+    tx.execute(update(campaign).where(mine).values(is_archived=True, **kept))
     request_passes(tx, workspace_id, campaign.c.id == campaign_id)
     return campaign_id

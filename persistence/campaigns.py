@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ColumnElement, ForeignKey, Index, Integer, Table, select, text
+from sqlalchemy import Boolean, Column, ColumnElement, ForeignKey, Index, Integer, String, Table, func, select, text
 
 from persistence.columns import (
+    UuidText,
     id_column,
     is_uuid,
     metadata,
@@ -16,7 +17,7 @@ from persistence.columns import (
 )
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.groups import GROUP_REF, group
+from persistence.groups import group
 from persistence.pages import Order, Page, Position, fetch_page
 from persistence.shapes import as_text, declare_record, json_record
 
@@ -30,6 +31,8 @@ campaign = Table(
     workspace_column(),
     *name_columns(),
     Column("group_id", Integer, ForeignKey("contact_group.id", ondelete="SET NULL")),
+    Column("former_group_uuid", UuidText),
+    Column("former_group_name", String(64)),
     Column("is_archived", Boolean, nullable=False, default=False),
     time_column("created_on"),
     Index(
@@ -44,7 +47,7 @@ campaign = Table(
     Index("ix_campaign_group", "group_id"),
     sqlite_autoincrement=True,
 )
-"""Only archived campaigns may lose their group; nobody sees them then."""
+"""Only archived campaigns may lose their group; they keep what it was when they were archived."""
 
 CAMPAIGN_REF: dict[str, Any] = {"uuid": campaign.c.uuid, "name": campaign.c.name}
 
@@ -53,11 +56,16 @@ CAMPAIGN_RECORD = declare_record(
         "uuid": campaign.c.uuid,
         "name": campaign.c.name,
         "archived": campaign.c.is_archived,
-        "group": json_record(GROUP_REF),
+        "group": json_record(
+            {
+                "uuid": func.coalesce(group.c.uuid, campaign.c.former_group_uuid),
+                "name": func.coalesce(group.c.name, campaign.c.former_group_name),
+            }
+        ),
         "created_on": campaign.c.created_on,
     }
 )
-CAMPAIGN_SOURCE = campaign.join(group, group.c.id == campaign.c.group_id)
+CAMPAIGN_SOURCE = campaign.outerjoin(group, group.c.id == campaign.c.group_id)
 CAMPAIGNS_ORDER = Order(campaign.c.created_on, campaign.c.id)
 
 

@@ -678,6 +678,12 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("group_id", sa.Integer(), nullable=True),
+        sa.Column(
+            "former_group_uuid",
+            sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"),
+            nullable=True,
+        ),
+        sa.Column("former_group_name", sa.String(length=64), nullable=True),
         sa.Column("is_archived", sa.Boolean(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.ForeignKeyConstraint(

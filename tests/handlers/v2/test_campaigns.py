@@ -65,6 +65,18 @@ class TestListCampaigns:
         assert api.results(PATH) == []
         assert [record["archived"] for record in api.results(PATH, uuid=uuid)] == [True]
 
+    def test_an_archived_campaign_is_found_though_its_group_is_gone(
+        self, api: Api, database: Database, workspace: Workspace, mothers: str
+    ) -> None:
+        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
+        archive(database, workspace, uuid)
+        assert api.delete("/api/v2/groups.json", uuid=mothers).status_code == 204
+
+        (record,) = api.results(PATH, uuid=uuid)
+
+        assert record["group"] == {"uuid": mothers, "name": "Expecting mothers"}
+        assert api.results(PATH) == api.results("/api/v1/campaigns.json") == []
+
     def test_paging_loses_and_repeats_nothing(
         self, api: Api, mothers: str, make_client: Callable[..., AbstractContextManager[TestClient]]
     ) -> None:
