@@ -24,10 +24,15 @@ class Answer:
     status: int
     body: str | bytes | None = None
     headers: Mapping[str, str] | None = None
+    is_list: bool = False
 
 
 def ok(document: str | bytes) -> Answer:
     return Answer(200, document)
+
+
+def _ok_list(document: str) -> Answer:
+    return Answer(200, document, is_list=True)
 
 
 def created(document: str | bytes) -> Answer:
@@ -56,7 +61,7 @@ def answer_page(call: "Call", order: Order, fetch: Callable[[Position | None, in
     page = fetch(position, call.settings.page_size)
     following = orjson.dumps(_page_url(call, page.next, order)).decode()
     preceding = orjson.dumps(_page_url(call, page.previous, order)).decode()
-    return ok(f'{{"next":{following},"previous":{preceding},"results":[{",".join(page.records)}]}}')
+    return _ok_list(f'{{"next":{following},"previous":{preceding},"results":[{",".join(page.records)}]}}')
 
 
 def _page_url(call: "Call", position: Position | None, order: Order) -> str | None:
@@ -80,7 +85,7 @@ def answer_numbered_page(call: "Call", page: str | None, fetch: Callable[[int, i
     following = _numbered_url(call, number + 1) if number * size < found.count else None
     preceding = _numbered_url(call, number - 1) if number > 1 else None
     links = f'"next":{orjson.dumps(following).decode()},"previous":{orjson.dumps(preceding).decode()}'
-    return ok(f'{{"count":{found.count},{links},"results":[{",".join(found.records)}]}}')
+    return _ok_list(f'{{"count":{found.count},{links},"results":[{",".join(found.records)}]}}')
 
 
 def _numbered_url(call: "Call", number: int) -> str:

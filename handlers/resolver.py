@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from handlers.answers import Answer
 from handlers.calls import Call, RelayCall, Upload
+from handlers.compression import LEAST_BYTES, accepts_gzip, compress
 from handlers.contract import OperationRules, load_contract
 from handlers.json_body import read_json
 from handlers.service import Service, service_of, state_of
@@ -52,7 +53,7 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         run = _run_relay if rules.generation == "relay" else _run
         limiter = service.write_limiter if rules.is_writing else service.limiter
         answer = await anyio.to_thread.run_sync(run, service, rules, request, state, limiter=limiter)
-        return render(answer, state)
+        return render(answer, state, request.headers.get("Accept-Encoding", "") if answer.is_list else None)
 
     async def endpoint_of_phone(relayer_id: str) -> Response:
         # Connexion passes path parameters by name; the handler finds them in its call.
@@ -61,10 +62,17 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
     return endpoint_of_phone if "{relayer_id}" in rules.path else endpoint
 
 
-def render(answer: Answer, state: dict[str, Any]) -> Response:
+def render(answer: Answer, state: dict[str, Any], encodings: str | None = None) -> Response:
+    """The response; `encodings` is the header of a client that gets a list, which may come as gzip."""
     media_type = None if answer.body is None else "application/json"
     headers = {**state.get("headers", {}), **(answer.headers or {})}
-    return Response(answer.body, answer.status, headers, media_type=media_type)
+    body = answer.body
+    if encodings is not None:
+        headers["Vary"] = "Accept-Encoding"
+        if body is not None and len(body) >= LEAST_BYTES and accepts_gzip(encodings):
+            body = compress(body)
+            headers["Content-Encoding"] = "gzip"
+    return Response(body, answer.status, headers, media_type=media_type)
 
 
 def _run(service: Service, rules: OperationRules, request: Request, state: dict[str, Any]) -> Answer:

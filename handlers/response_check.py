@@ -1,5 +1,6 @@
 """Comparison of every answer with the contract; on in all tests, off in production."""
 
+import gzip
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -48,6 +49,8 @@ def check_answer(rules: OperationRules, messages: list[Any]) -> None:
         if body:
             raise ContractBroken(f"{rules.id} answered {status} with an unexpected body: {body[:500]!r}")
         return
+    if (b"content-encoding", b"gzip") in start["headers"]:
+        body = gzip.decompress(body)
     errors = schema.errors(orjson.loads(body))
     if errors:
         raise ContractBroken(f"{rules.id} answered {status} against its schema: {errors} in {body[:2000]!r}")
