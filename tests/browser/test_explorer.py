@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, expect
 
 from tests.browser.example_workspace import UNUSED_GROUP, fill_as_in_examples
 from tests.browser.explorer_page import ExplorerPage
@@ -93,3 +93,45 @@ def test_every_operation_succeeds_as_the_explorer_offers_it(explorer: ExplorerPa
 
     assert not problems, "\n".join(problems)
     assert explorer.troubles == []
+
+
+def test_a_token_outlives_the_page(explorer: ExplorerPage) -> None:
+    reading = in_order(explorer.generation)[0]
+
+    explorer.open()
+    done = explorer.execute(explorer.unfold(reading), reading)
+
+    assert done.headers["authorization"].startswith("Token ")
+    assert done.status == 200
+
+
+def test_events_are_shown_at_the_operations_that_lead_to_them(explorer: ExplorerPage) -> None:
+    for operation in in_order(explorer.generation):
+        names = operation.body.get("callbacks", {})
+        if names:
+            block = explorer.unfold(operation)
+            block.locator(".tab-item", has_text="Callbacks").click()
+            shown = block.locator(".callbacks-container")
+            for name in names:
+                expect(shown.get_by_text(name, exact=True)).to_be_visible()
+            explorer.fold(block)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/docs", "/api/v2/docs", "/guides/", "/guides/operations"])
+def test_a_page_fits_a_phone(visitor: BrowserContext, service: RunningService, path: str) -> None:
+    page = visitor.new_page()
+    page.set_viewport_size({"width": 360, "height": 740})
+
+    page.goto(service.url + path)
+    page.locator(".opblock-tag, .guide h1").first.wait_for()
+
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_links_lead_from_each_page_to_the_others(visitor: BrowserContext, service: RunningService) -> None:
+    page = visitor.new_page()
+    page.goto(service.url)
+
+    for link, address in (("API v1", "/api/v1/docs"), ("Guides", "/guides/"), ("API v2", "/api/v2/docs")):
+        page.locator("header").get_by_role("link", name=link).click()
+        page.wait_for_url(f"{service.url}{address}")

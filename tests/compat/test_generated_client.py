@@ -78,7 +78,7 @@ class TestNames:
         modules = {path.stem for path in made.glob("api/*/*.py")} - {"__init__"}
         operations = [item[method] for item in document["paths"].values() for method in HTTP_METHODS if method in item]
         assert modules == {operation["operationId"] for operation in operations}
-        verbs = "act|answer|create|delete|list|read|start|upload|write|claim|release"
+        verbs = "act|answer|change|create|delete|list|read|start|upload|write|claim|release"
         assert [name for name in modules if not re.fullmatch(rf"({verbs})(_[a-z]+)+", name)] == []
 
     def test_models_and_their_constants_have_names_of_words(self, document: dict[str, Any], tmp_path: Path) -> None:

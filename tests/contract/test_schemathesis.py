@@ -1,161 +1,87 @@
-"""Whatever the contract allows or forbids is sent to the application, and every answer is as the contract says."""
+"""`schemathesis run` as it comes, with all checks and phases, against a real server over a filled workspace."""
 
+import base64
+import json
 import os
-import tempfile
-from functools import cache
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
-from schemathesis.config import SchemathesisConfig
-from schemathesis.specs.openapi.checks import negative_data_rejection
 
-from handlers.app import create_app
-from openapi.bundle import published
-from persistence.database import Database
-from persistence.migrations import upgrade
-from persistence.workspaces import create_workspace
-from relayboard.settings import load_settings
-from tests.api import KEYS, SECRET_KEY, make_token
+from tests.browser.example_workspace import fill_as_in_examples
 from tests.contract.fuzz import EXAMPLES
-from tests.factories import fill_workspace
+from tests.running import RunningService, running_service
 
-SEED = 20260302
-EXAMPLES_PER_OPERATION = int(os.environ.get(EXAMPLES, "15"))
-
-CHECKS: dict[str, Any] = {
-    # Rules a schema cannot express (a reference that must exist, a taken name, a system record, a full workspace,
-    # fields that go together) refuse what the schema allows.
-    "positive_data_acceptance": {"expected-statuses": ["2xx", "400", "401", "403", "404", "409"]},
-}
+SEED = os.environ.get("RELAYBOARD_FUZZ_SEED", "20260302")
+EXAMPLES_PER_OPERATION = os.environ.get(EXAMPLES, "5")
+CONTRACTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
+BETWEEN_PARAMETERS = ("cannot be used together", "must be a URN")
+"""What makes a 400 of a request that reads, though each of its parameters is as declared."""
 
 
-@cache
-def template() -> tuple[Path, str]:
-    """The database of a small workspace, and an administrator's token."""
-    path = Path(tempfile.mkdtemp(prefix="fuzz")) / "template.db"
-    database = Database(f"sqlite:///{path}", keys=KEYS)
-    upgrade(database.engine)
-    with database.writing() as tx:
-        workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
-    fill_workspace(database, workspace)
-    token = make_token(database, workspace, "administrator")
-    database.close()
-    return path, token
+@pytest.fixture(params=list(CONTRACTS))
+def generation(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
 
 
-@cache
-def application() -> tuple[Any, Database]:
-    """The whole service over a copy of that database; clear the cache for a fresh copy."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz"))
-    (folder / "relayboard.db").write_bytes(template()[0].read_bytes())
-    environment = {
-        "RELAYBOARD_DATABASE_URL": f"sqlite:///{folder / 'relayboard.db'}",
-        "RELAYBOARD_QUEUE_URL": f"sqlite:///{folder / 'queue.db'}",
-        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
-        "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
-        "RELAYBOARD_RATE_LIMIT": "100000000/hour",
-        "RELAYBOARD_REGISTRATION_LIMIT": "100000000/hour",
-    }
-    database = Database(environment["RELAYBOARD_DATABASE_URL"], keys=KEYS)
-    app: Any = create_app(load_settings(environment), database=database)
-    return app, database
+@pytest.fixture
+def service(tmp_path: Path, generation: str) -> Iterator[RunningService]:
+    url = f"sqlite:///{tmp_path / 'relayboard.db'}"
+    with running_service(url, tmp_path, processes=("api",), REGISTRATION_LIMIT="100000000/hour") as running:
+        fill_as_in_examples(running.database, running.workspace, generation)
+        yield running
 
 
-async def _lazy_app(scope: Any, receive: Any, send: Any) -> None:
-    await application()[0](scope, receive, send)
+def test_schemathesis_finds_nothing_that_the_contract_could_say(
+    service: RunningService, generation: str, tmp_path: Path
+) -> None:
+    """No configuration, hook or exclusion goes in; a 400 for what no schema can say is told apart afterwards.
 
-
-def load(generation: str) -> Any:
-    generated = {"mode": "all", "max-examples": EXAMPLES_PER_OPERATION}
-    config = SchemathesisConfig.from_dict({"seed": SEED, "generation": generated, "checks": CHECKS})
-    schema = schemathesis.openapi.from_dict(published(generation), config=config)
-    schema.app = _lazy_app
-
-    @schema.auth()
-    class Token:
-        def get(self, _case: Any, _context: Any) -> str:
-            return template()[1]
-
-        def set(self, case: Any, data: str, _context: Any) -> None:
-            case.headers["Authorization"] = f"Token {data}"
-
-    return schema
-
-
-def begin_afresh(_walk: Any) -> None:
-    """Every walk begins with the same records: one that is walked again must get the same answers."""
-    application()[1].close()
-    application.cache_clear()
-
-
-def is_repeating(value: Any) -> bool:
-    """By a written rule a value that is given several times counts once, also against the length of its list."""
-    return isinstance(value, list) and len({str(item) for item in value}) < len(value)
-
-
-def follows_a_lenient_rule(case: Any) -> bool:
-    """By a written rule an empty query value counts as absent, so what the schema forbids is answered as if left out.
-
-    The same holds for a list of which only empty values are left.
+    Such are references that must exist, names that are taken, fields that go together.
     """
-    values = list((case.query or {}).values())
-    return any(
-        value in ("", None) or is_repeating(value) or value == [] or (isinstance(value, list) and "" in value)
-        for value in values
-    )
+    report = tmp_path / "report.ndjson"
+    contract = f"{service.url}{CONTRACTS[generation]}/openapi.json"
+    options = ["--seed", SEED, "--max-examples", EXAMPLES_PER_OPERATION, "--continue-on-failure"]
+    header = [] if generation == "relay" else ["--header", f"Authorization: Token {service.token}"]
+    command = [sys.executable, "-m", "schemathesis.cli", "run", contract, *options, *header]
+    command += ["--report", "ndjson", "--report-ndjson-path", str(report)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    events = [json.loads(line) for line in report.read_text().splitlines()]
+    phases = [event["PhaseFinished"]["status"] for event in events if "PhaseFinished" in event]
+    found = [told for event in events if "ScenarioFinished" in event for told in reported(event["ScenarioFinished"])]
+    assert done.returncode in (0, 1), done.stdout[-4000:] + done.stderr[-4000:]
+    assert len(phases) == 4 and not any("NonFatalError" in event for event in events), done.stdout[-4000:]
+    assert not found, f"seed {SEED}\n" + "\n".join(found)
 
 
-def check(case: Any) -> None:
-    excluded = [negative_data_rejection] if follows_a_lenient_rule(case) else []
-    case.call_and_validate(excluded_checks=excluded)
+def reported(scenario: dict[str, Any]) -> Iterator[str]:
+    """What a scenario reports, but for refusals of what no schema can say."""
+    recorder = scenario["recorder"]
+    for case, checks in recorder["checks"].items():
+        for check in checks:
+            exchange = recorder["interactions"][case]
+            if check["status"] == "failure" and not is_beyond_schemas(check["name"], exchange):
+                request, failure = exchange["request"], check["failure_info"]["failure"]
+                sent = f"{request['method']} {request['uri']} {text_of(request.get('body'))}"
+                answered = text_of((exchange["response"] or {}).get("content"))
+                yield f"{check['name']}: {failure['message']}\n  {sent}\n  {answered}"
 
 
-v1, v2, relay = load("v1"), load("v2"), load("relay")
-quietly = settings(
-    max_examples=EXAMPLES_PER_OPERATION, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+def is_beyond_schemas(check: str, exchange: dict[str, Any]) -> bool:
+    response = exchange["response"]
+    if check != "positive_data_acceptance" or response["status_code"] != 400:
+        return False
+    is_reading = exchange["request"]["method"] == "GET"
+    return not is_reading or any(words in text_of(response["content"]) for words in BETWEEN_PARAMETERS)
 
 
-@pytest.fixture(autouse=True)
-def seed_is_shown() -> None:
-    print(f"seed {SEED}, {EXAMPLES_PER_OPERATION} examples per operation")  # noqa: T201 - shown when a test fails
-
-
-@v1.parametrize()
-@quietly
-def test_generation_1_answers_as_its_contract_says(case: Any) -> None:
-    check(case)
-
-
-@v2.parametrize()
-@quietly
-def test_generation_2_answers_as_its_contract_says(case: Any) -> None:
-    check(case)
-
-
-@relay.parametrize()
-@quietly
-def test_the_phones_endpoints_answer_as_their_contract_says(case: Any) -> None:
-    # By a written rule phones are read leniently: one that is refused repeats the same request for ever.
-    case.call_and_validate(excluded_checks=[negative_data_rejection])
-
-
-@pytest.mark.parametrize("generation", ["v1", "v2"])
-def test_what_one_operation_creates_the_linked_ones_find(generation: str) -> None:
-    """The stateful phase: operations follow each other along the links of the contract."""
-    machine = {"v1": v1, "v2": v2}[generation].as_state_machine()
-    machine.setup = begin_afresh
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=EXAMPLES_PER_OPERATION,
-            stateful_step_count=8,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+def text_of(part: Any) -> str:
+    """A body of the report as text."""
+    if isinstance(part, dict) and "$base64" in part:
+        return base64.b64decode(part["$base64"]).decode("utf-8", "replace")
+    return "" if part is None else str(part)
