@@ -11,8 +11,8 @@ from persistence.database import Database
 from persistence.groups import group
 from persistence.messages import message
 from persistence.names import name_key
-from persistence.registration_limits import Origin
 from persistence.phone_registrations import PhoneIdentity, register_phone
+from persistence.registration_limits import Origin
 from persistence.tables import metadata
 from persistence.users import add_member
 from persistence.workspaces import Workspace
