@@ -16,14 +16,17 @@ LANGUAGE = re.compile(r"[a-zA-Z]{3}\Z")
 
 
 def draft4(schema: Any) -> Any:
-    """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type, documentation and `x-` keys go."""
+    """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type, documentation and `x-` keys go.
+
+    The form of a value that is looked up (`x-looked-up`) is left to who looks it up: one that has it not is not found.
+    """
     if isinstance(schema, list):
         return [draft4(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     result: dict[str, Any] = {}
     for key, value in schema.items():
-        if key in DROPPED or key.startswith("x-"):
+        if key in DROPPED or key.startswith("x-") or (key == "format" and "x-looked-up" in schema):
             continue
         if key == "properties":
             result[key] = {name: draft4(part) for name, part in value.items()}
