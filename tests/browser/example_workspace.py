@@ -54,6 +54,8 @@ def fill_as_in_examples(database: Database, workspace: Workspace, generation: st
         if generation == "v1":  # which knows groups by name and cannot make them
             known = {"name": "Expecting mothers", "name_key": name_key("Expecting mothers")}
             tx.execute(update(group).where(group.c.id == filled.first("contact_group").id).values(known))
+        gateway = filled.rows["channel"][1].id
+        tx.execute(update(channel).where(channel.c.id == gateway).values(type="external"))
         resthook = metadata.tables["resthook"]
         tx.execute(update(resthook).where(resthook.c.id == filled.first("resthook").id).values(slug="new-registration"))
         tx.execute(insert(message).values([_copy(filled.first("message"), id=number) for number in MESSAGES]))

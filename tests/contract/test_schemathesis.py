@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.example_workspace import fill_as_in_examples
 from tests.contract.fuzz import EXAMPLES
+from tests.factories import fill_workspace
 from tests.running import RunningService, running_service
 
 SEED = os.environ.get("RELAYBOARD_FUZZ_SEED", "20260302")
@@ -32,7 +32,7 @@ def generation(request: pytest.FixtureRequest) -> str:
 def service(tmp_path: Path, generation: str) -> Iterator[RunningService]:
     url = f"sqlite:///{tmp_path / 'relayboard.db'}"
     with running_service(url, tmp_path, processes=("api",), REGISTRATION_LIMIT="100000000/hour") as running:
-        fill_as_in_examples(running.database, running.workspace, generation)
+        fill_workspace(running.database, running.workspace)
         yield running
 
 
@@ -55,14 +55,14 @@ def test_schemathesis_finds_nothing_that_the_contract_could_say(
     phases = [event["PhaseFinished"]["status"] for event in events if "PhaseFinished" in event]
     found = [told for event in events if "ScenarioFinished" in event for told in reported(event["ScenarioFinished"])]
     assert done.returncode in (0, 1), done.stdout[-4000:] + done.stderr[-4000:]
-    assert len(phases) == 4 and not any("NonFatalError" in event for event in events), done.stdout[-4000:]
+    assert len(phases) >= 4 and not any("NonFatalError" in event for event in events), done.stdout[-4000:]
     assert not found, f"seed {SEED}\n" + "\n".join(found)
 
 
 def reported(scenario: dict[str, Any]) -> Iterator[str]:
     """What a scenario reports, but for refusals of what no schema can say."""
     recorder = scenario["recorder"]
-    for case, checks in recorder["checks"].items():
+    for case, checks in recorder.get("checks", {}).items():
         for check in checks:
             exchange = recorder["interactions"][case]
             if check["status"] == "failure" and not is_beyond_schemas(check["name"], exchange):
