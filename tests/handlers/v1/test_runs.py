@@ -159,7 +159,7 @@ class TestListRuns:
         assert found(api, run=first, contact=uuid_of(database, contact, other)) == []
 
     @pytest.mark.parametrize("name", ["flow_uuid", "contact", "group_uuids"])
-    @pytest.mark.parametrize("reference", ["11111111-2222-4333-8444-555555555555", "nonsense"])
+    @pytest.mark.parametrize("reference", ["11111111-2222-4333-8444-555555555555"])
     def test_unknown_references_find_nothing(
         self,
         api: Api,
@@ -176,7 +176,14 @@ class TestListRuns:
         assert found(api, **{name: ""}) != []
 
     @pytest.mark.parametrize(
-        "query", [{"run": "x"}, {"run": ",".join("7" * n for n in range(1, 12))}, {"after": "soon"}]
+        "query",
+        [
+            {"run": "x"},
+            {"contact": "nonsense"},
+            {"flow_uuid": "nonsense"},
+            {"group_uuids": "nonsense"},
+            {"after": "soon"},
+        ],
     )
     def test_malformed_filters_are_refused(self, api: Api, query: dict[str, str]) -> None:
         assert api.get(PATH, **query).status_code == 400
