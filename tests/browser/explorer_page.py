@@ -58,13 +58,13 @@ class ExplorerPage:
         block = self.page.locator(f"#operations-{tag}-{operation.body['operationId']}")
         if not block.is_visible():
             self.page.locator(f"#operations-tag-{tag}").click()
-        block.locator(".opblock-summary-control").click()
+        block.locator(".opblock-summary-control").first.click()
         block.locator(".try-out__btn").click()
         return block
 
     def fold(self, block: Locator) -> None:
-        block.locator(".opblock-summary-control").click()
-        block.locator(".opblock-body").wait_for(state="detached")
+        block.locator(".opblock-summary-control").first.click()
+        block.locator(".opblock-body").first.wait_for(state="detached")
 
     def fill(self, block: Locator, values: Mapping[str, Any]) -> None:
         """Fill in parameters by name."""
