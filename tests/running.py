@@ -21,8 +21,7 @@ from persistence.workspaces import Workspace, create_workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
 from tests.api import KEYS, SECRET_KEY, make_token
-
-PATIENCE_SECONDS = 60.0
+from tests.patience import PATIENCE_SECONDS
 
 
 def wait_until(is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
@@ -82,7 +81,7 @@ class RunningService:
         """End a process by SIGTERM; its exit status."""
         process = self.processes.pop(name)
         process.terminate()
-        return process.wait(40)
+        return process.wait(PATIENCE_SECONDS)
 
     def close(self) -> None:
         for name in list(self.processes):
@@ -93,19 +92,21 @@ class RunningService:
     def wait_until_ready(self) -> None:
         def is_ready() -> bool:
             try:
-                return requests.get(f"{self.url}/health/ready", timeout=5).status_code == 200
+                return requests.get(f"{self.url}/health/ready", timeout=PATIENCE_SECONDS).status_code == 200
             except requests.RequestException:
                 return False
 
         wait_until(is_ready, "the API to be ready")
 
     def get(self, path: str, **query: Any) -> Any:
-        response = requests.get(self.url + path, params=query, headers=self._headers(), timeout=30)
+        response = requests.get(self.url + path, params=query, headers=self._headers(), timeout=PATIENCE_SECONDS)
         assert response.status_code == 200, response.text
         return response.json()
 
     def post(self, path: str, body: Any, **headers: str) -> Any:
-        response = requests.post(self.url + path, json=body, headers={**self._headers(), **headers}, timeout=30)
+        response = requests.post(
+            self.url + path, json=body, headers={**self._headers(), **headers}, timeout=PATIENCE_SECONDS
+        )
         assert response.status_code in (200, 201), response.text
         return response.json()
 

@@ -14,6 +14,7 @@ import pytest
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from tests.answering import AnsweringPhone
+from tests.patience import PATIENCE_SECONDS
 from tests.running import RunningService, running_service, wait_until
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
@@ -101,7 +102,9 @@ def receiver(clinics: Clinics) -> Iterator[Receiver]:
 def command(service: RunningService, *arguments: str) -> Any:
     """What a command of the operator prints."""
     call = [sys.executable, "-m", "relayboard", *arguments]
-    done = subprocess.run(call, env=service.environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        call, env=service.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

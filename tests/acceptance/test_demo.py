@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from relayboard.processes import listen
-
-PATIENCE_SECONDS = 60
+from tests.patience import PATIENCE_SECONDS
 
 
 def free_port() -> int:

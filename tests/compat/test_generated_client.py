@@ -18,6 +18,7 @@ import requests
 from openapi.bundle import HTTP_METHODS
 from tests.channel_rows import add_channel
 from tests.compat.conftest import Tenant
+from tests.patience import PATIENCE_SECONDS
 from tests.running import RunningService, wait_until
 
 PACKAGE = "relayboard_client"
@@ -27,7 +28,9 @@ UNKNOWN = UUID("0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f")
 @pytest.fixture(scope="module", params=["v1", "v2"])
 def document(request: pytest.FixtureRequest, service: RunningService) -> dict[str, Any]:
     """A generation's document as the service gives it out."""
-    found: dict[str, Any] = requests.get(f"{service.url}/api/{request.param}/openapi.json", timeout=30).json()
+    found: dict[str, Any] = requests.get(
+        f"{service.url}/api/{request.param}/openapi.json", timeout=PATIENCE_SECONDS
+    ).json()
     return found
 
 
@@ -46,7 +49,7 @@ def generate(document: dict[str, Any], folder: Path) -> Path:
 def package(service: RunningService, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The client of generation 2."""
     folder = tmp_path_factory.mktemp("generated")
-    generate(requests.get(f"{service.url}/api/v2/openapi.json", timeout=30).json(), folder)
+    generate(requests.get(f"{service.url}/api/v2/openapi.json", timeout=PATIENCE_SECONDS).json(), folder)
     sys.path.insert(0, str(folder))
     yield importlib.import_module(PACKAGE)
     sys.path.remove(str(folder))

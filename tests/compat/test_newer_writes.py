@@ -12,6 +12,7 @@ from persistence.resthook_events import record_resthook_event
 from tests.channel_rows import add_channel
 from tests.compat.conftest import Tenant
 from tests.flow_rows import ask, definition, node, say, store_flow
+from tests.patience import PATIENCE_SECONDS
 from tests.running import wait_until
 
 AMINA = "tel:+250788000111"
@@ -204,6 +205,6 @@ def upload(tenant: Tenant) -> dict[str, Any]:
     """A picture that messages can attach; the client itself cannot upload."""
     file = {"file": ("leaf.png", b"\x89PNG\r\n\x1a\n", "image/png")}
     headers = {"Authorization": f"Token {tenant.token}"}
-    response = requests.post(f"{tenant.url}/api/v2/media.json", files=file, headers=headers, timeout=30)
+    response = requests.post(f"{tenant.url}/api/v2/media.json", files=file, headers=headers, timeout=PATIENCE_SECONDS)
     record: dict[str, Any] = response.json()
     return record

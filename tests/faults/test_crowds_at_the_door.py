@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.patience import PATIENCE_SECONDS
 from tests.running import RunningService, running_service, wait_until
 
 MEGABYTE = 1024 * 1024
@@ -16,7 +17,6 @@ ALLOWED_GROWTH_BYTES = 60 * MEGABYTE
 PATH = "/api/v2/media.json"
 FORM = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n'
 BEGUN = FORM + b"x" * (UPLOAD_BYTES - MEGABYTE)
-SECONDS = 60.0
 
 Send = Callable[[bytes], socket.socket]
 
@@ -26,7 +26,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
     folder = tmp_path_factory.mktemp("service")
     url = f"sqlite:///{folder / 'relayboard.db'}"
     with running_service(url, folder, MAX_WORKSPACE_UPLOADS="2", HEAD_TIMEOUT_SECONDS="2") as running:
-        requests.get(f"{running.url}/api/v2/labels.json", timeout=SECONDS)  # the first request makes the application
+        # The first request makes the application.
+        requests.get(f"{running.url}/api/v2/labels.json", timeout=PATIENCE_SECONDS)
         yield running
 
 
@@ -37,7 +38,7 @@ def send(service: RunningService) -> Iterator[Send]:
     with ExitStack() as closing:
 
         def open_and_send(data: bytes) -> socket.socket:
-            client = closing.enter_context(socket.create_connection(address, timeout=SECONDS))
+            client = closing.enter_context(socket.create_connection(address, timeout=PATIENCE_SECONDS))
             client.sendall(data)
             return client
 
@@ -127,4 +128,4 @@ def test_a_stored_address_is_where_the_service_listens_whatever_the_client_calls
 def upload(service: RunningService, **more: str) -> requests.Response:
     headers = {"Authorization": f"Token {service.token}", **more}
     files = {"file": ("a.png", b"small", "image/png")}
-    return requests.post(service.url + PATH, files=files, headers=headers, timeout=SECONDS)
+    return requests.post(service.url + PATH, files=files, headers=headers, timeout=PATIENCE_SECONDS)

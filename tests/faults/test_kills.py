@@ -16,6 +16,7 @@ from persistence.messages import INCOMING, OUTGOING, message
 from persistence.relayers import claim_phone
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, NoReply
+from tests.patience import PATIENCE_SECONDS
 from tests.running import Receiver, RunningService, running_service, wait_until
 
 PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE, KILLS = 20, 500, 25, 10
@@ -95,7 +96,7 @@ class Relayer(threading.Thread):
         while True:
             try:
                 url = f"{self.service.url}/api/v2/messages.json"
-                response = requests.post(url, json=body, headers=headers, timeout=30)
+                response = requests.post(url, json=body, headers=headers, timeout=PATIENCE_SECONDS)
             except requests.RequestException:
                 threading.Event().wait(0.05)
                 continue

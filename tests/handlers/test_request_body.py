@@ -11,7 +11,7 @@ from handlers.request_body import Body, BodyMemory
 
 LIMIT_BYTES = 100_000
 CHUNKED = [(b"transfer-encoding", b"chunked")]
-TIMEOUT_SECONDS = 0.2
+TIMEOUT_SECONDS = 1.0
 
 
 async def stalled() -> Any:

@@ -152,4 +152,4 @@ def test_a_hostile_megabyte_is_refused_without_recursion_or_backtracking(raw, se
     with pytest.raises(StrictJsonError):
         parse_strict(raw)
 
-    assert seconds_spent() < 1
+    assert seconds_spent() < 5

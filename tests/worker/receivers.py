@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.patience import PATIENCE_SECONDS
+
 
 @dataclass(frozen=True, slots=True)
 class Received:
@@ -42,7 +44,7 @@ class Receiver:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/hook"
 
-    def wait_for(self, count: int, timeout_seconds: float = 10) -> bool:
+    def wait_for(self, count: int, timeout_seconds: float = PATIENCE_SECONDS) -> bool:
         """Whether that many requests came in time."""
         with self.arrived:
             return self.arrived.wait_for(lambda: len(self.received) >= count, timeout_seconds)

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
+from tests.patience import PATIENCE_SECONDS
 from tests.servers import postgres_database
 from worker.app import create_queue, declare_run, declare_sweeps
 from worker.process import GracefulConsumer
 from worker.works import WORKS, Work
-
-WAIT_SECONDS = 10
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "redis"])
@@ -64,7 +63,7 @@ class Ran:
 
     def wait_for(self, count):
         with self.changed:
-            return self.changed.wait_for(lambda: len(self.kinds) >= count, WAIT_SECONDS)
+            return self.changed.wait_for(lambda: len(self.kinds) >= count, PATIENCE_SECONDS)
 
 
 def test_what_one_process_wakes_another_works_on(queue_url, consume):

@@ -3,10 +3,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
 from worker.crew import Crew
 from worker.works import Work
-
-WAIT_SECONDS = 10
 
 
 @pytest.fixture
@@ -37,26 +36,26 @@ def test_who_finds_a_kind_busy_has_it_look_once_more(services):
     def step():
         steps.append(1)
         begun.set()
-        assert go_on.wait(WAIT_SECONDS)
+        assert go_on.wait(PATIENCE_SECONDS)
         return False
 
     crew = crew_of(services, step)
     thread = in_thread(crew)
-    assert begun.wait(WAIT_SECONDS)
+    assert begun.wait(PATIENCE_SECONDS)
     crew.run("digging")
     crew.run("digging")
     go_on.set()
-    thread.join(WAIT_SECONDS)
+    thread.join(PATIENCE_SECONDS)
 
     assert len(steps) == 2
 
 
 def test_as_many_threads_work_side_by_side_as_the_kind_allows(services):
-    together = threading.Barrier(2, timeout=WAIT_SECONDS)
+    together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
     crew = crew_of(services, lambda: together.wait() < 0, threads=2)
     threads = [in_thread(crew), in_thread(crew)]
     for thread in threads:
-        thread.join(WAIT_SECONDS)
+        thread.join(PATIENCE_SECONDS)
 
     assert not together.broken and not any(thread.is_alive() for thread in threads)
 

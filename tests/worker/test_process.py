@@ -13,10 +13,9 @@ from persistence.deliveries import record_channel_event
 from persistence.delivery_records import Ledger, count_deliveries
 from persistence.workspaces import create_workspace
 from tests.channel_rows import add_channel
+from tests.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Reply, receiving
 from worker.app import create_queue, declare_run
-
-WAIT_SECONDS = 40
 
 
 @pytest.fixture
@@ -28,7 +27,6 @@ def environment(database_url, tmp_path):
         "RELAYBOARD_SECRET_KEY": "a-key-for-tests-only",
         "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.05,0.05,0.05",
-        "RELAYBOARD_WEBHOOK_TIMEOUT_SECONDS": "1",
     }
 
 
@@ -78,7 +76,7 @@ class Sender:
             return count_deliveries(tx, self.workspace.id)
 
     def wait_until_done(self):
-        deadline = time.monotonic() + WAIT_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while self.ledger().pending and time.monotonic() < deadline:
             threading.Event().wait(0.05)
         return self.ledger()
@@ -90,36 +88,39 @@ def test_a_signal_lets_calls_under_way_end_and_be_recorded(real_database, start_
 
     def respond(request):
         begun.set()
-        return Reply(200 if go_on.wait(WAIT_SECONDS) else 500)
+        return Reply(200 if go_on.wait(PATIENCE_SECONDS) else 500)
 
     with receiving(respond) as receiver:
         sender = Sender(real_database, receiver.url)
         sender.send(1)
         process = start_worker()
-        assert begun.wait(WAIT_SECONDS)
+        assert begun.wait(PATIENCE_SECONDS)
         process.send_signal(number)
         threading.Timer(0.2, go_on.set).start()
 
-        assert process.wait(WAIT_SECONDS) == 0
+        assert process.wait(PATIENCE_SECONDS) == 0
     assert sender.ledger() == Ledger(pending=0, delivered=1, failed=0)
 
 
-def test_a_wake_up_is_answered_at_once(real_database, start_worker, environment):
+def test_a_wake_up_is_answered_sooner_than_a_sweep(real_database, start_worker, environment):
     with receiving() as receiver:
         sender = Sender(real_database, receiver.url)
         start_worker()
         sender.send(1)
-        assert receiver.wait_for(1, WAIT_SECONDS)
+        assert receiver.wait_for(1, PATIENCE_SECONDS)
         run_work = declare_run(create_queue(environment["RELAYBOARD_QUEUE_URL"]), pytest.fail)
-        lags = []
-        for count in range(2, 8):
+        lags = {True: [], False: []}
+        for count in range(2, 14):
+            is_woken = count % 2 == 0
             sender.send(1)
-            run_work("webhooks")
+            if is_woken:
+                run_work("webhooks")
             started = time.monotonic()
-            assert receiver.wait_for(count, WAIT_SECONDS)
-            lags.append(time.monotonic() - started)
+            assert receiver.wait_for(count, PATIENCE_SECONDS)
+            lags[is_woken].append(time.monotonic() - started)
 
-    assert sorted(lags)[2] < 0.5
+    # Half of the waits of each kind: one slow moment of the machine counts for nothing.
+    assert sorted(lags[True])[2] < sorted(lags[False])[3]
 
 
 def test_killing_the_worker_again_and_again_loses_no_event(real_database, start_worker):
@@ -135,7 +136,7 @@ def test_killing_the_worker_again_and_again_loses_no_event(real_database, start_
         events = sender.send(300)
         for kills in range(4):
             process = start_worker()
-            assert receiver.wait_for(40 * (kills + 1), WAIT_SECONDS)
+            assert receiver.wait_for(40 * (kills + 1), PATIENCE_SECONDS)
             process.send_signal(signal.SIGKILL)
             process.wait()
             events += sender.send(20)

@@ -2,12 +2,11 @@ import threading
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
 from tests.worker.conftest import redis_server
 from worker.app import create_queue, declare_sweeps
 from worker.process import GracefulConsumer
 from worker.works import Work
-
-WAIT_SECONDS = 15
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def test_sweeps_go_on_while_the_queue_is_down(lost_queue, caplog):
     consumer._set_signal_handlers = lambda: None
     consumer.start()
 
-    assert swept.acquire(timeout=WAIT_SECONDS) and swept.acquire(timeout=WAIT_SECONDS)
+    assert swept.acquire(timeout=PATIENCE_SECONDS) and swept.acquire(timeout=PATIENCE_SECONDS)
 
     consumer.stop(graceful=True)
     assert "the queue cannot be used; sweep_webhooks runs without it" in caplog.text
@@ -38,7 +37,7 @@ def test_a_sweep_that_still_runs_is_not_begun_again(lost_queue):
 
     def run(kind):
         begun.release()
-        go_on.wait(WAIT_SECONDS)
+        go_on.wait(PATIENCE_SECONDS)
 
     declare_sweeps(lost_queue, run, [Work("webhooks", lambda _: bool, every_seconds=0)])
     consumer = GracefulConsumer(lost_queue, workers=1)
@@ -46,6 +45,6 @@ def test_a_sweep_that_still_runs_is_not_begun_again(lost_queue):
     scheduler.enqueue_periodic_tasks()
     scheduler.enqueue_periodic_tasks()
 
-    assert begun.acquire(timeout=WAIT_SECONDS)
+    assert begun.acquire(timeout=PATIENCE_SECONDS)
     assert not begun.acquire(timeout=0.05)
     go_on.set()

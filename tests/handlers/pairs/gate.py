@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from sqlalchemy import event, text
 
 from persistence.database import Database
+from tests.patience import PATIENCE_SECONDS
 
 FIRST_WRITE, COMMIT = "before its first write", "before its commit"
 MOMENTS = (FIRST_WRITE, COMMIT)
 POLL_SECONDS = 0.002
-GIVE_UP_SECONDS = 60.0
+GIVE_UP_SECONDS = PATIENCE_SECONDS
 WAITING = text("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
 
 Outcome = TypeVar("Outcome")

@@ -11,6 +11,7 @@ from persistence.sealing import KeyRing
 from relayboard.cli import main
 from tests.api import SECRET_KEY
 from tests.channel_rows import add_channel
+from tests.patience import PATIENCE_SECONDS
 
 NEW = "the-key-of-this-year"
 
@@ -47,7 +48,7 @@ def test_nothing_is_started_under_a_changed_key(run, workspace, command, monkeyp
     monkeypatch.setenv("RELAYBOARD_SECRET_KEY", NEW)
     python = [sys.executable, "-m", "relayboard"]
 
-    ended = subprocess.run([*python, *command], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run([*python, *command], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
 
     assert ended.returncode == 1 and "stored under another RELAYBOARD_SECRET_KEY" in ended.stderr
 
