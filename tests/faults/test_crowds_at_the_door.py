@@ -122,7 +122,7 @@ def test_a_stored_address_is_where_the_service_listens_whatever_the_client_calls
     stored = upload(service, Host="evil.example.org").json()["url"]
 
     assert stored.startswith(f"{service.url}/media/")
-    assert requests.get(stored, timeout=SECONDS).content == b"small"
+    assert requests.get(stored, timeout=PATIENCE_SECONDS).content == b"small"
 
 
 def upload(service: RunningService, **more: str) -> requests.Response:
