@@ -15,7 +15,8 @@ from flows.expressions.patterns import find_groups
 from flows.words import fold_case
 
 REPEAT_LIMIT = 10_000
-_NOT_PRINTABLE = regex.compile(r"[^\p{L}\p{M}\p{N}\p{P}\p{S} ]+")
+# Characters that Unicode does not know yet may be new emoji, and blanks of other widths keep words apart.
+_NOT_PRINTABLE = regex.compile(r"[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]+")
 _WORD_START = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{L}")
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)

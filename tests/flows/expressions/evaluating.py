@@ -8,6 +8,7 @@ from typing import Any
 
 from flows.environment import Environment
 from flows.expressions.evaluation import NO_RESOURCES, Resources
+from flows.expressions.rendering import render, render_json
 from flows.expressions.templates import TextResult, evaluate_text, evaluate_value
 from flows.expressions.values import Value, XError, XObject, to_value
 
@@ -57,3 +58,12 @@ def error_of(expression: str, environment: Environment | None = None, **context:
     value = value_of(expression, environment, **context)
     assert isinstance(value, XError), f"{value!r} is no error"
     return value.message
+
+
+def outcome_of(expression: str, environment: Environment | None = None, **context: Any) -> str:
+    """The value of one expression as JSON, or the word error; what a test returns comes behind its truth."""
+    value = value_of(expression, environment, **context)
+    if isinstance(value, XError):
+        return "error"
+    is_verdict = isinstance(value, XObject) and isinstance(value.default, bool)
+    return f"{render(value)} {render_json(value)}" if is_verdict else render_json(value)
