@@ -122,3 +122,24 @@ def test_queries_are_read_with_the_resolver_of_the_case_or_its_file(
     else:
         with pytest.raises((AssertionError, QueryError)):
             run_case(read)
+
+
+@pytest.mark.parametrize("layout", ["tt:mm:ss.fffffffff", "YYYY-MM-DD ss.fffffffffZ"])
+def test_times_finer_than_microseconds_are_compared_without_what_is_finer(tmp_path: Path, layout: str) -> None:
+    written = {"tt:mm:ss.fffffffff": "10:20:30.123456789", "YYYY-MM-DD ss.fffffffffZ": "2018-01-15 30.123456789Z"}
+    case = {"kind": "format_datetime", "layout": layout, "locale": "eng", "expected": written[layout]}
+    moment = {"datetime": "2018-01-15T10:20:30.123456789Z"}
+    (read,) = _write_cases(tmp_path, [{**case, "value": moment}], "urns_and_dates")
+    run_case(read)
+    with pytest.raises(AssertionError):
+        run_case(dataclasses.replace(read, case={**read.case, "expected": written[layout].replace("456", "457")}))
+
+
+@pytest.mark.parametrize(("path", "expected"), [("kenya > nyanza", "Kenya > Nyanza"), ("kenya > quito", None)])
+def test_a_place_that_is_not_there_is_expected_as_null(tmp_path: Path, path: str, expected: str | None) -> None:
+    case = {"kind": "find_location_path", "path": path, "expected": expected}
+    tree = {"name": "Kenya", "children": [{"name": "Nyanza"}]}
+    (read,) = _write_cases(tmp_path, [case], "text_helpers", locations=tree)
+    run_case(read)
+    with pytest.raises(AssertionError):
+        run_case(dataclasses.replace(read, case={**case, "expected": "Elsewhere"}))
