@@ -22,7 +22,7 @@ from bench.phones import make_sync
 from bench.servers import Servers, running_servers
 from persistence.database import Database
 from persistence.migrations import upgrade
-from persistence.sealing import KeyRing
+from persistence.secrets.encryption import KeyRing
 from tests.servers import postgres_database, postgres_server
 
 SECRET_KEY = "used-by-benchmarks-only"

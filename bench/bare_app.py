@@ -9,12 +9,11 @@ import anyio.to_thread
 import orjson
 from sqlalchemy import Select, insert, select, tuple_, update
 
-from persistence.channels import channel
-from persistence.columns import new_uuid, time_text
-from persistence.contacts import contact, contact_urn
 from persistence.database import Database
-from persistence.labels import label, message_label
-from persistence.messages import message
+from persistence.sql.columns import new_uuid, time_text
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.messages import label, message, message_label
 
 PAGE = 250
 database = Database(os.environ["RELAYBOARD_DATABASE_URL"])

@@ -21,15 +21,16 @@ from rich.progress import Progress
 from sqlalchemy import func, insert, select, text
 
 from bench.data import Row, contact_rows, urn_rows, write_rows
-from persistence.broadcasts import COMPLETED, NewBroadcast, broadcast, create_broadcast
-from persistence.channels import ANDROID, channel
-from persistence.columns import new_uuid
-from persistence.contacts import contact, contact_urn
+from persistence.broadcasts.v2 import COMPLETED, NewBroadcast, create_broadcast
+from persistence.channels.channels import ANDROID
 from persistence.database import Database
-from persistence.groups import create_group, group_membership
-from persistence.messages import message
+from persistence.groups.groups import create_group
 from persistence.migrations import upgrade
-from persistence.workspaces import create_workspace
+from persistence.sql.columns import new_uuid
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, contact_urn, group_membership
+from persistence.tables.messages import broadcast, message
+from persistence.workspace_setup import create_workspace
 from relayboard.settings import Settings, load_settings
 from tests.servers import postgres_database, postgres_server
 from worker.wake import make_wake

@@ -9,16 +9,16 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from sqlalchemy import Table, insert, select, text
 
-from persistence.channels import create_external_channel
-from persistence.columns import new_uuid, time_text
-from persistence.contacts import contact, contact_urn
+from persistence.channels.channels import create_external_channel
+from persistence.channels.gateway_secrets import new_gateway_secret
 from persistence.database import Database, Transaction
-from persistence.gateway_secrets import new_gateway_secret
-from persistence.labels import create_label, label, message_label
-from persistence.messages import message
+from persistence.labels import create_label
+from persistence.sql.columns import new_uuid, time_text
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.messages import label, message, message_label
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
-from persistence.workspaces import create_workspace
+from persistence.workspace_setup import create_workspace
 
 CHUNK = 20_000
 LABELLED_EVERY = 50

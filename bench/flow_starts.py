@@ -18,13 +18,14 @@ from bench.broadcasts import build, memory_megabytes, postgres, running_workers
 from flows.clock import SystemClock
 from flows.engine import Assets, start
 from flows.environment import Environment
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.flow_runs import flow_run
-from persistence.flow_starts import COMPLETED, MANUAL, NewStart, create_start, flow_start
-from persistence.flows import flow
-from persistence.messages import message
+from persistence.flow_starts.flow_starts import COMPLETED, MANUAL, NewStart, create_start
 from persistence.migrations import upgrade
+from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import flow
+from persistence.tables.messages import message
+from persistence.tables.runs import flow_run
 from persistence.workspaces import find_workspace
 from relayboard.settings import load_settings
 from tests.flow_rows import ask, definition, node, say, store_flow

@@ -25,9 +25,8 @@ from typing import Any
 import requests
 from sqlalchemy import func, select
 
-from persistence.channels import channel
-from persistence.gateway_sends import gateway_send
-from persistence.messages import message
+from persistence.tables.channels import channel
+from persistence.tables.messages import gateway_send, message
 from tests.gateways import SECRET, THREE_PARTS, add_gateway, queue_messages
 from tests.running import RunningService, running_service, wait_until
 from tests.servers import postgres_database, postgres_server

@@ -6,11 +6,11 @@ from urllib.parse import quote
 from sqlalchemy import select
 
 from bench.load import Request
-from persistence.columns import time_text
 from persistence.database import Database
-from persistence.message_records import messages_order
-from persistence.messages import message
-from persistence.pages import Position, encode_cursor
+from persistence.messages.v2 import messages_order
+from persistence.sql.columns import time_text
+from persistence.sql.pages import Position, encode_cursor
+from persistence.tables.messages import message
 
 PAGE = 250
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from bench.load import Request
 from persistence.database import Database
-from persistence.relayers import claim_phone
+from persistence.relayers.relayers import claim_phone
 from persistence.workspaces import find_workspace
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, sign_body, write_body

@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl, urlencode
 import orjson
 
 from persistence.errors import RecordMissing
-from persistence.numbered_pages import NumberedPage
-from persistence.pages import InvalidCursor, Order, Page, Position, decode_cursor, encode_cursor
+from persistence.sql.numbered_pages import NumberedPage
+from persistence.sql.pages import InvalidCursor, Order, Page, Position, decode_cursor, encode_cursor
 
 if TYPE_CHECKING:
-    from handlers.calls import Call
+    from handlers.request import Call
 
 LARGEST_PAGE_NUMBER = 1_000_000
 

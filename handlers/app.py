@@ -12,8 +12,20 @@ from connexion.options import SwaggerUIOptions
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
-from handlers.archive_files import ArchiveFiles
-from handlers.contract import load_contract
+from handlers.asgi.archive_files import ArchiveFiles
+from handlers.asgi.explorer import Explorer
+from handlers.asgi.gateway import Gateway
+from handlers.asgi.guard import Guard
+from handlers.asgi.health import Health
+from handlers.asgi.media_files import MediaFiles
+from handlers.asgi.plain_responses import detail_page
+from handlers.asgi.rate_limiter import RateLimiter
+from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.asgi.response_check import ResponseCheck
+from handlers.asgi.uploads import UploadPlaces
+from handlers.contract.operations import load_contract
+from handlers.contract.resolver import HandlerResolver
+from handlers.contract.validation import VALIDATORS
 from handlers.errors import (
     TEXTS,
     TooManyRequests,
@@ -26,24 +38,12 @@ from handlers.errors import (
     answer_too_many,
     answer_unexpected,
 )
-from handlers.explorer import Explorer
-from handlers.gateway import Gateway
-from handlers.guard import Guard
-from handlers.health import Health
-from handlers.media_files import MediaFiles
-from handlers.pages import detail_page
-from handlers.rate_limiter import RateLimiter
-from handlers.refusals import ClientGone, Refusal
-from handlers.resolver import HandlerResolver
-from handlers.response_check import ResponseCheck
 from handlers.service import Service
 from handlers.token_notes import TokenNotes
-from handlers.uploads import UploadPlaces
-from handlers.validation import VALIDATORS
 from openapi.bundle import GENERATIONS, Document, bundle, operations
 from persistence.database import Database, Wake
 from persistence.errors import LostRace, RuleBroken
-from persistence.media_store import MediaStore
+from persistence.media.store import MediaStore
 from relayboard.settings import Settings
 
 AsgiApp = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]

@@ -6,7 +6,7 @@ import anyio.to_thread
 from connexion.exceptions import OAuthProblem
 from connexion.lifecycle import ConnexionRequest
 
-from handlers.contract import OperationRules, load_contract
+from handlers.contract.operations import OperationRules, load_contract
 from handlers.errors import TooManyRequests
 from handlers.service import Service, service_of, state_of
 from persistence.errors import NotAllowed

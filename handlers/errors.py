@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
-from handlers.contract import load_contract
-from handlers.refusals import ClientGone, Refusal
+from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.contract.operations import load_contract
 from openapi.bundle import GENERATIONS
 from persistence.database import lost_a_race
 from persistence.errors import (
@@ -144,5 +144,4 @@ def matches(template: str, path: str) -> bool:
 
 def limits_of(request: Any) -> dict[str, str]:
     """The rate-limit headers that belong on every answer to an authorised request."""
-    headers: dict[str, str] = dict(request.scope.get("relayboard", {}).get("headers", {}))
-    return headers
+    return dict(request.scope.get("relayboard", {}).get("headers", {}))

@@ -7,11 +7,11 @@ from typing import Any
 
 import anyio
 
-from handlers.rate_limiter import RateLimiter
+from handlers.asgi.rate_limiter import RateLimiter
+from handlers.asgi.uploads import UploadPlaces
 from handlers.token_notes import TokenNotes
-from handlers.uploads import UploadPlaces
 from persistence.database import Database
-from persistence.media_store import MediaStore
+from persistence.media.store import MediaStore
 from persistence.tokens import Credentials, find_credentials
 from relayboard.settings import Settings
 

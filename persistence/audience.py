@@ -10,11 +10,10 @@ from typing import Any
 from sqlalchemy import Select, func, select, union
 
 from flows.queries import parse_query
-from persistence.contact_queries import find_matches
-from persistence.contacts import ACTIVE, contact
+from persistence.contacts.queries import find_matches
+from persistence.contacts.query_scope import open_scope
 from persistence.database import Transaction
-from persistence.groups import group_membership
-from persistence.query_scope import open_scope
+from persistence.tables.contacts import ACTIVE, contact, group_membership
 from persistence.workspaces import Workspace
 
 

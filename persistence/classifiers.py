@@ -3,42 +3,20 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Column, Index, String, Table, insert, select
+from sqlalchemy import insert, select
 
-from persistence.columns import (
-    Json,
-    id_column,
-    metadata,
-    name_columns,
-    new_uuid,
-    time_column,
-    uuid_column,
-    workspace_column,
-)
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.names import check_name, check_name_is_free, name_key
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, declare_record
+from persistence.sql.columns import (
+    new_uuid,
+)
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name, check_name_is_free, name_key
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.tables.service import classifier
 
 TYPES = ("wit", "luis", "bothub")
 INTENT_LENGTH = 255
-
-classifier = Table(
-    "classifier",
-    metadata,
-    id_column(),
-    uuid_column(),
-    workspace_column(),
-    *name_columns(),
-    Column("type", String(32), nullable=False),
-    Column("intents", Json, nullable=False),
-    time_column("created_on"),
-    Index("uq_classifier_name", "workspace_id", "name_key", unique=True),
-    Index("ix_classifier_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
-)
-"""`intents` is a sorted list of names."""
 
 CLASSIFIER_RECORD = declare_record(
     {
@@ -86,8 +64,7 @@ def list_classifiers(
 def read_classifier(tx: Transaction, workspace_id: int, classifier_id: int) -> str:
     """One classifier record as JSON text."""
     mine = (classifier.c.workspace_id == workspace_id) & (classifier.c.id == classifier_id)
-    document: str = tx.execute(select(as_text(CLASSIFIER_RECORD)).where(mine)).scalar_one()
-    return document
+    return tx.execute(select(as_text(CLASSIFIER_RECORD)).where(mine)).scalar_one()
 
 
 def create_classifier(tx: Transaction, workspace_id: int, name: str, kind: str, intents: Sequence[str]) -> int:
@@ -99,5 +76,4 @@ def create_classifier(tx: Transaction, workspace_id: int, name: str, kind: str, 
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "type": kind, "created_on": tx.now}
     known = sorted({intent.strip() for intent in intents})
     statement = insert(classifier).values(workspace_id=workspace_id, intents=known, **values)
-    classifier_id: int = tx.execute(statement.returning(classifier.c.id)).scalar_one()
-    return classifier_id
+    return tx.execute(statement.returning(classifier.c.id)).scalar_one()

@@ -7,19 +7,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
 import orjson
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
 from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.errors import LostRace
 from persistence.private_files import make_file
-from persistence.query_functions import register_query_functions
-from persistence.sealed_columns import give_keys
-from persistence.sealing import KeyRing
+from persistence.secrets.encrypted_columns import give_keys
+from persistence.secrets.encryption import KeyRing
+from persistence.sql.query_functions import register_query_functions
 
 WRITING = "relayboard_writing"
 PATIENT, IMPATIENT = "patient", "impatient"
@@ -31,6 +32,8 @@ IDLE_UNCHECKED_SECONDS = 1.0
 POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
 
 Result = TypeVar("Result")
+Columns = TypeVarTuple("Columns")
+Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 Wake = Callable[[frozenset[str]], None]
 """Told after a commit which kinds of work (`webhooks`, `sending`, ...) have new rows; losing it only costs seconds."""
@@ -89,9 +92,17 @@ class Transaction:
     def dialect(self) -> Dialect:
         return self.connection.dialect
 
+    @overload
     def execute(
-        self, statement: Executable, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    ) -> CursorResult[*tuple[Any, ...]]:
+        self, statement: TypedReturnsRows[*Columns], parameters: Parameters | None = None
+    ) -> CursorResult[*Columns]: ...
+
+    @overload
+    def execute(
+        self, statement: Executable, parameters: Parameters | None = None
+    ) -> CursorResult[*tuple[Any, ...]]: ...
+
+    def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
         return self.connection.execute(statement, parameters)
 
     def wake(self, kind: str) -> None:

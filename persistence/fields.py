@@ -4,50 +4,36 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table, case, insert, literal, select, update
-
-from persistence.columns import (
-    id_column,
-    metadata,
-    name_columns,
-    new_uuid,
-    time_column,
-    uuid_column,
-    workspace_column,
+from sqlalchemy import (
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    update,
 )
+
+from persistence.campaign_events.v2 import is_date_used
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, RecordMissing
-from persistence.names import check_name_is_free, check_room, name_key
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, declare_record
-from persistence.workspaces import hold_workspace
+from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.flows.writes import find_flow_using
+from persistence.groups.smart_groups import renew_groups_about, speaks_of
+from persistence.sql.columns import (
+    new_uuid,
+)
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name_is_free, check_room, name_key
+from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.stamps import stamped
+from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
+from persistence.workspaces import Workspace, hold_workspace
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
-NAME_LENGTH = KEY_LENGTH = 36
 RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}
 ACCESSES = ("none", "view", "edit")
 NAME = re.compile(r"(?:[^\W_]|[ \-])+\Z")
-KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
-
-field = Table(
-    "contact_field",
-    metadata,
-    id_column(),
-    uuid_column(),
-    workspace_column(),
-    Column("key", String(KEY_LENGTH), nullable=False),
-    *name_columns(NAME_LENGTH),
-    Column("type", String(8), nullable=False),
-    Column("is_featured", Boolean, nullable=False, default=False),
-    Column("priority", Integer, nullable=False, default=0),
-    Column("agent_access", String(4), nullable=False, default="view"),
-    time_column("created_on"),
-    Index("uq_contact_field_key", "workspace_id", "key", unique=True),
-    Index("uq_contact_field_name", "workspace_id", "name_key", unique=True),
-    Index("ix_contact_field_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
-)
-"""`agent_access`: `none` hides the field from agents, `view` lets them read it, `edit` also write it."""
 
 LEGACY_TYPE = case((field.c.type == "number", literal("numeric", literal_execute=True)), else_=field.c.type)
 
@@ -102,8 +88,7 @@ def list_fields(
 def read_field(tx: Transaction, workspace_id: int, field_id: int) -> str:
     """One field record as JSON text."""
     mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
-    document: str = tx.execute(select(as_text(FIELD_RECORD)).where(mine)).scalar_one()
-    return document
+    return tx.execute(select(as_text(FIELD_RECORD)).where(mine)).scalar_one()
 
 
 def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict[str, tuple[str, str, str]]:
@@ -121,7 +106,7 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
     hold_workspace(tx, workspace_id)
     name = check_field_name(name)
     key = make_key(name) if key is None else key
-    if not KEY.match(key) or len(key) > KEY_LENGTH:
+    if not FIELD_KEY.match(key) or len(key) > FIELD_KEY_LENGTH:
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
     if key in RESERVED_KEYS:
         raise InvalidInput.on("name", "The key made from this name is reserved.")
@@ -131,8 +116,7 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
     check_room(tx, workspace_id, field)
     values = {"uuid": new_uuid(), "key": key, "name": name, "name_key": name_key(name), "type": kind}
     statement = insert(field).values(workspace_id=workspace_id, created_on=tx.now, **values).returning(field.c.id)
-    field_id: int = tx.execute(statement).scalar_one()
-    return field_id
+    return tx.execute(statement).scalar_one()
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
@@ -153,8 +137,96 @@ def require_field(tx: Transaction, workspace_id: int, key: str) -> Any:
 def check_field_name(name: str) -> str:
     """The trimmed name. Raises InvalidInput for one that no field may have."""
     name = name.strip()
-    if not 1 <= len(name) <= NAME_LENGTH:
-        raise InvalidInput.on("name", f"1 to {NAME_LENGTH} characters.")
+    if not 1 <= len(name) <= FIELD_NAME_LENGTH:
+        raise InvalidInput.on("name", f"1 to {FIELD_NAME_LENGTH} characters.")
     if not NAME.match(name):
         raise InvalidInput.on("name", "Only letters, digits, spaces and hyphens are allowed in field names.")
     return name
+
+
+DATE_TYPE = "datetime"
+
+
+def alter_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
+    """Rename a field or change its type; its id. The key stays. Raises RecordMissing or InvalidInput.
+
+    A field that campaign events count from holds dates as long as they do. Groups whose queries speak of a field that
+    gets another type find their members anew.
+    """
+    hold_workspace(tx, workspace_id)
+    row = require_field(tx, workspace_id, key)
+    is_other_type = row.type != kind
+    if is_other_type and row.type == DATE_TYPE and is_date_used(tx, workspace_id, key):
+        raise InvalidInput.on("type", "Campaign events use this date field.")
+    name = check_field_name(name)
+    check_name_is_free(tx, workspace_id, field, name, besides_id=row.id)
+    if is_other_type:
+        _touch_contacts_with(tx, workspace_id, row.uuid)
+    change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == row.id)
+    tx.execute(change.values(name=name, name_key=name_key(name), type=kind))
+    if is_other_type:
+        renew_groups_about(tx, workspace_id, key)
+    return int(row.id)
+
+
+def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
+    """Delete a field; contacts' values of it are no longer shown and never come back.
+
+    Raises RecordMissing, and Refused while a query group, a campaign event or a flow uses it.
+    """
+    hold_workspace(tx, workspace.id)
+    row = require_field(tx, workspace.id, key)
+    _check_queries(tx, workspace.id, key)
+    if is_date_used(tx, workspace.id, key):
+        raise Refused("Campaign events use this field.")
+    flow_name = find_flow_using(tx, workspace.id, "field", key)
+    if flow_name is not None:
+        raise Refused(f'The flow "{flow_name}" uses this field.')
+    _touch_contacts_with(tx, workspace.id, row.uuid)
+    tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == row.id))
+
+
+def _check_queries(tx: Transaction, workspace_id: int, key: str) -> None:
+    mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
+    for name, query in tx.execute(select(group.c.name, group.c.query).where(mine)):
+        if speaks_of(query, key):
+            raise Refused(f'The group "{name}" uses this field.')
+
+
+def _touch_contacts_with(tx: Transaction, workspace_id: int, field_uuid: str) -> None:
+    """Notes that the records of contacts with a value of a field change now; contacts are locked before all else."""
+    has_value = contact.c.fields[field_uuid].as_string().is_not(None)
+    held = (
+        select(contact.c.id)
+        .where(contact.c.workspace_id == workspace_id, ~contact.c.is_deleted, has_value)
+        .order_by(contact.c.id)
+        .with_for_update(key_share=True)
+    )
+    moment = stamped(tx, contact, workspace_id)
+    tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
+
+
+TYPE_LETTERS = {"text": "T", "number": "N", "datetime": "D", "state": "S", "district": "I", "ward": "W"}
+
+FIELD_SUMMARY = declare_record(
+    {"key": field.c.key, "label": field.c.name, "value_type": case(TYPE_LETTERS, value=field.c.type)}
+)
+NEWEST_FIRST = Order(field.c.created_on, field.c.id)
+
+
+def list_field_summaries(
+    tx: Transaction, workspace_id: int, number: int, size: int, *, key_part: str | None = None
+) -> NumberedPage:
+    """The fields of a workspace, newest first; `key_part` matches anywhere in a key, in any case."""
+    conditions = [field.c.workspace_id == workspace_id]
+    if key_part is not None:
+        conditions.append(func.lower(field.c.key).contains(key_part.lower(), autoescape=True))
+    return fetch_numbered_page(
+        tx, record=FIELD_SUMMARY, source=field, order=NEWEST_FIRST, conditions=conditions, number=number, size=size
+    )
+
+
+def read_field_summary(tx: Transaction, workspace_id: int, field_id: int) -> str:
+    """One field's record as JSON text."""
+    mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
+    return tx.execute(select(as_text(FIELD_SUMMARY)).where(mine)).scalar_one()

@@ -1,47 +1,19 @@
 """Message labels."""
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Table, insert, select
+from collections.abc import Sequence
 
-from persistence.columns import (
-    id_column,
-    metadata,
-    name_columns,
-    new_uuid,
-    time_column,
-    uuid_column,
-    workspace_column,
-)
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
+
 from persistence.database import Transaction
-from persistence.errors import RecordMissing
-from persistence.names import check_name, check_name_is_free, check_room, name_key
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, declare_record
+from persistence.errors import LostRace, RecordMissing
+from persistence.sql.columns import new_uuid
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
+from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.stamps import later
+from persistence.tables.messages import label, message, message_label
 from persistence.workspaces import hold_workspace
-
-label = Table(
-    "label",
-    metadata,
-    id_column(),
-    uuid_column(),
-    workspace_column(),
-    *name_columns(),
-    Column("message_count", Integer, nullable=False, default=0),
-    time_column("created_on"),
-    Index("uq_label_name", "workspace_id", "name_key", unique=True),
-    Index("ix_label_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
-)
-"""`message_count` counts visible messages and changes in the transaction that labels, archives or deletes them."""
-
-message_label = Table(
-    "message_label",
-    metadata,
-    Column("message_id", Integer, ForeignKey("message.id"), primary_key=True),
-    Column("label_id", Integer, ForeignKey("label.id"), primary_key=True),
-    time_column("created_on"),
-    Index("ix_message_label_page", "label_id", "created_on", "message_id"),
-)
-"""`created_on` is the message's, which never changes: the label's messages are paged by this index alone."""
 
 LABEL_RECORD = declare_record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
 
@@ -78,13 +50,12 @@ def list_labels(
 def read_label(tx: Transaction, workspace_id: int, label_id: int) -> str:
     """One label record as JSON text."""
     statement = select(as_text(LABEL_RECORD)).where(label.c.workspace_id == workspace_id, label.c.id == label_id)
-    document: str = tx.execute(statement).scalar_one()
-    return document
+    return tx.execute(statement).scalar_one()
 
 
 def find_label(tx: Transaction, workspace_id: int, reference: str) -> int | None:
     """The id of the label with this uuid, else with this name (any case)."""
-    from persistence.columns import is_uuid
+    from persistence.sql.columns import is_uuid
 
     by_uuid = label.c.uuid == reference if is_uuid(reference) else label.c.id < 0
     statement = (
@@ -98,8 +69,7 @@ def find_label(tx: Transaction, workspace_id: int, reference: str) -> int | None
 def find_label_by_name(tx: Transaction, workspace_id: int, name: str) -> int | None:
     """The id of the label with this name (any case)."""
     mine = (label.c.workspace_id == workspace_id) & (label.c.name_key == name_key(name.strip()))
-    label_id: int | None = tx.execute(select(label.c.id).where(mine)).scalar_one_or_none()
-    return label_id
+    return tx.execute(select(label.c.id).where(mine)).scalar_one_or_none()
 
 
 def ensure_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
@@ -122,8 +92,7 @@ def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = 
     check_room(tx, workspace_id, label)
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "created_on": tx.now}
     statement = insert(label).values(workspace_id=workspace_id, **values).returning(label.c.id)
-    label_id: int = tx.execute(statement).scalar_one()
-    return label_id
+    return tx.execute(statement).scalar_one()
 
 
 def require_label(tx: Transaction, workspace_id: int, uuid: str) -> int:
@@ -133,3 +102,92 @@ def require_label(tx: Transaction, workspace_id: int, uuid: str) -> int:
     if label_id is None:
         raise RecordMissing
     return label_id
+
+
+def rename_label(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
+    """Rename a label; returns its id. Raises RecordMissing or InvalidInput."""
+    hold_workspace(tx, workspace_id)
+    label_id = require_label(tx, workspace_id, uuid)
+    name = check_name(name)
+    check_name_is_free(tx, workspace_id, label, name, besides_id=label_id)
+    mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
+    if tx.execute(select(label.c.name).where(mine)).scalar_one() != name:
+        _touch_messages(tx, workspace_id, label_id)
+    tx.execute(update(label).where(mine).values(name=name, name_key=name_key(name)))
+    return label_id
+
+
+def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
+    """Delete a label and take it off its messages, which stay. Raises RecordMissing."""
+    hold_workspace(tx, workspace_id)
+    label_id = require_label(tx, workspace_id, uuid)
+    touched = _touch_messages(tx, workspace_id, label_id)
+    # Whoever is putting it on a message comes before this, and everybody else finds it gone.
+    tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
+    if tx.execute(delete(message_label).where(message_label.c.label_id == label_id)).rowcount != touched:
+        raise LostRace
+    tx.execute(delete(label).where(label.c.workspace_id == workspace_id, label.c.id == label_id))
+
+
+def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> int:
+    """Notes that labelled messages change now; how many. Messages are locked before labels, in the order of ids."""
+    labelled = select(message_label.c.message_id).where(message_label.c.label_id == label_id)
+    theirs = (message.c.workspace_id == workspace_id) & message.c.id.in_(labelled)
+    held = select(message.c.id).where(theirs).order_by(message.c.id).with_for_update()
+    return tx.execute(update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))).rowcount
+
+
+def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int) -> None:
+    """Add to a label's count of visible messages."""
+    if change:
+        mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
+        if not tx.execute(update(label).where(mine).values(message_count=label.c.message_count + change)).rowcount:
+            raise LostRace
+
+
+def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
+    """Keep others from labelling or moving these messages until this transaction ends, so that it counts each once.
+
+    Returns how many there are.
+    """
+    held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update().subquery()
+    return int(tx.execute(select(func.count()).select_from(held)).scalar_one())
+
+
+def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], direction: int) -> None:
+    """Take labelled messages out of their labels' counts (direction -1) or put them back (+1).
+
+    `messages` is the condition under which the caller, who holds them, changes visibility, before it does.
+    """
+    counted = (
+        select(message_label.c.label_id, func.count().label("n"))
+        .join(message, message.c.id == message_label.c.message_id)
+        .where(messages)
+        .group_by(message_label.c.label_id)
+        .order_by(message_label.c.label_id)
+    )
+    for label_id, count in tx.execute(counted).all():
+        change_count(tx, workspace_id, label_id, direction * count)
+
+
+NEWEST_FIRST = Order(label.c.created_on, label.c.id)
+
+
+def list_label_summaries(
+    tx: Transaction,
+    workspace_id: int,
+    number: int,
+    size: int,
+    *,
+    uuids: Sequence[str] | None = None,
+    name_part: str | None = None,
+) -> NumberedPage:
+    """The labels of a workspace, newest first; `name_part` matches anywhere in a name, in any case."""
+    conditions = [label.c.workspace_id == workspace_id]
+    if uuids:
+        conditions.append(label.c.uuid.in_(uuids))
+    if name_part is not None:
+        conditions.append(label.c.name_key.contains(name_key(name_part), autoescape=True))
+    return fetch_numbered_page(
+        tx, record=LABEL_RECORD, source=label, order=NEWEST_FIRST, conditions=conditions, number=number, size=size
+    )

@@ -4,9 +4,8 @@ from sqlalchemy import ColumnElement, delete, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, Refused
-from persistence.tokens import token
-from persistence.users import ADMINISTRATOR, find_member, membership, user
-from persistence.workspaces import workspace
+from persistence.tables.accounts import membership, token, user, workspace
+from persistence.users import ADMINISTRATOR, find_member
 
 
 def change_role(tx: Transaction, workspace_id: int, email: str, role: str) -> None:

@@ -1,25 +1,13 @@
 """Opt-ins: subjects that contacts can agree to hear about."""
 
-from sqlalchemy import Index, Table, insert, select
+from sqlalchemy import insert, select
 
-from persistence.columns import id_column, metadata, name_columns, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
-from persistence.names import check_name, check_name_is_free, check_room, name_key
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, declare_record
-
-optin = Table(
-    "optin",
-    metadata,
-    id_column(),
-    uuid_column(),
-    workspace_column(),
-    *name_columns(),
-    time_column("created_on"),
-    Index("uq_optin_name", "workspace_id", "name_key", unique=True),
-    Index("ix_optin_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
-)
+from persistence.sql.columns import new_uuid
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.tables.messages import optin
 
 OPTIN_RECORD = declare_record({"uuid": optin.c.uuid, "name": optin.c.name, "created_on": optin.c.created_on})
 
@@ -43,8 +31,7 @@ def list_optins(tx: Transaction, workspace_id: int, position: Position | None, s
 def read_optin(tx: Transaction, workspace_id: int, optin_id: int) -> str:
     """One opt-in record as JSON text."""
     statement = select(as_text(OPTIN_RECORD)).where(optin.c.workspace_id == workspace_id, optin.c.id == optin_id)
-    document: str = tx.execute(statement).scalar_one()
-    return document
+    return tx.execute(statement).scalar_one()
 
 
 def create_optin(tx: Transaction, workspace_id: int, name: str) -> int:
@@ -54,5 +41,4 @@ def create_optin(tx: Transaction, workspace_id: int, name: str) -> int:
     check_room(tx, workspace_id, optin)
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "created_on": tx.now}
     statement = insert(optin).values(workspace_id=workspace_id, **values).returning(optin.c.id)
-    optin_id: int = tx.execute(statement).scalar_one()
-    return optin_id
+    return tx.execute(statement).scalar_one()

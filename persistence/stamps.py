@@ -10,24 +10,15 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 
-from sqlalchemy import Column, ColumnElement, ForeignKey, Integer, Table, TextualSelect, case, select, text
+from sqlalchemy import ColumnElement, Table, TextualSelect, case, select, text
 from sqlalchemy.dialects import sqlite
 
-from persistence.columns import UtcDateTime, metadata, time_column
 from persistence.database import Transaction
+from persistence.sql.columns import FOUND_BY, UtcDateTime
+from persistence.tables.service import workspace_clock
 
 TICK = timedelta(microseconds=1)
 QUICK = timedelta(milliseconds=100)
-FOUND_BY = "found_by"
-"""Key of `Table.info`: a condition that holds for all rows that are shown, for an index to be used."""
-
-workspace_clock = Table(
-    "workspace_clock",
-    metadata,
-    Column("workspace_id", Integer, ForeignKey("workspace.id"), primary_key=True, autoincrement=False),
-    time_column("stamped_on"),
-)
-"""The last moment given out in each workspace; never before that of any change that can be seen."""
 
 ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on) VALUES (:workspace_id, :wanted)
 ON CONFLICT (workspace_id) DO UPDATE

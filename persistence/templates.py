@@ -3,63 +3,25 @@
 import re
 from dataclasses import dataclass
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, Text, delete, insert, select, update
+from sqlalchemy import delete, insert, select, update
 
-from persistence.channels import channel
-from persistence.columns import (
-    id_column,
-    is_uuid,
-    metadata,
-    name_columns,
-    new_uuid,
-    time_column,
-    uuid_column,
-    workspace_column,
-)
+from persistence.channels.former_channels import SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.former_channels import SEEN_REF, join_channels
-from persistence.names import check_name, name_key
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, declare_record, json_list, json_record
+from persistence.sql.columns import (
+    is_uuid,
+    new_uuid,
+)
+from persistence.sql.json_sql import as_text, declare_record, json_list, json_record
+from persistence.sql.names import check_name, name_key
+from persistence.sql.pages import Order, Page, Position, fetch_page
 from persistence.stamps import stamped
+from persistence.tables.channels import channel
+from persistence.tables.messages import TEMPLATE_NAME_LENGTH, template, template_translation
 
-NAME_LENGTH = 512
 STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsupported_components")
 LOCALE = re.compile(r"([a-z]{3})(-[A-Z]{2})?\Z")
 VARIABLE = re.compile(r"\{\{\s*(\d+)\s*\}\}")
-
-template = Table(
-    "template",
-    metadata,
-    id_column(),
-    uuid_column(),
-    workspace_column(),
-    *name_columns(NAME_LENGTH),
-    time_column("created_on"),
-    time_column("modified_on"),
-    Index("uq_template_name", "workspace_id", "name_key", unique=True),
-    Index("ix_template_page", "workspace_id", "modified_on", "id"),
-    sqlite_autoincrement=True,
-)
-
-template_translation = Table(
-    "template_translation",
-    metadata,
-    id_column(),
-    workspace_column(),
-    Column("template_id", Integer, ForeignKey("template.id"), nullable=False),
-    Column("channel_id", Integer, ForeignKey("channel.id"), nullable=False),
-    Column("language", String(3), nullable=False),
-    Column("locale", String(6), nullable=False),
-    Column("content", Text, nullable=False),
-    Column("namespace", String(128), nullable=False, default=""),
-    Column("variable_count", Integer, nullable=False),
-    Column("status", String(24), nullable=False),
-    Index("uq_template_translation", "template_id", "channel_id", "locale", unique=True),
-    sqlite_autoincrement=True,
-)
-"""`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""
 
 TRANSLATION_RECORD = json_record(
     {
@@ -125,8 +87,7 @@ def read_template(tx: Transaction, workspace_id: int, template_id: int) -> str:
     """One template record as JSON text."""
     tx.settle()
     mine = (template.c.workspace_id == workspace_id) & (template.c.id == template_id)
-    document: str = tx.execute(select(as_text(TEMPLATE_RECORD)).where(mine)).scalar_one()
-    return document
+    return tx.execute(select(as_text(TEMPLATE_RECORD)).where(mine)).scalar_one()
 
 
 def set_translation(tx: Transaction, workspace_id: int, name: str, translation: Translation) -> int:
@@ -134,7 +95,7 @@ def set_translation(tx: Transaction, workspace_id: int, name: str, translation: 
 
     The template of this name comes into being with its first translation. Raises InvalidInput.
     """
-    name = check_name(name, length=NAME_LENGTH)
+    name = check_name(name, length=TEMPLATE_NAME_LENGTH)
     locale = LOCALE.match(translation.locale)
     if locale is None:
         raise InvalidInput.on("locale", "A language of three letters, and a country if needed, as in swa-KE.")
@@ -181,5 +142,4 @@ def _ensure_template(tx: Transaction, workspace_id: int, name: str) -> int:
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name)}
     times = {"created_on": tx.now, "modified_on": stamped(tx, template, workspace_id)}
     made = insert(template).values(workspace_id=workspace_id, **values, **times).returning(template.c.id)
-    created_id: int = tx.execute(made).scalar_one()
-    return created_id
+    return tx.execute(made).scalar_one()

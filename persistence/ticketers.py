@@ -2,31 +2,20 @@
 
 from datetime import datetime
 
-from sqlalchemy import Column, Index, String, Table, insert, select
+from sqlalchemy import insert, select
 
-from persistence.columns import id_column, metadata, name_columns, new_uuid, time_column, uuid_column, workspace_column
 from persistence.database import Transaction
-from persistence.names import check_name, check_name_is_free, name_key
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, declare_record
+from persistence.sql.columns import (
+    new_uuid,
+)
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name, check_name_is_free, name_key
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.tables.tickets import ticketer
 
 INTERNAL = "internal"
 INTERNAL_NAME = "Relayboard Tickets"
 TYPES = (INTERNAL, "mailgun", "zendesk", "rocketchat")
-
-ticketer = Table(
-    "ticketer",
-    metadata,
-    id_column(),
-    uuid_column(),
-    workspace_column(),
-    *name_columns(),
-    Column("type", String(32), nullable=False),
-    time_column("created_on"),
-    Index("uq_ticketer_name", "workspace_id", "name_key", unique=True),
-    Index("ix_ticketer_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
-)
 
 TICKETER_RECORD = declare_record(
     {
@@ -73,8 +62,7 @@ def list_ticketers(
 def read_ticketer(tx: Transaction, workspace_id: int, ticketer_id: int) -> str:
     """One ticketer record as JSON text."""
     mine = (ticketer.c.workspace_id == workspace_id) & (ticketer.c.id == ticketer_id)
-    document: str = tx.execute(select(as_text(TICKETER_RECORD)).where(mine)).scalar_one()
-    return document
+    return tx.execute(select(as_text(TICKETER_RECORD)).where(mine)).scalar_one()
 
 
 def create_internal_ticketer(tx: Transaction, workspace_id: int) -> None:
@@ -88,5 +76,4 @@ def create_ticketer(tx: Transaction, workspace_id: int, name: str, kind: str) ->
     check_name_is_free(tx, workspace_id, ticketer, name)
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "type": kind, "created_on": tx.now}
     statement = insert(ticketer).values(workspace_id=workspace_id, **values).returning(ticketer.c.id)
-    ticketer_id: int = tx.execute(statement).scalar_one()
-    return ticketer_id
+    return tx.execute(statement).scalar_one()

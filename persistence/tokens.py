@@ -7,33 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, String, Table, insert, or_, select, update
+from sqlalchemy import insert, or_, select, update
 
-from persistence.columns import id_column, metadata, time_column
 from persistence.database import Transaction
-from persistence.users import membership, user
-from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace, workspace_from_row
+from persistence.tables.accounts import PUBLIC_LENGTH, membership, token, user, workspace
+from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace_from_row
 
 PREFIX = "rb_"
-PUBLIC_LENGTH = 12
 SCOPES = ("read", "write")
 LAST_USED_STEP = timedelta(minutes=1)
-
-token = Table(
-    "api_token",
-    metadata,
-    id_column(),
-    Column("workspace_id", Integer, ForeignKey("workspace.id"), nullable=False),
-    Column("user_id", Integer, ForeignKey("app_user.id"), nullable=False),
-    Column("public", String(PUBLIC_LENGTH), nullable=False, unique=True),
-    Column("hash", String(64), nullable=False),
-    Column("scope", String(5), nullable=False),
-    time_column("created_on"),
-    time_column("last_used_on", nullable=True),
-    time_column("revoked_on", nullable=True),
-    Index("ix_api_token_workspace_id", "workspace_id"),
-    sqlite_autoincrement=True,
-)
 
 
 @dataclass(frozen=True, slots=True)

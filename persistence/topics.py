@@ -2,47 +2,23 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Boolean, Column, Index, Integer, Table, insert, select, update
+from sqlalchemy import insert, select, update
 
-from persistence.columns import (
-    id_column,
-    is_uuid,
-    metadata,
-    name_columns,
-    new_uuid,
-    time_column,
-    uuid_column,
-    workspace_column,
-)
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, SystemRecord
-from persistence.names import check_name, check_name_is_free, check_room, name_key
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import as_text, declare_record, json_record
+from persistence.sql.columns import (
+    is_uuid,
+    new_uuid,
+)
+from persistence.sql.json_sql import as_text, declare_record, json_record
+from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.tables.tickets import topic
 from persistence.workspaces import hold_workspace
 
 GENERAL = "General"
 TOPICS_PER_WORKSPACE = 50
 """Not counting the topic every workspace has from its beginning."""
-
-topic = Table(
-    "topic",
-    metadata,
-    id_column(),
-    uuid_column(),
-    workspace_column(),
-    *name_columns(),
-    Column("is_system", Boolean, nullable=False, default=False),
-    Column("open_count", Integer, nullable=False, default=0),
-    Column("closed_count", Integer, nullable=False, default=0),
-    time_column("created_on"),
-    Index("uq_topic_name", "workspace_id", "name_key", unique=True),
-    Index("ix_topic_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
-)
-"""The counts change in the transaction that opens, closes or moves tickets."""
-
-TOPIC_REF = {"uuid": topic.c.uuid, "name": topic.c.name}
 
 TOPIC_RECORD = declare_record(
     {
@@ -80,8 +56,7 @@ def list_topics(tx: Transaction, workspace_id: int, position: Position | None, s
 def read_topic(tx: Transaction, workspace_id: int, topic_id: int) -> str:
     """One topic record as JSON text."""
     statement = select(as_text(TOPIC_RECORD)).where(topic.c.workspace_id == workspace_id, topic.c.id == topic_id)
-    document: str = tx.execute(statement).scalar_one()
-    return document
+    return tx.execute(statement).scalar_one()
 
 
 def find_topic(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
@@ -89,15 +64,13 @@ def find_topic(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     if not is_uuid(uuid):
         return None
     statement = select(topic.c.id).where(topic.c.workspace_id == workspace_id, topic.c.uuid == uuid)
-    topic_id: int | None = tx.execute(statement).scalar_one_or_none()
-    return topic_id
+    return tx.execute(statement).scalar_one_or_none()
 
 
 def find_default_topic(tx: Transaction, workspace_id: int) -> int:
     """The id of the topic General."""
     statement = select(topic.c.id).where(topic.c.workspace_id == workspace_id, topic.c.is_system)
-    topic_id: int = tx.execute(statement).scalar_one()
-    return topic_id
+    return tx.execute(statement).scalar_one()
 
 
 def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
@@ -108,8 +81,7 @@ def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
     check_room(tx, workspace_id, topic, ~topic.c.is_system, limit=TOPICS_PER_WORKSPACE)
     values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "created_on": tx.now}
     statement = insert(topic).values(workspace_id=workspace_id, is_system=False, **values).returning(topic.c.id)
-    topic_id: int = tx.execute(statement).scalar_one()
-    return topic_id
+    return tx.execute(statement).scalar_one()
 
 
 def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:

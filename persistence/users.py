@@ -1,48 +1,17 @@
 """Users and their roles in workspaces."""
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table, insert, literal_column, null, select
+from sqlalchemy import insert, literal_column, null, select
 
-from persistence.columns import (
-    id_column,
-    metadata,
-    new_uuid,
-    time_column,
-    uuid_column,
-)
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, Refused
-from persistence.pages import Order, Page, Position, fetch_page
-from persistence.shapes import json_record
+from persistence.sql.columns import new_uuid
+from persistence.sql.json_sql import json_record
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, user
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 ADMINISTRATOR = ROLES[0]
 A = {role: f"an {role}" if role[0] in "ae" else f"a {role}" for role in ROLES}
-EMAIL_LENGTH = 254
-PERSON_NAME_LENGTH = 150
-
-user = Table(
-    "app_user",
-    metadata,
-    id_column(),
-    uuid_column(),
-    Column("email", String(EMAIL_LENGTH), nullable=False),
-    Column("email_key", String(EMAIL_LENGTH), nullable=False, unique=True),
-    Column("first_name", String(PERSON_NAME_LENGTH), nullable=False, default=""),
-    Column("last_name", String(PERSON_NAME_LENGTH), nullable=False, default=""),
-    Column("is_active", Boolean, nullable=False, default=True),
-    time_column("created_on"),
-    sqlite_autoincrement=True,
-)
-
-membership = Table(
-    "membership",
-    metadata,
-    Column("workspace_id", Integer, ForeignKey("workspace.id"), primary_key=True),
-    Column("user_id", Integer, ForeignKey("app_user.id"), primary_key=True),
-    Column("role", String(16), nullable=False),
-    time_column("created_on"),
-    Index("ix_membership_page", "workspace_id", "created_on", "user_id"),
-)
 
 USER_NAME = (user.c.first_name + literal_column("' '") + user.c.last_name).label("name")
 
@@ -104,8 +73,7 @@ def add_member(
 def read_role(tx: Transaction, workspace_id: int, user_id: int) -> str | None:
     """The role of a user in a workspace; None for somebody who is not of it."""
     mine = (membership.c.workspace_id == workspace_id) & (membership.c.user_id == user_id)
-    role: str | None = tx.execute(select(membership.c.role).where(mine)).scalar_one_or_none()
-    return role
+    return tx.execute(select(membership.c.role).where(mine)).scalar_one_or_none()
 
 
 def list_users(

@@ -4,31 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Boolean, Column, String, Table, insert, select
+from sqlalchemy import select
 
-from persistence.columns import Json, id_column, metadata, new_uuid, time_column, uuid_column
 from persistence.database import Transaction
-from persistence.names import check_name
-from persistence.shapes import as_text, json_record
-from persistence.zone_countries import find_country
+from persistence.sql.json_sql import as_text, json_record
+from persistence.tables.accounts import workspace
 
-NAME_LENGTH = 128
 DATE_STYLES = ("day_first", "month_first", "year_first")
-
-workspace = Table(
-    "workspace",
-    metadata,
-    id_column(),
-    uuid_column(),
-    Column("name", String(NAME_LENGTH), nullable=False),
-    Column("country", String(2), nullable=False, default=""),
-    Column("timezone", String(64), nullable=False, default="UTC"),
-    Column("languages", Json, nullable=False),
-    Column("date_style", String(12), nullable=False, default="day_first"),
-    Column("is_anonymous", Boolean, nullable=False, default=False),
-    time_column("created_on"),
-    sqlite_autoincrement=True,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,43 +53,6 @@ def workspace_from_row(row: Any) -> Workspace:
     return Workspace(workspace_id, uuid, name, country, timezone, tuple(languages), date_style, is_anonymous)
 
 
-def create_workspace(
-    tx: Transaction,
-    name: str,
-    *,
-    country: str = "",
-    timezone: str = "UTC",
-    languages: tuple[str, ...] = ("eng",),
-    date_style: str = "day_first",
-    is_anonymous: bool = False,
-) -> Workspace:
-    """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer.
-
-    Without a country it has that of its time zone. Raises InvalidInput on a name that is empty, too long or badly
-    spelt.
-    """
-    from persistence.groups import create_system_groups
-    from persistence.ticketers import create_internal_ticketer
-    from persistence.topics import create_default_topic
-
-    values = {
-        "uuid": new_uuid(),
-        "name": check_name(name, length=NAME_LENGTH),
-        "country": country or find_country(timezone),
-        "timezone": timezone,
-        "languages": list(languages),
-        "date_style": date_style,
-        "is_anonymous": is_anonymous,
-    }
-    result = tx.execute(insert(workspace).values(created_on=tx.now, **values).returning(workspace.c.id))
-    created = find_workspace(tx, result.scalar_one())
-    assert created is not None
-    create_system_groups(tx, created.id)
-    create_default_topic(tx, created.id)
-    create_internal_ticketer(tx, created.id)
-    return created
-
-
 def hold_workspace(tx: Transaction, workspace_id: int) -> None:
     """Whoever makes, changes or deletes what people set up in a workspace (groups, labels, fields, flows and the like)
     waits here for others who do, so that each finds what the one before left. Call it before anything is read or held.
@@ -148,5 +93,4 @@ def read_workspace(tx: Transaction, workspace_id: int) -> str:
             "anon": workspace.c.is_anonymous,
         }
     )
-    document: str = tx.execute(select(as_text(record)).where(workspace.c.id == workspace_id)).scalar_one()
-    return document
+    return tx.execute(select(as_text(record)).where(workspace.c.id == workspace_id)).scalar_one()

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from persistence.errors import RuleBroken
 from persistence.migrations import MigrationError
-from persistence.sealing import SecretDamaged, SecretKeyChanged
+from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from relayboard.settings import SettingError
 from relayboard.tracebacks import format_traceback
 from worker.errors import QueueError

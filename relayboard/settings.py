@@ -20,7 +20,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from persistence.private_files import make_folder
-from persistence.sealing import KeyRing
+from persistence.secrets.encryption import KeyRing
 from relayboard.mail_server import MailServer, read_mail_server
 
 PREFIX = "RELAYBOARD_"

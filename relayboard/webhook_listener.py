@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
-from worker.signing import is_signed
+from worker.webhooks.signing import is_signed
 
 BODY_LIMIT_BYTES = 1_048_576
 

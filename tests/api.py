@@ -7,7 +7,7 @@ import httpx
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.sealing import KeyRing
+from persistence.secrets.encryption import KeyRing
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace

@@ -5,17 +5,15 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from persistence.campaign_event_writes import EventForm, create_campaign_event
-from persistence.campaign_fires import campaign_fire
-from persistence.campaign_writes import create_campaign, find_any_group
-from persistence.campaigns import campaign
-from persistence.columns import new_uuid
-from persistence.contacts import contact
+from persistence.campaign_events.writes import EventForm, create_campaign_event
+from persistence.campaigns.writes import create_campaign, find_any_group
 from persistence.database import Database
-from persistence.fields import field
-from persistence.flows import flow
-from persistence.groups import create_group, group, group_membership
-from persistence.names import name_key
+from persistence.groups.groups import create_group
+from persistence.sql.columns import new_uuid
+from persistence.sql.names import name_key
+from persistence.tables.campaigns import campaign, campaign_fire
+from persistence.tables.contacts import contact, field, group, group_membership
+from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 
 MOTHERS = "Mothers"

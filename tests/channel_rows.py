@@ -5,10 +5,12 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
-from persistence.channels import ANDROID, channel
-from persistence.contacts import contact, contact_urn
+from persistence.channels.channels import ANDROID
 from persistence.database import Database
-from persistence.messages import OUTGOING, QUEUED, message
+from persistence.messages.states import OUTGOING, QUEUED
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from persistence.columns import new_uuid
 from persistence.database import Database
-from persistence.definition_import import ImportReport, import_definitions
+from persistence.definitions.importing import ImportReport, import_definitions
+from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 
 REGISTRATION = Path(__file__).parent / "flows" / "exports" / "registration.json"

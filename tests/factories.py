@@ -6,15 +6,14 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from flows.urns import Urn
-from persistence.columns import new_uuid
-from persistence.contact_writes import ContactChange, create_contact
-from persistence.contacts import contact
+from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
-from persistence.fields import create_field, field
-from persistence.groups import group
-from persistence.labels import label
-from persistence.messages import HANDLED, INCOMING, message
-from persistence.names import name_key
+from persistence.fields import create_field
+from persistence.messages.states import HANDLED, INCOMING
+from persistence.sql.columns import new_uuid
+from persistence.sql.names import name_key
+from persistence.tables.contacts import contact, field, group
+from persistence.tables.messages import label, message
 from persistence.workspaces import Workspace
 
 

@@ -8,9 +8,8 @@ import orjson
 from sqlalchemy import insert
 
 from persistence.database import Database
-from persistence.flow_revisions import flow_revision
-from persistence.flows import flow
-from persistence.names import name_key
+from persistence.sql.names import name_key
+from persistence.tables.flows import flow, flow_revision
 from persistence.workspaces import Workspace
 
 

@@ -10,11 +10,12 @@ from urllib.parse import parse_qs
 from sqlalchemy import select
 
 from flows.urns import Urn
-from persistence.channels import channel, create_external_channel
-from persistence.contact_urns import ensure_owners
+from persistence.channels.channels import create_external_channel
+from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
-from persistence.messages import message
-from persistence.outgoing import Draft, create_outgoing
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.tables.channels import channel
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from sqlalchemy import FromClause, func, select
 from starlette.testclient import TestClient
 
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.messages import message
-from persistence.outgoing import Draft, create_outgoing
-from persistence.relayers import claim_phone
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.relayers.relayers import claim_phone
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import PhoneState
 from relayboard.phone.wire import NoReply, WireReply

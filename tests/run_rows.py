@@ -6,14 +6,15 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from persistence.columns import new_uuid
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.flow_runs import ACTIVE, COMPLETED, RunState, flow_run, save_runs
-from persistence.flow_sessions import WAITING, SessionState, save_sessions
-from persistence.flow_starts import API, NewStart, create_start
-from persistence.flows import flow
-from persistence.names import name_key
+from persistence.flow_starts.flow_starts import API, NewStart, create_start
+from persistence.runs.runs import ACTIVE, COMPLETED, RunState, save_runs
+from persistence.sessions.sessions import WAITING, SessionState, save_sessions
+from persistence.sql.columns import new_uuid
+from persistence.sql.names import name_key
+from persistence.tables.contacts import contact
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_run
 from persistence.workspaces import Workspace
 
 NODE = "4d5f4a0e-2f0b-4a4e-b1f3-2a1b6e9d8c77"

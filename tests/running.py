@@ -17,7 +17,8 @@ import requests
 
 from persistence.database import Database
 from persistence.migrations import upgrade
-from persistence.workspaces import Workspace, create_workspace
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
 from tests.api import KEYS, SECRET_KEY, make_token

@@ -5,8 +5,8 @@ from typing import Any
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.ticket_actions import NewTicket, open_ticket
-from persistence.tickets import ticket
+from persistence.tables.tickets import ticket
+from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.workspaces import Workspace
 
 

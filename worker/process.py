@@ -12,10 +12,10 @@ from huey.consumer import Consumer, Scheduler
 from persistence.database import Database
 from relayboard.settings import Settings
 from worker.app import create_queue, declare_run, declare_sweeps
-from worker.crew import Crew
+from worker.job_pool import Crew
+from worker.jobs import WORKS, Work
 from worker.services import Services, open_http
 from worker.wake import Waker
-from worker.works import WORKS, Work
 
 logger = logging.getLogger("relayboard.worker")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from persistence.database import Database
 from relayboard.settings import Settings
-from worker.safe_http import SafeHttp
+from worker.http.safe_http import SafeHttp
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from handlers.answers import Answer, as_json
-from handlers.strict_json import StrictJsonError, check_nesting
+from handlers.asgi.strict_json import StrictJsonError, check_nesting
 
 WRONG_SIGNATURE, WRONG_CLOCK, WRONG_REQUEST = 1, 3, 4
 MOST_COMMANDS = 500

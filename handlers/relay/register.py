@@ -3,12 +3,12 @@
 from typing import Any
 
 from handlers.answers import Answer
-from handlers.calls import RelayCall
 from handlers.relay.commands import WRONG_REQUEST, MalformedBody, answer_commands, answer_error, read_commands
-from persistence.phone_commands import clean_text
-from persistence.phone_registrations import PhoneIdentity, Registration
-from persistence.phone_registrations import register_phone as register_in_database
-from persistence.registration_limits import Origin, TooManyRegistrations
+from handlers.request import RelayCall
+from persistence.limits.registration_limits import Origin, TooManyRegistrations
+from persistence.relayers.commands import clean_text
+from persistence.relayers.registrations import PhoneIdentity, Registration
+from persistence.relayers.registrations import register_phone as register_in_database
 
 UNSUPPORTED = {"cmd": "reg", "relayer_id": -1, "relayer_secret": "0" * 64, "relayer_claim_code": "*" * 9}
 TEXT_LENGTH = 255

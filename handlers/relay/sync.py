@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from handlers.answers import Answer
-from handlers.calls import RelayCall
 from handlers.relay.commands import (
     WRONG_CLOCK,
     WRONG_REQUEST,
@@ -17,10 +16,11 @@ from handlers.relay.commands import (
 )
 from handlers.relay.register import read_device_uuid, registration_command
 from handlers.relay.signature import is_signed
-from persistence import phone_sync
+from handlers.request import RelayCall
 from persistence.database import Transaction
-from persistence.phone_commands import read_integer, read_upload
-from persistence.phone_registrations import Registration, find_waiting, note_waiting_seen
+from persistence.relayers import sync as phone_sync
+from persistence.relayers.commands import read_integer, read_upload
+from persistence.relayers.registrations import Registration, find_waiting, note_waiting_seen
 
 CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from flows.urns import Urn
-from handlers.calls import Call
-from persistence.contact_addresses import find_urns
+from handlers.request import Call
+from persistence.contacts.addresses import find_urns
 from persistence.errors import Refused
 
 

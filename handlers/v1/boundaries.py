@@ -1,8 +1,8 @@
 """`/api/v1/boundaries.json`."""
 
 from handlers.answers import Answer, answer_numbered_page
-from handlers.calls import Call
-from persistence.boundary_summaries import list_boundary_summaries
+from handlers.request import Call
+from persistence.boundaries.boundaries import list_boundary_summaries
 
 
 def list_boundaries(call: Call, *, page: str | None = None) -> Answer:

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from handlers.answers import Answer, answer_numbered_page, created
-from handlers.calls import Call
-from persistence.broadcast_form import read_form
-from persistence.broadcast_summaries import list_broadcast_summaries, read_broadcast_summary
-from persistence.broadcasts import create_broadcast as store_broadcast
-from persistence.channels import is_channel_active
+from handlers.request import Call
+from persistence.broadcasts.form import read_form
+from persistence.broadcasts.v1 import list_broadcast_summaries, read_broadcast_summary
+from persistence.broadcasts.v2 import create_broadcast as store_broadcast
+from persistence.channels.channels import is_channel_active
 from persistence.errors import InvalidInput
 
 

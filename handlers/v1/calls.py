@@ -4,10 +4,10 @@ from datetime import datetime
 
 from flows.phones import normalize_number
 from handlers.answers import Answer, answer_numbered_page
-from handlers.calls import Call
+from handlers.request import Call
 from handlers.v1.addresses import refuse_addresses
-from persistence import call_records
-from persistence.call_records import CallFilter
+from persistence.channels import calls_v1 as call_records
+from persistence.channels.calls_v1 import CallFilter
 
 
 def list_calls(

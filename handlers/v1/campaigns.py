@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created
-from handlers.calls import Call
-from persistence.campaign_summaries import list_campaign_summaries, read_campaign_summary
-from persistence.campaign_writes import change_campaign, create_campaign, find_any_group
+from handlers.request import Call
+from persistence.campaigns.v1 import list_campaign_summaries, read_campaign_summary
+from persistence.campaigns.writes import change_campaign, create_campaign, find_any_group
 from persistence.errors import InvalidInput, RecordMissing
 
 

@@ -5,17 +5,18 @@ from datetime import datetime
 
 from flows.urns import Urn
 from handlers.answers import Answer, answer_numbered_page, created, no_content
-from handlers.calls import Call
+from handlers.request import Call
 from handlers.v1.addresses import read_addresses
-from persistence import contact_summaries, contact_writes
-from persistence.columns import is_uuid
-from persistence.contact_addresses import read_urns
-from persistence.contact_summaries import ContactFilter
-from persistence.contact_urns import find_owners
-from persistence.contact_writes import ContactChange
-from persistence.contacts import find_contact
+from persistence.contacts import v1 as contact_summaries
+from persistence.contacts import writes as contact_writes
+from persistence.contacts.addresses import read_urns
+from persistence.contacts.lookup import find_contact
+from persistence.contacts.urns import find_owners
+from persistence.contacts.v1 import ContactFilter
+from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput
-from persistence.group_members import find_manual_groups
+from persistence.groups.members import find_manual_groups
+from persistence.sql.columns import is_uuid
 
 
 def list_contacts(

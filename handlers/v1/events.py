@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created, no_content
-from handlers.calls import Call
-from persistence import campaign_event_summaries as events
+from handlers.request import Call
+from persistence.campaign_events import v1 as events
 
 
 def list_events(

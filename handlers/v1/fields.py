@@ -1,11 +1,10 @@
 """`/api/v1/fields.json`."""
 
 from handlers.answers import Answer, answer_numbered_page, created
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import fields
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.field_changes import alter_field
-from persistence.field_summaries import TYPE_LETTERS, list_field_summaries, read_field_summary
+from persistence.fields import TYPE_LETTERS, alter_field, list_field_summaries, read_field_summary
 
 NAMES = {"name": "label", "type": "value_type"}
 WORDS = {letter: word for word, letter in TYPE_LETTERS.items()}

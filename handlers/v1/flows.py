@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page
-from handlers.calls import Call
-from persistence.flow_summaries import FlowFilter, list_flow_summaries
+from handlers.request import Call
+from persistence.flows.v1 import FlowFilter, list_flow_summaries
 
 
 def list_flows(

@@ -1,8 +1,8 @@
 """`/api/v1/groups.json`."""
 
 from handlers.answers import Answer, answer_numbered_page
-from handlers.calls import Call
-from persistence.group_summaries import list_group_summaries
+from handlers.request import Call
+from persistence.groups.v1 import list_group_summaries
 
 
 def list_groups(

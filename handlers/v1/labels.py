@@ -1,11 +1,10 @@
 """`/api/v1/labels.json`."""
 
 from handlers.answers import Answer, answer_numbered_page, created
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import labels
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.label_changes import rename_label
-from persistence.label_summaries import list_label_summaries
+from persistence.labels import list_label_summaries, rename_label
 
 
 def list_labels(

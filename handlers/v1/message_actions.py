@@ -1,11 +1,12 @@
 """`/api/v1/message_actions.json`."""
 
 from handlers.answers import Answer, no_content
-from handlers.calls import Call
+from handlers.request import Call
 from handlers.v1.labels import refuse_signs
-from persistence import labels, message_actions
-from persistence.columns import is_uuid
+from persistence import labels
 from persistence.errors import InvalidInput
+from persistence.messages import actions as message_actions
+from persistence.sql.columns import is_uuid
 
 WITHOUT_LABEL = {
     "archive": message_actions.archive_messages,

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page
-from handlers.calls import Call
+from handlers.request import Call
 from handlers.v1.addresses import read_addresses
-from persistence import message_summaries
-from persistence.message_summaries import SummaryFilter
+from persistence.messages import v1 as message_summaries
+from persistence.messages.v1 import SummaryFilter
 
 
 def list_messages(

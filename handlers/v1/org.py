@@ -1,7 +1,7 @@
 """`/api/v1/org.json`."""
 
 from handlers.answers import Answer, ok
-from handlers.calls import Call
+from handlers.request import Call
 from persistence.workspaces import read_workspace
 
 

@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created, no_content
-from handlers.calls import Call
-from persistence import relayer_records
-from persistence.relayer_records import RelayerFilter
-from persistence.relayers import claim_phone
+from handlers.request import Call
+from persistence.relayers import v1 as relayer_records
+from persistence.relayers.relayers import claim_phone
+from persistence.relayers.v1 import RelayerFilter
 
 
 def list_relayers(

@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created
-from handlers.calls import Call
-from persistence.flow_starts import create_start
-from persistence.run_summaries import RunFilter, list_run_summaries, read_run_summaries
-from persistence.start_expansion import begin_start
-from persistence.start_form import read_phone_form
+from handlers.request import Call
+from persistence.flow_starts.expansion import begin_start
+from persistence.flow_starts.flow_starts import create_start
+from persistence.flow_starts.form import read_phone_form
+from persistence.runs.v1 import RunFilter, list_run_summaries, read_run_summaries
 
 
 def list_runs(

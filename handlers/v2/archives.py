@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page
-from handlers.archive_files import link_to_archive
-from handlers.calls import Call
-from persistence import archives
-from persistence.pages import Page, Position
+from handlers.asgi.archive_files import link_to_archive
+from handlers.request import Call
+from persistence.archives import archives
+from persistence.sql.pages import Page, Position
 
 
 def list_archives(

@@ -1,9 +1,9 @@
 """`/api/v2/boundaries.json`."""
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import boundaries
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.boundaries import boundaries
+from persistence.sql.pages import Page, Position
 
 
 def list_boundaries(call: Call, *, geometry: bool = True) -> Answer:

@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page, created
-from handlers.calls import Call
-from persistence import broadcasts
-from persistence.broadcast_form import read_form
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.broadcasts import v2 as broadcasts
+from persistence.broadcasts.form import read_form
+from persistence.sql.pages import Page, Position
 
 
 def list_broadcasts(

@@ -1,12 +1,12 @@
 """`/api/v2/campaign_events.json`."""
 
 from handlers.answers import Answer, answer_page, created, no_content, ok
-from handlers.calls import Call
-from persistence import campaign_events
-from persistence.campaign_event_form import change_from_form, create_from_form
-from persistence.campaign_event_writes import delete_campaign_events, require_event
+from handlers.request import Call
+from persistence.campaign_events import v2 as campaign_events
+from persistence.campaign_events.form import change_from_form, create_from_form
+from persistence.campaign_events.writes import delete_campaign_events, require_event
 from persistence.errors import RecordMissing
-from persistence.pages import Page, Position
+from persistence.sql.pages import Page, Position
 
 
 def list_campaign_events(call: Call, *, uuid: str | None = None, campaign: str | None = None) -> Answer:

@@ -3,9 +3,10 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page, created, ok
-from handlers.calls import Call
-from persistence import campaign_writes, campaigns
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.campaigns import v2 as campaigns
+from persistence.campaigns import writes as campaign_writes
+from persistence.sql.pages import Page, Position
 
 
 def list_campaigns(

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import channel_events
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.channels import events as channel_events
+from persistence.sql.pages import Page, Position
 
 
 def list_channel_events(

@@ -1,9 +1,9 @@
 """`/api/v2/channel_settings.json`, an addition to the interface."""
 
 from handlers.answers import Answer, answer_page, ok
-from handlers.calls import Call
-from persistence import channel_settings
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.channels import settings as channel_settings
+from persistence.sql.pages import Page, Position
 
 
 def list_channel_settings(call: Call, *, uuid: str | None = None) -> Answer:

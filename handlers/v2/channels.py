@@ -1,9 +1,9 @@
 """`/api/v2/channels.json`."""
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import channels
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.channels import channels
+from persistence.sql.pages import Page, Position
 
 
 def list_channels(call: Call, *, uuid: str | None = None, address: str | None = None) -> Answer:

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import classifiers
-from persistence.pages import Page, Position
+from persistence.sql.pages import Page, Position
 
 
 def list_classifiers(

@@ -1,11 +1,11 @@
 """`/api/v2/contact_actions.json`."""
 
 from handlers.answers import Answer, no_content
-from handlers.calls import Call
-from persistence import contact_actions
-from persistence.contact_writes import delete_contacts
+from handlers.request import Call
+from persistence.contacts import actions as contact_actions
+from persistence.contacts.writes import delete_contacts
 from persistence.errors import InvalidInput
-from persistence.group_members import find_manual_groups, hold_contacts
+from persistence.groups.members import find_manual_groups, hold_contacts
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
 WITHOUT_GROUP = {

@@ -7,15 +7,16 @@ from decimal import Decimal
 from flows.numbers import render_decimal
 from flows.urns import Urn
 from handlers.answers import Answer, answer_page, created, no_content, ok
-from handlers.calls import Call
-from persistence import contact_records, contact_writes
-from persistence.contact_addresses import find_urns, read_urns
-from persistence.contact_urns import find_owners
-from persistence.contact_writes import ContactChange
-from persistence.contacts import find_contact
+from handlers.request import Call
+from persistence.contacts import v2 as contact_records
+from persistence.contacts import writes as contact_writes
+from persistence.contacts.addresses import find_urns, read_urns
+from persistence.contacts.lookup import find_contact
+from persistence.contacts.urns import find_owners
+from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing, Refused
-from persistence.group_members import find_manual_groups
-from persistence.pages import Page, Position
+from persistence.groups.members import find_manual_groups
+from persistence.sql.pages import Page, Position
 
 
 def list_contacts(

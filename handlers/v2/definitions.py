@@ -2,8 +2,8 @@
 
 from flows.definition.exports import Dependencies
 from handlers.answers import Answer, ok
-from handlers.calls import Call
-from persistence.definition_export import export_definitions
+from handlers.request import Call
+from persistence.definitions.exporting import export_definitions
 
 WORDS = {
     **dict.fromkeys(("true", "yes", "y", "1", "all"), Dependencies.ALL),

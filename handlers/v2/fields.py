@@ -1,11 +1,11 @@
 """`/api/v2/fields.json`."""
 
 from handlers.answers import Answer, answer_page, created, no_content, ok
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import fields
 from persistence.errors import InvalidInput
-from persistence.field_changes import alter_field, remove_field
-from persistence.pages import Page, Position
+from persistence.fields import alter_field, remove_field
+from persistence.sql.pages import Page, Position
 
 
 def list_fields(call: Call, *, key: str | None = None) -> Answer:

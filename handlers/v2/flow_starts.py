@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page, created
-from handlers.calls import Call
-from persistence.flow_starts import create_start
-from persistence.pages import Page, Position
-from persistence.start_form import read_form
-from persistence.start_records import list_starts, read_start, starts_order
+from handlers.request import Call
+from persistence.flow_starts.flow_starts import create_start
+from persistence.flow_starts.form import read_form
+from persistence.flow_starts.v2 import list_starts, read_start, starts_order
+from persistence.sql.pages import Page, Position
 
 
 def list_flow_starts(

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import flow_records
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.flows import v2 as flow_records
+from persistence.sql.pages import Page, Position
 
 
 def list_flows(

@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page, created, no_content, ok
-from handlers.calls import Call
-from persistence import global_values
+from handlers.request import Call
+from persistence import globals as global_values
 from persistence.errors import InvalidInput
-from persistence.global_removal import remove_global
-from persistence.pages import Page, Position
+from persistence.globals import remove_global
+from persistence.sql.pages import Page, Position
 
 
 def list_globals(

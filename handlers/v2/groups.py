@@ -1,10 +1,10 @@
 """`/api/v2/groups.json`."""
 
 from handlers.answers import Answer, answer_page, created, no_content, ok
-from handlers.calls import Call
-from persistence import groups
-from persistence.group_changes import remove_group, rename_group
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.groups import groups
+from persistence.groups.groups import remove_group, rename_group
+from persistence.sql.pages import Page, Position
 
 
 def list_groups(call: Call, *, uuid: str | None = None, name: str | None = None) -> Answer:

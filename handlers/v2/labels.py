@@ -1,11 +1,11 @@
 """`/api/v2/labels.json`."""
 
 from handlers.answers import Answer, answer_page, created, no_content, ok
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import labels
-from persistence.label_changes import delete_label as remove_label
-from persistence.label_changes import rename_label
-from persistence.pages import Page, Position
+from persistence.labels import delete_label as remove_label
+from persistence.labels import rename_label
+from persistence.sql.pages import Page, Position
 
 
 def list_labels(call: Call, *, uuid: str | None = None, name: str | None = None) -> Answer:

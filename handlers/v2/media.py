@@ -4,10 +4,10 @@ import mimetypes
 import re
 
 from handlers.answers import Answer, as_json
-from handlers.calls import Call
-from handlers.uploads import SIZE_LIMIT_BYTES
+from handlers.asgi.uploads import SIZE_LIMIT_BYTES
+from handlers.request import Call
 from persistence.errors import InvalidInput
-from persistence.media import add_media
+from persistence.media.media import add_media
 
 KIND = re.compile(r"image/(?:apng|avif|gif|jpeg|png|webp)|(?:audio|video)/[a-z0-9+-]{1,64}|application/pdf")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")

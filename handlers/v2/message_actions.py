@@ -1,9 +1,10 @@
 """`/api/v2/message_actions.json`."""
 
 from handlers.answers import Answer, as_json, no_content
-from handlers.calls import Call
-from persistence import labels, message_actions
+from handlers.request import Call
+from persistence import labels
 from persistence.errors import InvalidInput
+from persistence.messages import actions as message_actions
 
 WITHOUT_LABEL = {
     "archive": message_actions.archive_messages,

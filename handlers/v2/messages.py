@@ -3,14 +3,13 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page, created
-from handlers.calls import Call
-from persistence import message_records
-from persistence.contact_actions import find_contacts
+from handlers.request import Call
+from persistence.contacts.actions import find_contacts
 from persistence.errors import InvalidInput
-from persistence.media import find_attachments
-from persistence.outgoing import Draft, create_outgoing
-from persistence.pages import Page, Position
-from persistence.quick_replies import read_quick_replies
+from persistence.media.media import find_attachments
+from persistence.messages import v2 as message_records
+from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies
+from persistence.sql.pages import Page, Position
 
 
 def list_messages(

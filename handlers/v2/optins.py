@@ -1,9 +1,9 @@
 """`/api/v2/optins.json`."""
 
 from handlers.answers import Answer, answer_page, created
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import optins
-from persistence.pages import Page, Position
+from persistence.sql.pages import Page, Position
 
 
 def list_optins(call: Call) -> Answer:

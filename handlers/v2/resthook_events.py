@@ -1,9 +1,9 @@
 """`/api/v2/resthook_events.json`."""
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import resthook_events
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.resthooks import events as resthook_events
+from persistence.sql.pages import Page, Position
 
 
 def list_resthook_events(call: Call, *, resthook: str | None = None) -> Answer:

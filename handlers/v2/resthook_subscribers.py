@@ -1,9 +1,9 @@
 """`/api/v2/resthook_subscribers.json`."""
 
 from handlers.answers import Answer, answer_page, created, no_content
-from handlers.calls import Call
-from persistence import resthook_subscribers
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.resthooks import subscribers as resthook_subscribers
+from persistence.sql.pages import Page, Position
 
 
 def list_resthook_subscribers(call: Call, *, id: int | None = None, resthook: str | None = None) -> Answer:

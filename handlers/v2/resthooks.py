@@ -1,9 +1,9 @@
 """`/api/v2/resthooks.json`."""
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import resthooks
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.resthooks import resthooks
+from persistence.sql.pages import Page, Position
 
 
 def list_resthooks(call: Call, *, reverse: bool = False) -> Answer:

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import run_records
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.runs import v2 as run_records
+from persistence.sql.pages import Page, Position
 
 
 def list_runs(

@@ -1,9 +1,9 @@
 """`/api/v2/templates.json`."""
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import templates
-from persistence.pages import Page, Position
+from persistence.sql.pages import Page, Position
 
 
 def list_templates(call: Call, *, reverse: bool = False) -> Answer:

@@ -1,10 +1,10 @@
 """`/api/v2/ticket_actions.json`."""
 
 from handlers.answers import Answer, as_json, no_content
-from handlers.calls import Call
-from persistence import ticket_actions
+from handlers.request import Call
 from persistence.errors import InvalidInput
-from persistence.ticket_actions import ChosenTicket
+from persistence.tickets import actions as ticket_actions
+from persistence.tickets.actions import ChosenTicket
 from persistence.topics import find_topic
 from persistence.users import find_member
 

@@ -1,9 +1,9 @@
 """`/api/v2/tickets.json`."""
 
 from handlers.answers import Answer, answer_page
-from handlers.calls import Call
-from persistence import tickets
-from persistence.pages import Page, Position
+from handlers.request import Call
+from persistence.sql.pages import Page, Position
+from persistence.tickets import tickets
 
 
 def list_tickets(call: Call, *, uuid: str | None = None, contact: str | None = None, reverse: bool = False) -> Answer:

@@ -1,9 +1,9 @@
 """`/api/v2/topics.json`."""
 
 from handlers.answers import Answer, answer_page, created, ok
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import topics
-from persistence.pages import Page, Position
+from persistence.sql.pages import Page, Position
 
 
 def list_topics(call: Call) -> Answer:

@@ -1,7 +1,7 @@
 """`/api/v2/workspace.json`, and its older name `/api/v2/org.json`."""
 
 from handlers.answers import Answer, ok
-from handlers.calls import Call
+from handlers.request import Call
 from persistence import workspaces
 
 

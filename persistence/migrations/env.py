@@ -5,8 +5,8 @@ from typing import Any, Literal
 from alembic import context
 from sqlalchemy import text
 
-from persistence.columns import UtcDateTime, UuidText
-from persistence.sealed_columns import Sealed
+from persistence.secrets.encrypted_columns import Sealed
+from persistence.sql.columns import UtcDateTime, UuidText
 from persistence.tables import metadata
 
 MIGRATION_LOCK = 7266141702

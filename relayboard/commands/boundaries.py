@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from persistence.boundaries import add_alias, read_aliases, remove_alias
-from persistence.boundary_import import read_features, store_boundaries
+from persistence.boundaries.boundaries import add_alias, read_aliases, remove_alias
+from persistence.boundaries.importing import read_features, store_boundaries
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 

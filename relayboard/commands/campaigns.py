@@ -6,10 +6,11 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
-from persistence.campaign_writes import archive_campaign
-from persistence.campaigns import campaign, list_campaigns, read_campaign
-from persistence.columns import is_uuid
-from persistence.pages import Position
+from persistence.campaigns.v2 import list_campaigns, read_campaign
+from persistence.campaigns.writes import archive_campaign
+from persistence.sql.columns import is_uuid
+from persistence.sql.pages import Position
+from persistence.tables.campaigns import campaign
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 

@@ -8,22 +8,28 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.urn_schemes import SCHEMES
-from persistence.channel_event_form import CHANNEL_EVENTS
-from persistence.channel_webhooks import (
+from persistence.channels.channels import create_external_channel
+from persistence.channels.event_form import CHANNEL_EVENTS
+from persistence.channels.gateway_pace import FASTEST, SLOWEST, set_limit
+from persistence.channels.gateway_secrets import (
+    callback_path,
+    new_gateway_secret,
+    read_gateway_secret,
+    rotate_gateway_secret,
+)
+from persistence.channels.webhooks import (
     check_webhook_url,
     rotate_webhook_secret,
     set_channel_webhook,
     switch_on_webhook,
 )
-from persistence.channels import channel, create_external_channel
-from persistence.columns import is_uuid
 from persistence.database import Transaction
-from persistence.gateway_pace import FASTEST, SLOWEST, set_limit
-from persistence.gateway_secrets import callback_path, new_gateway_secret, read_gateway_secret, rotate_gateway_secret
-from persistence.names import check_name
-from persistence.relayers import claim_phone, release_channels
-from persistence.webhook_trouble import webhook_trouble
-from persistence.workspaces import workspace
+from persistence.relayers.relayers import claim_phone, release_channels
+from persistence.sql.columns import is_uuid
+from persistence.sql.names import check_name
+from persistence.tables.accounts import workspace
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import webhook_trouble
 from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, number, whole_number
@@ -171,8 +177,8 @@ def run_create(options: argparse.Namespace) -> None:
 
 def _check_headers(headers: Mapping[str, str]) -> None:
     """Raises CommandFailed for values that no message could be sent with."""
-    from worker.safe_http import check_headers
-    from worker.send_failed import SendFailed
+    from worker.http.errors import SendFailed
+    from worker.http.safe_http import check_headers
 
     try:
         check_headers(headers)

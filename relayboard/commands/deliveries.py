@@ -6,12 +6,13 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
-from persistence.channels import channel
-from persistence.columns import is_uuid
 from persistence.database import Transaction
-from persistence.deliveries import DELIVERED, FAILED, PENDING, record_test_event
-from persistence.delivery_records import count_deliveries, list_deliveries, send_again, send_failed_again
-from persistence.webhook_trouble import list_switched_off
+from persistence.deliveries.failing_receivers import list_switched_off
+from persistence.deliveries.outbox import record_test_event
+from persistence.deliveries.records import count_deliveries, list_deliveries, send_again, send_failed_again
+from persistence.sql.columns import is_uuid
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, utc_moment, whole_number
 

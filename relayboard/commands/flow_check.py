@@ -7,8 +7,8 @@ from typing import Any
 
 from flows.definition import Finding
 from relayboard.commands.output import opened_database, print_json, workspace_named
-from relayboard.flow_files import read_document
-from relayboard.flow_trial import FoundInFlow, empty_database, open_new_workspace, try_import
+from relayboard.flow_tools.files import read_document
+from relayboard.flow_tools.trial import FoundInFlow, empty_database, open_new_workspace, try_import
 
 
 def register(actions: Any) -> None:

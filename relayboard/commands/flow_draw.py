@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from relayboard.commands.output import CommandFailed
-from relayboard.flow_drawing import draw_flow
-from relayboard.flow_files import as_export, choose_flow, read_document
+from relayboard.flow_tools.drawing import draw_flow
+from relayboard.flow_tools.files import as_export, choose_flow, read_document
 
 
 def register(actions: Any) -> None:

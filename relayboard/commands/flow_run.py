@@ -12,9 +12,9 @@ from flows import EngineError, SystemClock
 from flows.engine import ResumeError
 from flows.engine.events import Event
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.flow_files import as_export, choose_flow, read_document
-from relayboard.flow_play import Play, describe_events, make_assets, make_contact
-from relayboard.flow_workspace import Lent, lend
+from relayboard.flow_tools.files import as_export, choose_flow, read_document
+from relayboard.flow_tools.play import Play, describe_events, make_assets, make_contact
+from relayboard.flow_tools.workspace import Lent, lend
 
 QUIT = "/quit"
 PROMPT = "> "

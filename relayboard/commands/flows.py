@@ -8,21 +8,20 @@ from typing import Any
 import orjson
 
 from flows.definition.exports import Dependencies
-from persistence.campaigns import find_campaign
-from persistence.columns import is_uuid
+from persistence.campaigns.v2 import find_campaign
 from persistence.database import Transaction
-from persistence.definition_export import export_definitions, export_workspace
-from persistence.definition_import import ImportReport, import_definitions
-from persistence.flow_archiving import archive_flow
-from persistence.flow_labels import add_flow_label, remove_flow_label
-from persistence.flow_records import list_all_flows, read_flow
-from persistence.flow_settings import set_ignores_triggers
-from persistence.flows import find_flow
+from persistence.definitions.exporting import export_definitions, export_workspace
+from persistence.definitions.importing import ImportReport, import_definitions
+from persistence.flows.flows import find_flow
+from persistence.flows.labels import add_flow_label, remove_flow_label
+from persistence.flows.v2 import list_all_flows, read_flow
+from persistence.flows.writes import archive_flow, set_ignores_triggers
+from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
 from relayboard.commands import flow_check, flow_draw, flow_run
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
-from relayboard.flow_files import read_document
+from relayboard.flow_tools.files import read_document
 from relayboard.settings import load_settings
 
 

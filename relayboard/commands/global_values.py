@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from persistence.global_values import create_global, read_global
+from persistence.globals import create_global, read_global
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 from relayboard.commands.secret_input import add_text, given_text

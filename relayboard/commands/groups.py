@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.groups import create_group, read_group
-from persistence.smart_groups import create_query_group
+from persistence.groups.groups import create_group, read_group
+from persistence.groups.smart_groups import create_query_group
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 

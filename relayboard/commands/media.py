@@ -3,8 +3,8 @@
 import argparse
 from typing import Any
 
-from persistence.media import delete_media, list_media, read_usage
-from persistence.media_store import MediaStore
+from persistence.media.media import delete_media, list_media, read_usage
+from persistence.media.store import MediaStore
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 from relayboard.settings import load_settings

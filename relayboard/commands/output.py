@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from persistence.columns import is_uuid, time_text
 from persistence.database import Database, Transaction
-from persistence.key_check import confirm_secret_key
 from persistence.migrations import upgrade
+from persistence.secrets.key_check import confirm_secret_key
+from persistence.sql.columns import is_uuid, time_text
 from persistence.workspaces import Workspace, find_workspace_by_uuid
 from relayboard.failures import CommandFailed as CommandFailed
 from relayboard.settings import Settings, load_settings

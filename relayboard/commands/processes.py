@@ -8,9 +8,7 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from persistence.database import Database
-from persistence.key_check import confirm_secret_key
-from persistence.migrations import HEAD, move_to
+from persistence.migrations import HEAD
 from relayboard.commands.output import CommandFailed, print_json
 from relayboard.commands.parser import port_number, whole_number
 from relayboard.logs import configure_logging
@@ -25,6 +23,7 @@ from relayboard.processes import (
     url_of,
 )
 from relayboard.settings import Settings, load_settings
+from relayboard.startup import check_secret_key, migrate_database
 
 logger = logging.getLogger("relayboard.processes")
 
@@ -64,18 +63,6 @@ def prepare(settings: Settings) -> None:
     migrate_database(settings)
     check_secret_key(settings)
     check_queue(settings.queue_url)
-
-
-def migrate_database(settings: Settings, revision: str = HEAD) -> str | None:
-    """Bring the configured database to a revision; the revision it then has."""
-    with contextlib.closing(Database(settings.database_url, keys=settings.make_keys())) as database:
-        return move_to(database.engine, revision)
-
-
-def check_secret_key(settings: Settings) -> None:
-    """Raises SecretKeyChanged when the database was begun under another secret key."""
-    with contextlib.closing(Database(settings.database_url, keys=settings.make_keys())) as database:
-        confirm_secret_key(database)
 
 
 def run_serve(options: argparse.Namespace) -> int:
@@ -119,6 +106,6 @@ def run_migrate(options: argparse.Namespace) -> None:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    from relayboard.demo import run_demo
+    from relayboard.commands.demo import run_demo
 
     return run_demo(options.port)

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from persistence.resthook_subscribers import list_subscriber_states, switch_on_subscriber
-from persistence.resthooks import ensure_resthook, read_resthook
-from persistence.signers import read_subscriber_secret, rotate_subscriber_secret
+from persistence.deliveries.signers import read_subscriber_secret, rotate_subscriber_secret
+from persistence.resthooks.resthooks import ensure_resthook, read_resthook
+from persistence.resthooks.subscribers import list_subscriber_states, switch_on_subscriber
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, whole_number
 

@@ -3,8 +3,8 @@
 import argparse
 from typing import Any
 
-from persistence.key_check import confirm_secret_key
-from persistence.secret_renewal import renew_secrets
+from persistence.secrets.key_check import confirm_secret_key
+from persistence.secrets.renewal import renew_secrets
 from relayboard.commands.output import opened_database, print_json
 from relayboard.settings import load_settings
 

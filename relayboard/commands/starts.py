@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from persistence.columns import is_uuid
-from persistence.start_batches import interrupt_start
-from persistence.start_records import list_starts, read_start
+from persistence.flow_starts.batches import interrupt_start
+from persistence.flow_starts.v2 import list_starts, read_start
+from persistence.sql.columns import is_uuid
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 

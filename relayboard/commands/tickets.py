@@ -5,11 +5,11 @@ from typing import Any
 
 import orjson
 
-from persistence.columns import is_uuid
-from persistence.contacts import find_contact
+from persistence.contacts.lookup import find_contact
 from persistence.database import Transaction
-from persistence.ticket_actions import NewTicket, open_ticket
-from persistence.tickets import read_ticket
+from persistence.sql.columns import is_uuid
+from persistence.tickets.actions import NewTicket, open_ticket
+from persistence.tickets.tickets import read_ticket
 from persistence.topics import find_topic
 from persistence.users import find_member
 from persistence.workspaces import Workspace

@@ -5,11 +5,12 @@ from typing import Any
 
 import orjson
 
-from persistence.schedules import NEVER, REPEATS
-from persistence.trigger_form import TriggerForm, read_trigger_form
-from persistence.trigger_records import list_triggers, read_trigger
-from persistence.trigger_writes import archive_trigger, create_trigger
-from persistence.triggers import FIRST_WORD, KEYWORD_MATCHES, TYPES
+from persistence.tables.triggers import FIRST_WORD
+from persistence.triggers.form import TriggerForm, read_trigger_form
+from persistence.triggers.records import list_triggers, read_trigger
+from persistence.triggers.schedules import NEVER, REPEATS
+from persistence.triggers.triggers import KEYWORD_MATCHES, TYPES
+from persistence.triggers.writes import archive_trigger, create_trigger
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, moment
 

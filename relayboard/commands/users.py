@@ -7,7 +7,7 @@ import orjson
 
 from persistence.database import Transaction
 from persistence.members import change_role, remove_member
-from persistence.pages import Position
+from persistence.sql.pages import Position
 from persistence.users import ROLES, add_member, list_users
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace

@@ -5,7 +5,8 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from flows.languages import is_language
-from persistence.workspaces import DATE_STYLES, Workspace, create_workspace, list_workspaces
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import DATE_STYLES, Workspace, list_workspaces
 from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json
 

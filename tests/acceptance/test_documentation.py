@@ -23,7 +23,7 @@ from tests.relayboard.every_command.leaves import LEAVES
 from tests.relayboard.every_command.running import Run
 from tests.relayboard.every_command.world import World
 from tests.running import wait_until
-from worker.reply import read_reply
+from worker.webhooks.reply import read_reply
 
 BLOCKS = [pytest.param(block, id=block.name) for page in PAGES for block in read_blocks(page)]
 COMMANDS = [

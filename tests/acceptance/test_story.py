@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from persistence.channel_webhooks import set_channel_webhook
+from persistence.channels.webhooks import set_channel_webhook
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, NoReply, Transport, WireReply
 from tests.running import Receiver, RunningService, running_service, wait_until

@@ -6,14 +6,14 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
-from persistence.channels import channel
 from persistence.database import Database
-from persistence.groups import group
-from persistence.messages import message
-from persistence.names import name_key
-from persistence.phone_registrations import PhoneIdentity, register_phone
-from persistence.registration_limits import Origin
+from persistence.limits.registration_limits import Origin
+from persistence.relayers.registrations import PhoneIdentity, register_phone
+from persistence.sql.names import name_key
 from persistence.tables import metadata
+from persistence.tables.channels import channel
+from persistence.tables.contacts import group
+from persistence.tables.messages import message
 from persistence.users import add_member
 from persistence.workspaces import Workspace
 from tests.contract.filled_workspace import Filled, fill_workspace

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from persistence.workspaces import Workspace, create_workspace
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
 from tests.api import make_token
 from tests.running import RunningService, running_service
 

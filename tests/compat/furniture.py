@@ -5,17 +5,15 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from persistence.archives import archive
-from persistence.boundary_import import read_features, store_boundaries
+from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.classifiers import create_classifier
-from persistence.contacts import contact
-from persistence.flow_starts import flow_start
-from persistence.flows import flow
-from persistence.groups import group
-from persistence.labels import label
-from persistence.messages import message
-from persistence.resthook_events import record_resthook_event
-from persistence.resthook_subscribers import create_subscriber
+from persistence.resthooks.events import record_resthook_event
+from persistence.resthooks.subscribers import create_subscriber
+from persistence.tables.contacts import contact, group
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import flow
+from persistence.tables.messages import label, message
+from persistence.tables.service import archive
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_event
 from tests.channel_rows import add_channel, add_contact, add_outgoing

@@ -8,7 +8,7 @@ import requests
 from temba_client.exceptions import TembaBadRequestError, TembaNoSuchObjectError
 from temba_client.v2 import TembaClient
 
-from persistence.resthook_events import record_resthook_event
+from persistence.resthooks.events import record_resthook_event
 from tests.channel_rows import add_channel
 from tests.compat.conftest import Tenant
 from tests.flow_rows import ask, definition, node, say, store_flow

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from persistence.contacts import find_contact
-from persistence.groups import group
+from persistence.contacts.lookup import find_contact
+from persistence.tables.contacts import group
 from tests.api import make_token
 from tests.channel_rows import add_channel
 from tests.compat.conftest import Tenant

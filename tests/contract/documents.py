@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from handlers.schemas import Schema, draft4
+from handlers.contract.schemas import Schema, draft4
 from openapi.bundle import bundle_root, contract_folder, operations
 from openapi.table import follow
 

@@ -24,8 +24,8 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.columns import UtcDateTime, UuidText, new_uuid
 from persistence.database import Database, Transaction
+from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
 from persistence.tables import metadata
 from persistence.workspaces import Workspace
 

@@ -11,7 +11,8 @@ from starlette.testclient import TestClient
 
 from handlers.app import create_app
 from persistence.database import Database
-from persistence.workspaces import Workspace, create_workspace
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
 from relayboard.settings import load_settings
 from tests.api import KEYS, SECRET_KEY, Api, make_token
 from tests.servers import postgres_database

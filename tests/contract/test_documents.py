@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
-from handlers.parameters import first_branch
+from handlers.contract.parameters import first_branch
 from openapi.bundle import GENERATIONS, published
 from openapi.table import follow
 from tests.contract.documents import (

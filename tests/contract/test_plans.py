@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
-from persistence.columns import time_text
+from persistence.sql.columns import time_text
 from tests.api import Api
 from tests.contract.bodies import resource_of, type_of
 from tests.contract.documents import Operation, all_operations

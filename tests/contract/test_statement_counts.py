@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert
 
-from persistence.boundaries import boundary
+from persistence.tables.service import boundary
 from tests.api import Api
 from tests.contract.documents import Operation, all_operations
 from tests.contract.filled_workspace import fill_workspace

@@ -13,10 +13,10 @@ import httpx
 import pytest
 from sqlalchemy import ForeignKey, Row, Table, select, update
 
-from persistence.channels import channel
-from persistence.columns import new_uuid
-from persistence.phone_registrations import random_code
-from persistence.users import membership
+from persistence.relayers.registrations import random_code
+from persistence.sql.columns import new_uuid
+from persistence.tables.accounts import membership
+from persistence.tables.channels import channel
 from tests.api import Api
 from tests.contract.bodies import Case, Request, all_cases
 from tests.contract.documents import Operation, all_operations

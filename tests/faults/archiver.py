@@ -2,7 +2,7 @@
 
 from persistence.database import Database
 from relayboard.settings import load_settings
-from worker.archiving import begin_archiving
+from worker.jobs import begin_archiving
 from worker.services import Services, open_http
 
 

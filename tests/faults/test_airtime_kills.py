@@ -8,13 +8,14 @@ import pytest
 from sqlalchemy import select, update
 
 from flows.urns import Urn
-from persistence.channels import channel
-from persistence.contact_urns import ensure_owners
-from persistence.contacts import contact
-from persistence.flow_runs import flow_run
-from persistence.flow_starts import flow_start_batch
-from persistence.incoming import Received, store_received
-from persistence.messages import OUTGOING, message
+from persistence.contacts.urns import ensure_owners
+from persistence.messages.incoming import Received, store_received
+from persistence.messages.states import OUTGOING
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import flow_start_batch
+from persistence.tables.messages import message
+from persistence.tables.runs import flow_run
 from tests.channel_rows import add_channel
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.running import PATIENCE_SECONDS, RunningService, running_service, wait_until

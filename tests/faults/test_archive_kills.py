@@ -12,13 +12,13 @@ import orjson
 import pytest
 from sqlalchemy import Table, func, insert, select
 
-from persistence.archives import MESSAGE, RUN, archive
-from persistence.columns import new_uuid
+from persistence.archives.archives import MESSAGE, RUN
 from persistence.database import Database, Transaction
-from persistence.flow_runs import flow_run
-from persistence.flow_sessions import flow_session
-from persistence.media_store import MediaStore
-from persistence.messages import message
+from persistence.media.store import MediaStore
+from persistence.sql.columns import new_uuid
+from persistence.tables.messages import message
+from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.service import archive
 from persistence.workspaces import Workspace
 from tests.api import SECRET_KEY
 from tests.channel_rows import add_contact

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, insert, select
 
-from persistence.broadcasts import COMPLETED, broadcast
-from persistence.contacts import contact, contact_urn
+from persistence.broadcasts.v2 import COMPLETED
 from persistence.database import Database
-from persistence.groups import group, group_membership
-from persistence.messages import QUEUED, message
+from persistence.messages.states import QUEUED
+from persistence.tables.contacts import contact, contact_urn, group, group_membership
+from persistence.tables.messages import broadcast, message
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named

@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, insert, select, update
 
-from persistence.campaign_events import campaign_event
-from persistence.campaign_fires import IS_UNFIRED, campaign_fire
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.fields import field
-from persistence.groups import group_membership
-from persistence.messages import message
+from persistence.tables.campaigns import IS_UNFIRED, campaign_event, campaign_fire
+from persistence.tables.contacts import contact, field, group_membership
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from tests.campaign_rows import make_campaign, make_event, make_group
 from tests.factories import make_contacts, make_field

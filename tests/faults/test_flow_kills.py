@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import func, select
 
 from flows.urns import Urn
-from persistence.channels import channel
-from persistence.contact_urns import ensure_owners
-from persistence.contacts import contact
-from persistence.flow_runs import flow_run
-from persistence.flow_sessions import flow_session
-from persistence.flow_starts import flow_start
-from persistence.group_members import add_members
-from persistence.groups import create_group, group
-from persistence.messages import INCOMING, OUTGOING, message
-from persistence.relayers import claim_phone
+from persistence.contacts.urns import ensure_owners
+from persistence.groups.groups import create_group
+from persistence.groups.members import add_members
+from persistence.messages.states import INCOMING, OUTGOING
+from persistence.relayers.relayers import claim_phone
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, group
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.messages import message
+from persistence.tables.runs import flow_run, flow_session
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from tests.answering import AnsweringPhone, answer_questions

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from persistence.database import Database
-from persistence.gateway_sends import gateway_send
+from persistence.tables.messages import gateway_send
 from tests.gateways import THREE_PARTS, Parts, add_gateway, queue_messages, states_of
 from tests.running import running_service, wait_until
 from tests.worker.receivers import Received, Reply, receiving

@@ -9,11 +9,12 @@ import pytest
 import requests
 from sqlalchemy import select
 
-from persistence.channel_webhooks import set_channel_webhook
-from persistence.channels import channel
-from persistence.delivery_records import count_deliveries
-from persistence.messages import INCOMING, OUTGOING, message
-from persistence.relayers import claim_phone
+from persistence.channels.webhooks import set_channel_webhook
+from persistence.deliveries.records import count_deliveries
+from persistence.messages.states import INCOMING, OUTGOING
+from persistence.relayers.relayers import claim_phone
+from persistence.tables.channels import channel
+from persistence.tables.messages import message
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, NoReply
 from tests.patience import PATIENCE_SECONDS

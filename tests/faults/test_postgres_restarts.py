@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from persistence.database import Database
-from persistence.deliveries import record_channel_event
-from persistence.delivery_records import Ledger, count_deliveries
+from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.records import Ledger, count_deliveries
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.running import RunningService, running_service, wait_until

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from handlers.json_body import read_json
+from handlers.contract.json_body import read_json
 
 
 @dataclass(slots=True)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from flows.urns import read_urn
-from persistence.contact_urns import find_owners
+from persistence.contacts.urns import find_owners
 from persistence.database import Database
-from persistence.smart_groups import create_query_group
-from persistence.workspaces import create_workspace
+from persistence.groups.smart_groups import create_query_group
+from persistence.workspace_setup import create_workspace
 from tests.api import Api, make_token
 from tests.factories import make_contact, make_field
 from tests.run_rows import add_flow

@@ -9,8 +9,9 @@ from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.tokens import create_token, list_tokens, public_part, revoke_token, token
-from persistence.users import find_member, user
+from persistence.tables.accounts import token, user
+from persistence.tokens import create_token, list_tokens, public_part, revoke_token
+from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.settings import RateLimit
 from tests.api import SECRET_KEY, Api

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.workspaces import workspace as workspace_table
+from persistence.tables.accounts import workspace as workspace_table
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import make_contact

@@ -13,8 +13,9 @@ from sqlalchemy import event, select
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.media import RECEIVED_SECONDS, media, settle_received
-from persistence.media_store import MediaStore
+from persistence.media.media import RECEIVED_SECONDS, settle_received
+from persistence.media.store import MediaStore
+from persistence.tables.messages import media
 from relayboard.settings import Settings
 from tests.api import Api
 

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from handlers.app import create_app
-from persistence.channels import channel
 from persistence.database import Database
+from persistence.tables.channels import channel
 from persistence.workspaces import Workspace
 from relayboard.settings import Settings
 from tests.api import make_token

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.group_members import touch_contacts
-from persistence.messages import message
+from persistence.groups.members import touch_contacts
 from persistence.stamps import QUICK, later
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_messages

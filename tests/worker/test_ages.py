@@ -8,19 +8,23 @@ from typing import Any
 import pytest
 from sqlalchemy import ColumnElement, func, select, update
 
-from persistence.campaign_fires import campaign_fire
-from persistence.channel_alarms import channel_alarm
-from persistence.channels import channel
-from persistence.deliveries import delivery
-from persistence.forgotten_reports import forgotten_report
-from persistence.idempotency import claim_key, kept_answer
-from persistence.phone_registrations import PhoneIdentity, register_phone, waiting_registration
-from persistence.phone_sync import sync_record
-from persistence.registration_limits import Origin, registration_window
-from persistence.resthook_events import resthook_event
+from persistence.limits.idempotency import claim_key
+from persistence.limits.registration_limits import Origin
+from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.tables import metadata
+from persistence.tables.campaigns import campaign_fire
+from persistence.tables.channels import (
+    channel,
+    channel_alarm,
+    forgotten_report,
+    registration_window,
+    sync_record,
+    waiting_registration,
+)
+from persistence.tables.deliveries import delivery, resthook_event
+from persistence.tables.service import kept_answer
 from tests.contract.filled_workspace import fill_workspace
-from worker.trimming import begin_trimming
+from worker.jobs import begin_trimming
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MARGIN = timedelta(minutes=1)

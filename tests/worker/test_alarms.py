@@ -1,8 +1,8 @@
 from sqlalchemy import select
 
-from persistence.deliveries import delivery
+from persistence.tables.deliveries import delivery
 from tests.channel_rows import add_channel
-from worker.alarms import begin_alarms
+from worker.jobs import begin_alarms
 
 
 def test_a_phone_that_is_silent_for_half_an_hour_is_told_of_once(services, database, workspace, clock, woken):

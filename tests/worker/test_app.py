@@ -10,8 +10,8 @@ from sqlalchemy.engine import make_url
 from tests.patience import PATIENCE_SECONDS
 from tests.servers import postgres_database
 from worker.app import create_queue, declare_run, declare_sweeps
+from worker.jobs import WORKS, Work
 from worker.process import GracefulConsumer
-from worker.works import WORKS, Work
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "redis"])

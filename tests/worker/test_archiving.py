@@ -10,16 +10,16 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import func, insert, select
 
-from persistence import archive_writing
-from persistence.archive_writing import archive_next_day
-from persistence.archives import archive
-from persistence.labels import create_label, label, message_label
-from persistence.media_store import MediaStore
-from persistence.messages import message
+from persistence.archives import writing as archive_writing
+from persistence.archives.writing import archive_next_day
+from persistence.labels import create_label
+from persistence.media.store import MediaStore
+from persistence.tables.messages import label, message, message_label
+from persistence.tables.service import archive
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.phones import claimed_phone, repeat_last
-from worker.archiving import begin_archiving
+from worker.jobs import begin_archiving
 
 PATH = "/api/v2/archives.json"
 OLD = datetime(2025, 11, 29, 10, tzinfo=UTC)

@@ -8,18 +8,19 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import func, select
 
-from persistence.campaign_fires import campaign_fire, read_timings, settle_fires
-from persistence.contact_urns import note_seen
-from persistence.contact_writes import ContactChange, change_contact
-from persistence.contacts import contact
+from persistence.campaigns.fires import read_timings, settle_fires
+from persistence.contacts.urns import note_seen
+from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
-from persistence.group_members import add_members, remove_members
-from persistence.messages import message
+from persistence.groups.members import add_members, remove_members
+from persistence.tables.campaigns import campaign_fire
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from tests.campaign_rows import fired, make_campaign, make_event, make_group, make_members
 from tests.conftest import Clock
 from tests.factories import make_field
-from worker.campaigns import begin_campaigns
+from worker.jobs import begin_campaigns
 from worker.services import Services
 
 CHANGES, CHANGED_AT_ONCE = 60, 20

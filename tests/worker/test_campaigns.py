@@ -8,23 +8,21 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from persistence import campaign_firing
-from persistence.campaign_event_writes import delete_campaign_events
-from persistence.campaign_writes import archive_campaign
-from persistence.contact_writes import ContactChange, change_contact, create_contact
-from persistence.contacts import contact
+from persistence.campaign_events.writes import delete_campaign_events
+from persistence.campaigns import firing as campaign_firing
+from persistence.campaigns.writes import archive_campaign
+from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Database, Transaction
-from persistence.fields import field
-from persistence.flow_starts import flow_start, flow_start_contact
-from persistence.flows import flow
-from persistence.groups import group_membership
-from persistence.messages import message
+from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.contacts import contact, field, group_membership
+from persistence.tables.flow_starts import flow_start, flow_start_contact
+from persistence.tables.flows import flow
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspace_table
 from tests.campaign_rows import fired, make_campaign, make_event, make_flow, make_group, make_members, scheduled
 from tests.conftest import Clock
 from tests.factories import make_field
-from worker.campaigns import begin_campaigns
+from worker.jobs import begin_campaigns
 from worker.services import Services
 
 DUE_DATE = "2026-03-20T09:30:00+02:00"

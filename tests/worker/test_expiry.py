@@ -1,9 +1,9 @@
 from sqlalchemy import select
 
 import worker.expiry
-from persistence.messages import message
+from persistence.tables.messages import message
 from tests.channel_rows import add_channel, add_contact, add_outgoing
-from worker.expiry import begin_expiry
+from worker.jobs import begin_expiry
 
 
 def test_messages_that_waited_for_a_week_fail_batch_by_batch(services, database, workspace, clock, monkeypatch):

@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from persistence.database import Database
-from persistence.deliveries import record_channel_event
-from persistence.delivery_records import Ledger, count_deliveries
+from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.records import Ledger, count_deliveries
 from tests.channel_rows import add_channel
 from tests.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Reply, receiving
-from worker.webhooks import begin_webhooks
+from worker.webhooks.dispatcher import begin_webhooks
 
 OTHERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()"""

@@ -2,13 +2,12 @@
 
 from sqlalchemy import select
 
-from persistence.contact_actions import block_contacts, unblock_contacts
-from persistence.group_evaluation import lease_group
-from persistence.groups import group, group_membership
-from persistence.smart_groups import create_query_group
+from persistence.contacts.actions import block_contacts, unblock_contacts
+from persistence.groups.smart_groups import create_query_group, lease_group
+from persistence.tables.contacts import group, group_membership
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
-from worker.groups import begin_groups
+from worker.jobs import begin_groups
 
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from persistence.contact_writes import ContactChange, change_contact
+from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction, utc_now
-from persistence.smart_groups import create_query_group
+from persistence.groups.smart_groups import create_query_group
 from persistence.workspaces import Workspace
 from tests.api import KEYS, Api
 from tests.factories import id_of, make_contact, make_field
-from worker.groups import begin_groups
+from worker.jobs import begin_groups
 
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from persistence.database import Database
-from persistence.deliveries import record_channel_event
-from persistence.delivery_records import Ledger, count_deliveries
-from persistence.workspaces import create_workspace
+from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.records import Ledger, count_deliveries
+from persistence.workspace_setup import create_workspace
 from tests.channel_rows import add_channel
 from tests.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Reply, receiving

@@ -5,8 +5,8 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 from tests.worker.conftest import redis_server
 from worker.app import create_queue, declare_sweeps
+from worker.jobs import Work
 from worker.process import GracefulConsumer
-from worker.works import Work
 
 
 @pytest.fixture

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from persistence.flow_runs import flow_run
-from persistence.flow_sessions import flow_session
-from persistence.media_store import MediaStore
-from persistence.workspaces import workspace as workspaces
+from persistence.media.store import MediaStore
+from persistence.tables.accounts import workspace as workspaces
+from persistence.tables.runs import flow_run, flow_session
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.run_rows import NODE, add_flow, add_people, add_run, add_start, add_waiting, status_counts
-from worker.archiving import begin_archiving
+from worker.jobs import begin_archiving
 
 PATH = "/api/v2/archives.json"
 RUNS = "/api/v2/runs.json"

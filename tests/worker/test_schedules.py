@@ -7,18 +7,19 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.contact_writes import ContactChange, create_contact
+from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
-from persistence.flow_archiving import archive_flow
-from persistence.flow_starts import flow_start
-from persistence.groups import create_group
-from persistence.start_expansion import expand_start
-from persistence.trigger_writes import NewTrigger, create_trigger, set_archived
-from persistence.triggers import SCHEDULE, trigger
+from persistence.flow_starts.expansion import expand_start
+from persistence.flows.writes import archive_flow
+from persistence.groups.groups import create_group
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.triggers import trigger
+from persistence.triggers.triggers import SCHEDULE
+from persistence.triggers.writes import NewTrigger, create_trigger, set_archived
 from persistence.workspaces import Workspace
 from tests.conftest import Clock
 from tests.run_rows import add_flow, add_people
-from worker.schedules import begin_schedules
+from worker.jobs import begin_schedules
 from worker.services import Services
 
 

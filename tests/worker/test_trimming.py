@@ -3,11 +3,13 @@ from datetime import timedelta
 from sqlalchemy import select, update
 
 import worker.trimming
-from persistence.campaign_fires import add_fires, campaign_fire
-from persistence.deliveries import DELIVERED, NewDelivery, delivery, record_deliveries
+from persistence.campaigns.fires import add_fires
+from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.tables.campaigns import campaign_fire
+from persistence.tables.deliveries import DELIVERED, delivery
 from tests.campaign_rows import fired, make_campaign, make_event, scheduled
 from tests.factories import id_of, make_contact, make_field
-from worker.trimming import begin_trimming
+from worker.jobs import begin_trimming
 
 
 def test_old_deliveries_are_deleted_batch_by_batch(services, database, workspace, clock, monkeypatch):

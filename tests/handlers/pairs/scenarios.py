@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from persistence.errors import RuleBroken
-from persistence.flow_archiving import archive_flow
-from persistence.flow_labels import add_flow_label, remove_flow_label
-from persistence.flows import find_flow
-from persistence.trigger_writes import NewTrigger, create_trigger
-from persistence.triggers import KEYWORD
+from persistence.flows.flows import find_flow
+from persistence.flows.labels import add_flow_label, remove_flow_label
+from persistence.flows.writes import archive_flow
+from persistence.triggers.triggers import KEYWORD
+from persistence.triggers.writes import NewTrigger, create_trigger
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow, make_group
 from tests.factories import make_contact, make_field, make_messages
@@ -276,7 +276,7 @@ FLOWS = Scenario(
 
 
 def begin_subscribers(api: Api) -> Names:
-    from persistence.resthooks import ensure_resthook
+    from persistence.resthooks.resthooks import ensure_resthook
 
     api.database.write(lambda tx: ensure_resthook(tx, api.workspace.id, "visits"))
     body = {"resthook": "visits", "target_url": "https://example.org/first"}

@@ -7,13 +7,11 @@ from urllib.parse import parse_qsl
 import pytest
 from sqlalchemy import select, update
 
-from persistence.channel_events import channel_event
-from persistence.channel_webhooks import set_channel_webhook
-from persistence.channels import channel
-from persistence.contacts import contact
-from persistence.deliveries import delivery
-from persistence.messages import message
-from persistence.phone_sync import sync_record
+from persistence.channels.webhooks import set_channel_webhook
+from persistence.tables.channels import channel, channel_event, sync_record
+from persistence.tables.contacts import contact
+from persistence.tables.deliveries import delivery
+from persistence.tables.messages import message
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import sign_body, write_body
 from tests.api import Api

@@ -6,9 +6,10 @@ import random
 import pytest
 from sqlalchemy import select
 
-from persistence.contacts import contact
-from persistence.messages import DELIVERED, INCOMING, OUTGOING, message
-from persistence.outgoing import Draft, create_outgoing
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.states import DELIVERED, INCOMING, OUTGOING
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import NoReply
 from tests.api import Api

@@ -5,15 +5,16 @@ from dataclasses import fields
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.channel_alarms import channel_alarm
-from persistence.channel_webhooks import set_channel_webhook
-from persistence.deliveries import delivery, record_test_event
-from persistence.delivery_leases import DueDelivery
-from persistence.flows import flow
-from persistence.signers import Signer, find_signers
-from persistence.trigger_writes import NewTrigger, create_trigger
-from persistence.triggers import CATCH_ALL, trigger
-from persistence.webhook_trouble import webhook_trouble
+from persistence.channels.webhooks import set_channel_webhook
+from persistence.deliveries.leases import DueDelivery
+from persistence.deliveries.outbox import record_test_event
+from persistence.deliveries.signers import Signer, find_signers
+from persistence.tables.channels import channel_alarm
+from persistence.tables.deliveries import delivery, webhook_trouble
+from persistence.tables.flows import flow
+from persistence.tables.triggers import trigger
+from persistence.triggers.triggers import CATCH_ALL
+from persistence.triggers.writes import NewTrigger, create_trigger
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import NoReply
 from tests.api import Api

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import select, update
 
-from persistence.contacts import contact
-from persistence.flow_contact_changes import CHANGED_COLUMNS, ContactDelta, change_many
-from persistence.messages import message
+from persistence.sessions.contact_changes import CHANGED_COLUMNS, ContactDelta, change_many
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
 from relayboard.phone.state import SENT
 from tests.api import Api
 from tests.phones import (

@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from handlers.relay.signature import sign
-from persistence.channels import channel
 from persistence.database import Database
+from persistence.tables.channels import channel
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import sign_body
 from relayboard.settings import RateLimit

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import update
 
-from persistence.contacts import contact
+from persistence.tables.contacts import contact
 from relayboard.phone.phone import Phone
 from tests.api import Api
 from tests.phones import claimed_phone, count_rows, repeat_last

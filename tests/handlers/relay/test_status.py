@@ -2,10 +2,10 @@
 
 from sqlalchemy import select
 
-from persistence.channel_alarms import check_alarms
-from persistence.channel_webhooks import set_channel_webhook
-from persistence.channels import channel
-from persistence.deliveries import delivery
+from persistence.channels.alarms import check_alarms
+from persistence.channels.webhooks import set_channel_webhook
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import delivery
 from persistence.workspaces import Workspace
 from relayboard.phone.wire import sign_body, write_body
 from tests.api import Api

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from persistence.channel_events import channel_event
-from persistence.contacts import contact
-from persistence.messages import message
+from persistence.tables.channels import channel_event
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
 from tests.api import Api
 from tests.phones import (
     claimed_phone,

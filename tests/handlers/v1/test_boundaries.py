@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import update
 
-from persistence.boundary_import import read_features, store_boundaries
+from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.database import Database
-from persistence.workspaces import workspace as workspace_table
+from persistence.tables.accounts import workspace as workspace_table
 from tests.api import Api
 from tests.boundary_files import KENYA, RWANDA, SQUARE
 

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from persistence.broadcast_expansion import expand_next
-from persistence.broadcasts import broadcast
+from persistence.broadcasts.expansion import expand_next
 from persistence.database import Database
-from persistence.groups import group
-from persistence.messages import message
+from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.contacts import group
+from persistence.tables.messages import broadcast, message
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspace_table
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel
 from tests.factories import make_contact, make_named

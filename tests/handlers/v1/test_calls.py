@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from persistence.workspaces import workspace as workspace_table
+from persistence.tables.accounts import workspace as workspace_table
 from relayboard.phone.phone import Phone
 from tests.api import Api
 from tests.phones import claimed_phone

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.campaign_writes import archive_campaign
+from persistence.campaigns.writes import archive_campaign
 from persistence.database import Database
-from persistence.groups import group
+from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.conftest import Clock

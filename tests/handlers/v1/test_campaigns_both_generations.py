@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.groups import group
+from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.campaign_rows import make_flow

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from persistence.columns import new_uuid
+from persistence.sql.columns import new_uuid
 from tests.api import Api
 from tests.factories import id_of
 from tests.run_rows import add_flow, add_waiting

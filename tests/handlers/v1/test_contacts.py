@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from persistence.columns import new_uuid
-from persistence.workspaces import workspace as workspace_table
+from persistence.sql.columns import new_uuid
+from persistence.tables.accounts import workspace as workspace_table
 from tests.api import Api
 
 PATH = "/api/v1/contacts.json"

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import update
 
 from persistence.database import Database
-from persistence.flow_labels import add_flow_label
-from persistence.flows import flow
+from persistence.flows.labels import add_flow_label
+from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.run_rows import add_flow, add_people, add_run, uuid_of

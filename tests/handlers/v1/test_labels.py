@@ -2,7 +2,7 @@
 
 import pytest
 
-from persistence.columns import new_uuid
+from persistence.sql.columns import new_uuid
 from tests.api import Api
 from tests.factories import make_contact, make_messages
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from persistence.columns import new_uuid
+from persistence.sql.columns import new_uuid
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.conftest import Clock

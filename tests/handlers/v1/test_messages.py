@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, update
 
-from persistence.columns import new_uuid
-from persistence.messages import message
+from persistence.sql.columns import new_uuid
+from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspace_table
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.conftest import Clock

@@ -5,16 +5,15 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from persistence.columns import new_uuid
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.flow_runs import flow_run
-from persistence.flow_starts import flow_start, flow_start_batch
-from persistence.flows import flow
-from persistence.group_members import add_members
-from persistence.groups import group
+from persistence.groups.members import add_members
+from persistence.sql.columns import new_uuid
+from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.contacts import contact, group
+from persistence.tables.flow_starts import flow_start, flow_start_batch
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_run
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspace_table
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, change_channel
 from tests.factories import make_named

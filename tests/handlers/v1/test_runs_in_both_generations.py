@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.flow_runs import flow_run
-from persistence.flow_sessions import flow_session
-from persistence.flows import flow
+from persistence.tables.contacts import contact
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_run, flow_session
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import insert
 
-from persistence.archives import archive
 from persistence.database import Database
-from persistence.media_store import MediaStore
+from persistence.media.store import MediaStore
+from persistence.tables.service import archive
 from persistence.workspaces import Workspace
 from relayboard.settings import Settings
 from tests.api import SECRET_KEY, Api

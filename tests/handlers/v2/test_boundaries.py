@@ -6,10 +6,11 @@ from contextlib import AbstractContextManager
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.boundaries import add_alias
-from persistence.boundary_import import read_features, store_boundaries
+from persistence.boundaries.boundaries import add_alias
+from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.database import Database
-from persistence.workspaces import Workspace, create_workspace
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
 from tests.api import Api, make_token
 from tests.boundary_files import KENYA, RWANDA, SQUARE
 

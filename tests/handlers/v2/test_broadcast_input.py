@@ -6,7 +6,7 @@ import pycountry
 import pytest
 
 from persistence.database import Database
-from persistence.groups import group
+from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_named

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from persistence.broadcasts import broadcast
 from persistence.database import Database
-from persistence.groups import group
+from persistence.tables.accounts import workspace as workspaces
+from persistence.tables.contacts import group
+from persistence.tables.messages import broadcast
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspaces
 from tests.api import Api
 from tests.factories import make_contact, make_named
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.campaign_writes import archive_campaign
-from persistence.columns import time_text
+from persistence.campaigns.writes import archive_campaign
 from persistence.database import Database
-from persistence.groups import group
+from persistence.sql.columns import time_text
+from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.conftest import Clock

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.channel_events import channel_event
-from persistence.contacts import contact
 from persistence.database import Database
+from persistence.tables.channels import channel_event
+from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact

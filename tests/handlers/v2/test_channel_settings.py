@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.channels import channel
+from persistence.tables.channels import channel
 from tests.api import Api, make_token
 from tests.conftest import Clock
 from tests.gateways import SECRET, add_gateway

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import select
 
-from persistence.channels import channel
 from persistence.database import Database
+from persistence.tables.channels import channel
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel

@@ -8,9 +8,8 @@ import httpx
 from sqlalchemy import func, select
 
 from persistence.database import Database
-from persistence.groups import group, group_membership
-from persistence.labels import label, message_label
-from persistence.messages import VISIBLE, message
+from persistence.tables.contacts import group, group_membership
+from persistence.tables.messages import VISIBLE, label, message, message_label
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages, make_named

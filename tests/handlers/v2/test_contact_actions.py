@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.groups import group
-from persistence.labels import label
+from persistence.tables.contacts import group
+from persistence.tables.messages import label
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages, make_named

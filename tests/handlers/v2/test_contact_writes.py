@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from persistence.contact_urns import prefer_channel
-from persistence.contacts import contact_urn
+from persistence.contacts.urns import prefer_channel
 from persistence.database import Database
-from persistence.groups import group
+from persistence.tables.contacts import contact_urn, group
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel

@@ -9,11 +9,10 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.groups import group
+from persistence.tables.accounts import workspace as workspaces
+from persistence.tables.contacts import contact, group
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspaces
 from tests.api import Api
 from tests.factories import make_contact, make_contacts, make_field, make_named
 

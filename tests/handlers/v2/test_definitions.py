@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from persistence.columns import new_uuid
 from persistence.database import Database
+from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.definition_files import bring_in, make_definition, make_file, read_registration

@@ -8,12 +8,11 @@ import pytest
 from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 
-from persistence.columns import new_uuid
-from persistence.contacts import contact, contact_urn
 from persistence.database import Database
-from persistence.flow_starts import flow_start, flow_start_contact
-from persistence.flows import flow
-from persistence.groups import group
+from persistence.sql.columns import new_uuid
+from persistence.tables.contacts import contact, contact_urn, group
+from persistence.tables.flow_starts import flow_start, flow_start_contact
+from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_contact

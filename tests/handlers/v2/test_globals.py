@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.global_values import create_global, read_global_values
+from persistence.globals import create_global, read_global_values
 from persistence.workspaces import Workspace
 from tests.api import Api
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from persistence.campaigns import campaign
-from persistence.columns import new_uuid
 from persistence.database import Database
-from persistence.flows import flow
-from persistence.groups import group
-from persistence.triggers import trigger, trigger_group
+from persistence.sql.columns import new_uuid
+from persistence.tables.campaigns import campaign
+from persistence.tables.contacts import group
+from persistence.tables.flows import flow
+from persistence.tables.triggers import trigger, trigger_group
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_named

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.labels import create_label, label
+from persistence.labels import create_label
+from persistence.tables.messages import label
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages, make_named

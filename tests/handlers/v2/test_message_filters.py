@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import update
 
 from persistence.database import Database
-from persistence.labels import label
+from persistence.tables.accounts import workspace as workspaces
+from persistence.tables.messages import label
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspaces
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import make_contact, make_messages, make_named

@@ -8,10 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.deliveries import FAILED, PENDING
-from persistence.delivery_records import count_deliveries
-from persistence.resthook_events import record_resthook_event
-from persistence.resthooks import ensure_resthook
+from persistence.deliveries.records import count_deliveries
+from persistence.resthooks.events import record_resthook_event
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.tables.deliveries import FAILED, PENDING
 from persistence.workspaces import Workspace
 from tests.api import Api
 

@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import update
 from starlette.testclient import TestClient
 
-from persistence.columns import new_uuid
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.flow_runs import flow_run
-from persistence.flow_starts import flow_start
-from persistence.flows import flow
+from persistence.sql.columns import new_uuid
+from persistence.tables.accounts import workspace as workspaces
+from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_run
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspaces
 from tests.api import Api
 from tests.channel_rows import add_contact
 from tests.run_rows import NODE, add_flow, add_people, add_run, add_start, moment, uuid_of

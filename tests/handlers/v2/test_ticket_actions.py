@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.tickets import ticket_event
+from persistence.tables.contacts import contact
+from persistence.tables.tickets import ticket_event
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_contact

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import select
 
-from persistence.contacts import contact
 from persistence.database import Database
-from persistence.ticket_actions import NewTicket, open_ticket
+from persistence.tables.contacts import contact
+from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from tests.api import Api

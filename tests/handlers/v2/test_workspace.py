@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import update
 
 from persistence.database import Database
+from persistence.tables.accounts import workspace as workspaces
 from persistence.workspaces import Workspace
-from persistence.workspaces import workspace as workspaces
 from tests.api import Api
 
 PATHS = ["/api/v2/workspace.json", "/api/v2/org.json"]

@@ -5,10 +5,11 @@ from urllib.parse import parse_qs
 import pytest
 from sqlalchemy import select, update
 
-from persistence.channel_webhooks import set_channel_webhook
-from persistence.channels import channel
-from persistence.deliveries import FAILED, delivery, record_channel_event
-from persistence.delivery_leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
+from persistence.channels.webhooks import set_channel_webhook
+from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
+from persistence.deliveries.outbox import record_channel_event
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import FAILED, delivery
 from relayboard.cli import main
 from tests.channel_rows import add_channel
 from tests.worker.receivers import receiving

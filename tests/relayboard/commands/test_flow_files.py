@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from persistence.columns import new_uuid
 from persistence.database import Database
-from persistence.flow_records import list_all_flows
-from persistence.global_values import create_global
+from persistence.flows.v2 import list_all_flows
+from persistence.globals import create_global
+from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from relayboard.cli import main
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.flows import flow
+from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 from relayboard.cli import main
 from tests.api import Api

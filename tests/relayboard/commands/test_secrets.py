@@ -5,9 +5,9 @@ import sys
 import pytest
 from sqlalchemy import select
 
-from persistence.channels import channel
 from persistence.database import Database
-from persistence.sealing import KeyRing
+from persistence.secrets.encryption import KeyRing
+from persistence.tables.channels import channel
 from relayboard.cli import main
 from tests.api import SECRET_KEY
 from tests.channel_rows import add_channel

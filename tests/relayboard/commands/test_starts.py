@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.flow_starts import flow_start
+from persistence.tables.flow_starts import flow_start
 from persistence.workspaces import Workspace
 from relayboard.cli import main
 from tests.run_rows import add_flow, add_start, uuid_of

@@ -4,10 +4,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.channels import channel
-from persistence.resthook_subscribers import create_subscriber
-from persistence.resthooks import ensure_resthook
-from persistence.webhook_trouble import webhook_trouble
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.subscribers import create_subscriber
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import webhook_trouble
 from relayboard.cli import main
 from tests.api import SECRET_KEY
 from tests.channel_rows import add_channel

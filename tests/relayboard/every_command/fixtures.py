@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from persistence.database import Database
-from persistence.workspaces import create_workspace
+from persistence.workspace_setup import create_workspace
 from tests.api import KEYS, SECRET_KEY, make_token
 from tests.relayboard.every_command.running import Run, Said, run_here
 from tests.relayboard.every_command.world import World, made_world

@@ -10,25 +10,27 @@ from typing import Any
 
 import requests
 
-from persistence.boundary_import import read_features, store_boundaries
-from persistence.channel_webhooks import set_channel_webhook
-from persistence.channels import channel, create_external_channel
-from persistence.contacts import contact
+from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.channels.channels import create_external_channel
+from persistence.channels.gateway_secrets import new_gateway_secret
+from persistence.channels.webhooks import set_channel_webhook
 from persistence.database import Database
-from persistence.deliveries import FAILED, record_channel_event
-from persistence.delivery_leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
+from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
+from persistence.deliveries.outbox import record_channel_event
 from persistence.fields import create_field
-from persistence.flow_starts import flow_start
-from persistence.flows import flow
-from persistence.gateway_secrets import new_gateway_secret
-from persistence.groups import group
-from persistence.resthook_subscribers import create_subscriber
-from persistence.resthooks import ensure_resthook
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.subscribers import create_subscriber
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, group
+from persistence.tables.deliveries import FAILED
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import flow
+from persistence.tables.tickets import topic
+from persistence.tables.triggers import trigger
 from persistence.tokens import create_token, public_part
-from persistence.topics import create_topic, topic
-from persistence.trigger_form import TriggerForm, read_trigger_form
-from persistence.trigger_writes import create_trigger
-from persistence.triggers import trigger
+from persistence.topics import create_topic
+from persistence.triggers.form import TriggerForm, read_trigger_form
+from persistence.triggers.writes import create_trigger
 from persistence.users import add_member, find_member
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport

@@ -1,0 +1,207 @@
+"""The contract, served as documents, and pages to try it out and read about it without any other server."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import anyio.to_thread
+import orjson
+import yaml
+
+from handlers.asgi.explorer_document import explorer_document
+from handlers.asgi.guides import guide_names, render_guide, render_list
+from handlers.asgi.plain_responses import JSON_TYPE, Page, header, wrong_method
+from openapi.bundle import Document, published
+from relayboard.settings import Settings
+
+ROOTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
+WITH_EXPLORER = ("v1", "v2")
+YAML_TYPE = "application/yaml"
+HTML_TYPE = "text/html; charset=utf-8"
+SCRIPT_TYPE = "text/javascript; charset=utf-8"
+STYLE_TYPE = "text/css; charset=utf-8"
+OWN_FILES = Path(__file__).with_name("explorer_files")
+VENDORED_FILES = Path(__file__).with_name("swagger_ui")
+ASSETS = {
+    "swagger-ui.css": (VENDORED_FILES, STYLE_TYPE),
+    "swagger-ui-bundle.js": (VENDORED_FILES, SCRIPT_TYPE),
+    "favicon-32x32.png": (VENDORED_FILES, "image/png"),
+    "explorer.css": (OWN_FILES, STYLE_TYPE),
+    "explorer.js": (OWN_FILES, SCRIPT_TYPE),
+}
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGE_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+VERSIONED = "public, max-age=31536000, immutable"
+TAG_LENGTH = 32
+
+
+class Explorer:
+    """ASGI layer with the contracts, the explorers of both generations and the guides; everything else goes inside.
+
+    Contracts: `/api/{v1,v2}/openapi.json` and `.yaml`, `/relayers/relayer/openapi.json` and `.yaml`, without service
+    keys; with the setting BASE_URL their server is absolute. Explorers: `/api/{v1,v2}/docs`. Guides: `/guides/`. The
+    root leads to the explorer of the newer generation, for people who open the address in a browser.
+    """
+
+    def __init__(self, app: Any, settings: Settings) -> None:
+        self.app = app
+        self.base_url = settings.base_url
+        self._makers = self._routes()
+        self._pages: dict[str, Page] = {}
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["path"] not in self._makers:
+            await self.app(scope, receive, send)
+            return
+        path = scope["path"]
+        if path not in self._pages:  # a third of a second for a document: other requests need not wait
+            self._pages[path] = await anyio.to_thread.run_sync(_tagged, self._makers[path])
+        page = wrong_method(scope) or _unless_known(scope, _as_versioned(scope, self._pages[path]))
+        await page.send(send)
+
+    def _routes(self) -> dict[str, Callable[[], Page]]:
+        routes: dict[str, Callable[[], Page]] = {"/": partial(_redirect, "api/v2/docs")}
+        for generation, root in ROOTS.items():
+            routes[f"{root}/openapi.json"] = partial(json_document, generation, self.base_url)
+            routes[f"{root}/openapi.yaml"] = partial(yaml_document, generation, self.base_url)
+        for generation in WITH_EXPLORER:
+            docs = f"{ROOTS[generation]}/docs"
+            routes[docs] = partial(explorer_page, generation)
+            routes[f"{docs}/"] = partial(_redirect, "../docs")
+            routes[f"{docs}/openapi.json"] = partial(shown_document, generation, self.base_url)
+            routes |= {f"{docs}/{name}": partial(asset, name) for name in ASSETS}
+        routes["/guides"] = partial(_redirect, "guides/")
+        routes["/guides/"] = guide_list
+        routes |= {f"/guides/{name}": partial(guide_page, name) for name in guide_names()}
+        return routes
+
+
+@cache
+def served_document(generation: str, base_url: str) -> Document:
+    """The published contract; a base URL makes the address of its server absolute."""
+    document = published(generation)
+    if base_url:
+        for server in document["servers"]:
+            server["url"] = base_url.rstrip("/") + server["url"]
+    return document
+
+
+def json_document(generation: str, base_url: str) -> Page:
+    return _json_page(served_document(generation, base_url))
+
+
+def shown_document(generation: str, base_url: str) -> Page:
+    return _json_page(explorer_document(served_document(generation, base_url)))
+
+
+def yaml_document(generation: str, base_url: str) -> Page:
+    text = yaml.safe_dump(served_document(generation, base_url), sort_keys=False, allow_unicode=True, width=120)
+    return _revalidated(text.encode(), YAML_TYPE)
+
+
+def explorer_page(generation: str) -> Page:
+    return _html_page("page.html", "docs/", {"generation": generation, "navigation": navigation(generation, "../../")})
+
+
+def guide_list() -> Page:
+    return _guide("Guides", render_list(), "")
+
+
+def guide_page(name: str) -> Page:
+    return _guide(*render_guide(name), name)
+
+
+def _guide(title: str, content: str, name: str) -> Page:
+    texts = {"title": title, "navigation": navigation("guides", "../"), "content": content}
+    return _html_page("guide.html", "../api/v2/docs/", texts)
+
+
+def navigation(current: str, top: str) -> str:
+    """The links between explorers, contracts and guides; `top` is the relative way to the service's root."""
+    links = [("v2", "API v2", "api/v2/docs"), ("v1", "API v1", "api/v1/docs"), ("guides", "Guides", "guides/")]
+    if current in ROOTS:
+        root = ROOTS[current].removeprefix("/")
+        links += [("json", "openapi.json", f"{root}/openapi.json"), ("yaml", "openapi.yaml", f"{root}/openapi.yaml")]
+    mark = ' aria-current="page"'
+    return "\n".join(
+        f'<a href="{top}{target}"{mark if name == current else ""}>{text}</a>' for name, text, target in links
+    )
+
+
+def asset(name: str) -> Page:
+    """One of the listed files; other names have no route, so no path can leave their folders."""
+    folder, media_type = ASSETS[name]
+    return _revalidated((folder / name).read_bytes(), media_type, {"X-Content-Type-Options": "nosniff"})
+
+
+@cache
+def asset_version(name: str) -> str:
+    """What stands behind `?v=` in the address of a file, new with every change of it."""
+    return _tag(asset(name).body)
+
+
+def vendored() -> Mapping[str, Any]:
+    """Package, version, licence and checksums of the vendored user interface."""
+    manifest: dict[str, Any] = json.loads((VENDORED_FILES / "manifest.json").read_text())
+    return manifest
+
+
+def _html_page(template: str, assets: str, texts: Mapping[str, str]) -> Page:
+    text = (OWN_FILES / template).read_text(encoding="utf-8")
+    addresses = {name: f"{assets}{name}?v={asset_version(name)}" for name in ASSETS}
+    for name, value in (addresses | dict(texts)).items():
+        text = text.replace("{" + name + "}", value)
+    return _revalidated(text.encode(), HTML_TYPE, PAGE_HEADERS)
+
+
+def _json_page(document: Document) -> Page:
+    return _revalidated(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS), JSON_TYPE)
+
+
+def _revalidated(body: bytes, media_type: str, headers: Mapping[str, str] | None = None) -> Page:
+    """A page that caches keep but ask about before they use it."""
+    return Page(body, media_type, headers={"Cache-Control": "no-cache", **(headers or {})})
+
+
+def _tag(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:TAG_LENGTH]
+
+
+def _tagged(make: Callable[[], Page]) -> Page:
+    page = make()
+    return replace(page, headers={**page.headers, "ETag": f'"{_tag(page.body)}"'})
+
+
+def _as_versioned(scope: MutableMapping[str, Any], page: Page) -> Page:
+    """Caches need not ask again about a file whose address names its content."""
+    asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("v")
+    if page.status == 200 and asked and page.headers["ETag"] == f'"{asked[-1]}"':
+        return replace(page, headers={**page.headers, "Cache-Control": VERSIONED})
+    return page
+
+
+def _redirect(target: str) -> Page:
+    """To a relative address, which also holds behind a proxy that serves us under a path of its own."""
+    return Page(b"", "", 307, {"Location": target})
+
+
+def _unless_known(scope: MutableMapping[str, Any], page: Page) -> Page:
+    """304 without body when the client already has this version of the page."""
+    asked = (header(scope, b"if-none-match") or b"").decode("latin-1")
+    known = {tag.strip().removeprefix("W/") for tag in asked.split(",")}
+    if page.status == 200 and (page.headers["ETag"] in known or "*" in known):
+        kept = {name: value for name, value in page.headers.items() if name in ("ETag", "Cache-Control")}
+        return Page(b"", "", 304, kept)
+    return page

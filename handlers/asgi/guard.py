@@ -1,0 +1,170 @@
+"""The outermost layer: a request id for every answer, strict checks of address and Host, and limits for bodies."""
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Collection, Iterable, MutableMapping
+from contextlib import ExitStack
+from typing import Any
+
+from handlers.asgi.gateway import hide_secret
+from handlers.asgi.metrics import count_request
+from handlers.asgi.plain_responses import detail_page, header
+from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.asgi.request_body import Body, BodyMemory, replay
+from handlers.asgi.request_checks import check_host, check_url, take_media_type
+from relayboard.logs import current_request_id
+from relayboard.settings import Settings
+
+access = logging.getLogger("relayboard.access")
+errors = logging.getLogger("relayboard.api")
+
+FORM_ENVELOPE_BYTES = 1024 * 1024
+UPLOAD_LIMIT_BYTES = 25 * 1024 * 1024 + FORM_ENVELOPE_BYTES
+JSON_PREFIX = "/api/"
+JSON_TYPE = b"application/json"
+FORM_TYPE = b"multipart/form-data"
+PROBE_PREFIXES = ("/health/", "/metrics")
+UPLOAD_PATHS = frozenset({"/api/v2/media.json"})
+PHONE_PREFIX = "/relayers/"
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
+LOGGED_PATH_LENGTH = 200
+
+
+class Guard:
+    """ASGI layer that leaves what it learnt in `scope["relayboard"]`.
+
+    That is `request_id`, `request_body` (a Body, not read yet), `closing` (what to undo at the end) and under `/api/`
+    `content_type`, as bodies there are read once the caller is known. Those of phones, which have no token, are read
+    here: `raw_body`. Refusals and failures are answered as `{"detail": "..."}`; the log gets no query and no body.
+    """
+
+    def __init__(self, app: Any, settings: Settings, *, upload_paths: Collection[str] = UPLOAD_PATHS) -> None:
+        self.app = app
+        self.body_limit_bytes = settings.body_limit_bytes
+        self.body_timeout_seconds = settings.body_timeout_seconds
+        self.has_metrics = settings.metrics
+        self.upload_paths = upload_paths
+        self.memory = BodyMemory()
+        self.is_stopping = False
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+        else:
+            await self.app(scope, self._noticing_shutdown(receive), send)
+
+    async def _answer(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        request_id = _request_id(scope)
+        method, path = scope["method"], scope["path"]
+        body = self._body_of(scope, receive)
+        answer = _Answer(send, request_id, body, head_only=method == "HEAD")
+        token = current_request_id.set(request_id)
+        began = time.perf_counter()
+        try:
+            with ExitStack() as closing:
+                closing.callback(body.forget)
+                scope["relayboard"] = {"request_id": request_id, "request_body": body, "closing": closing}
+                await self._pass_on(scope, body, answer)
+        finally:
+            seconds = time.perf_counter() - began
+            self._note(scope, method, path, answer.status, seconds)
+            current_request_id.reset(token)
+
+    def _body_of(self, scope: MutableMapping[str, Any], receive: Any) -> Body:
+        is_upload = scope["method"] == "POST" and scope["path"] in self.upload_paths
+        limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes
+        seconds = self.body_timeout_seconds
+        return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)
+
+    async def _pass_on(self, scope: MutableMapping[str, Any], body: Body, answer: "_Answer") -> None:
+        try:
+            if self.is_stopping:
+                raise Refusal(503, "The service is stopping.", {"Retry-After": "1", "Connection": "close"})
+            await self.app(scope, await self._checked(scope, body), answer.send)
+        except Refusal as refusal:
+            await detail_page(refusal.status, refusal.text, refusal.headers).send(answer.send)
+        except ClientGone:
+            return
+        except Exception:
+            errors.exception("unexpected failure")
+            if answer.status is not None:
+                raise  # half an answer is out: the server has to break the connection
+            await detail_page(500, "Internal server error.").send(answer.send)
+
+    async def _checked(self, scope: MutableMapping[str, Any], body: Body) -> Any:
+        """The receive callable for the inner layers, after all checks. Raises Refusal or ClientGone."""
+        check_host(scope)
+        check_url(scope)
+        path = scope["path"]
+        if path.startswith(JSON_PREFIX):
+            plain = FORM_TYPE if path in self.upload_paths else JSON_TYPE
+            scope["relayboard"]["content_type"] = take_media_type(scope, plain)
+        elif path.startswith(PHONE_PREFIX):
+            raw = scope["relayboard"]["raw_body"] = await body.read()
+            return replay(raw, body.receive)
+        return body.receive
+
+    def _note(
+        self, scope: MutableMapping[str, Any], method: str, path: str, status: int | None, seconds: float
+    ) -> None:
+        """Write the access log line and count the request; a client that left counts as 499. Probes are quiet."""
+        is_probe = path.startswith(PROBE_PREFIXES)
+        if self.has_metrics and not is_probe:
+            count_request(method, path, status or 499, seconds)
+        level = logging.DEBUG if is_probe else logging.INFO
+        client = scope.get("client")
+        extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
+        access.log(level, "%s %s %s", method, hide_secret(path)[:LOGGED_PATH_LENGTH], status or 499, extra=extra)
+
+    def _noticing_shutdown(self, receive: Any) -> Any:
+        async def receive_lifespan() -> Any:
+            message = await receive()
+            self.is_stopping = message["type"] == "lifespan.shutdown"
+            return message
+
+        return receive_lifespan
+
+
+def _request_id(scope: MutableMapping[str, Any]) -> str:
+    """The id the client gave, when it is a sane one, else a new one."""
+    given = header(scope, b"x-request-id")
+    return given.decode() if given is not None and REQUEST_ID.match(given) else str(uuid.uuid4())
+
+
+class _Answer:
+    """Adds the headers that every answer has, leaves the body out for HEAD, and remembers the status."""
+
+    def __init__(self, send: Any, request_id: str, body: Body, *, head_only: bool) -> None:
+        self._send = send
+        self._request_id = request_id.encode()
+        self._body = body
+        self._head_only = head_only
+        self.status: int | None = None
+
+    async def send(self, message: Any) -> None:
+        if self._body.is_client_gone:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": self._complete(message.get("headers", []))}
+        elif self._head_only and message["type"] == "http.response.body":
+            message = {**message, "body": b""}
+        await self._send(message)
+
+    def _complete(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Caches keep nothing unless its layer says so, and browsers take everything for what it is said to be."""
+        headers = [pair for pair in given if pair[0].lower() != b"x-request-id"]
+        names = {name.lower() for name, _ in headers}
+        headers.append((b"x-request-id", self._request_id))
+        if b"cache-control" not in names:
+            headers.append((b"cache-control", b"no-store"))
+        if b"x-content-type-options" not in names:
+            headers.append((b"x-content-type-options", b"nosniff"))
+        if self._body.is_awaited and b"connection" not in names:
+            # Whether the client still sends what it was not asked for, nobody knows: no request can follow.
+            headers.append((b"connection", b"close"))
+        return headers

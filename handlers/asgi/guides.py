@@ -1,0 +1,58 @@
+"""The guides of `docs/` as pages, read from the source tree or from where the package installs them."""
+
+import html
+import re
+import sys
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+INSTALLED = Path(sys.prefix) / "share" / "relayboard" / "docs"
+GUIDE_LINK = re.compile(r"(?:docs/)?([a-z_-]+)\.md(#[a-z0-9-]+)?\Z")
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+@cache
+def guides_folder() -> Path:
+    """Where the guides are: beside the packages of the source tree, else in the installation's shared files."""
+    source = Path(__file__).parents[2] / "docs"
+    return source if (source / "operations.md").is_file() else INSTALLED
+
+
+@cache
+def guide_names() -> list[str]:
+    """The files of the guides without their suffix, in alphabetical order."""
+    return sorted(path.stem for path in guides_folder().glob("*.md"))
+
+
+def render_guide(name: str) -> tuple[str, str]:
+    """The title and the content of a guide as HTML; its links to other guides lead to their pages."""
+    tokens = _parse(name)
+    for token in tokens:
+        for part in token.children or ():
+            if part.type == "link_open":
+                part.attrs["href"] = _page_of(str(part.attrs["href"]))
+    return html.escape(_title(tokens)), MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})
+
+
+def render_list() -> str:
+    items = (f'<li><a href="{name}">{html.escape(_title(_parse(name)))}</a></li>' for name in guide_names())
+    return f"<h1>Guides</h1>\n<ul>\n{chr(10).join(items)}\n</ul>"
+
+
+def _parse(name: str) -> list[Token]:
+    return MARKDOWN.parse((guides_folder() / f"{name}.md").read_text(encoding="utf-8"))
+
+
+def _title(tokens: list[Token]) -> str:
+    return next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
+
+
+def _page_of(target: str) -> str:
+    found = GUIDE_LINK.match(target)
+    if found is None or found[1] not in guide_names():
+        return target
+    return found[1] + (found[2] or "")

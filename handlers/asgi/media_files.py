@@ -1,0 +1,61 @@
+"""Uploaded files, for the phones, gateways and people that messages with attachments go to.
+
+Whoever knows an address may read it, as those receivers have no token; the random uuid in it cannot be guessed.
+"""
+
+import mimetypes
+import re
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from starlette.responses import FileResponse
+
+from handlers.asgi.plain_responses import detail_page, wrong_method
+from persistence.media.store import MediaStore
+from relayboard.settings import Settings
+
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+NAME = re.compile(rf"/media/({UUID}/{UUID}(?:\.[a-z0-9]{{1,8}})?)\Z")
+SHOWN_TYPES = re.compile(r"(?:image/(?!svg)|audio/|video/|application/pdf\Z)")
+UNKNOWN_TYPE = "application/octet-stream"
+HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class MediaFiles:
+    """ASGI layer that serves `/media/<workspace uuid>/<media uuid>.<ending>`; everything else goes inside."""
+
+    def __init__(self, app: Any, settings: Settings) -> None:
+        self.app = app
+        self.store = MediaStore(settings.media_url)
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith("/media/"):
+            await self.app(scope, receive, send)
+            return
+        refused = wrong_method(scope)
+        if refused is not None:
+            await refused.send(send)
+            return
+        path = await anyio.to_thread.run_sync(self._find, scope["path"])
+        if path is None:
+            await detail_page(404, "There is nothing at this address.").send(send)
+            return
+        await FileResponse(path, media_type=media_type_of(path), headers=HEADERS)(scope, receive, send)
+
+    def _find(self, path: str) -> Path | None:
+        """The stored file of an address; the form of the address alone keeps it inside the store."""
+        found = NAME.match(path)
+        return self.store.open_path(found.group(1)) if found is not None else None
+
+
+def media_type_of(path: Path) -> str:
+    """The media type of a stored file by its ending; nothing that a browser would run."""
+    guessed, _ = mimetypes.guess_type(path.name)
+    return guessed if guessed is not None and SHOWN_TYPES.match(guessed) else UNKNOWN_TYPE

@@ -1,0 +1,48 @@
+"""Small answers of the service itself, beside the API: documents, pages, health. Plain ASGI messages."""
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+JSON_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole answer: body, media type, status and further headers."""
+
+    body: bytes
+    media_type: str = JSON_TYPE
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    async def send(self, send: Any) -> None:
+        headers = {"content-length": str(len(self.body)), **self.headers}
+        if self.media_type:
+            headers["content-type"] = self.media_type
+        pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": self.status, "headers": pairs})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def json_page(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Page:
+    return Page(orjson.dumps(value), JSON_TYPE, status, headers or {})
+
+
+def detail_page(status: int, text: str, headers: Mapping[str, str] | None = None) -> Page:
+    """An error of the detail family."""
+    return json_page({"detail": text}, status, headers)
+
+
+def wrong_method(scope: MutableMapping[str, Any], methods: Sequence[str] = ("GET", "HEAD")) -> Page | None:
+    """The 405 for a method that a page does not have (most can only be read); None when it has it."""
+    if scope["method"] in methods:
+        return None
+    return detail_page(405, "This method is not available here.", {"Allow": ", ".join(methods)})
+
+
+def header(scope: MutableMapping[str, Any], name: bytes) -> bytes | None:
+    """The first value of a request header, by its lower-case name."""
+    return next((value for key, value in scope["headers"] if key.lower() == name), None)

@@ -1,0 +1,105 @@
+"""Rate limits: each API process takes small batches of requests from the workspace's allowance and spends them."""
+
+import math
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from persistence.database import Busy, Database
+from persistence.limits.rate_limits import read_allowance, take_allowance
+
+BATCHES_PER_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The state of a limit after a request."""
+
+    limit: int
+    remaining: int
+    reset_seconds: int
+    is_granted: bool
+
+
+@dataclass(slots=True)
+class _Purse:
+    own: int
+    shared: int
+    ends_on: datetime
+
+
+@dataclass(slots=True)
+class _Debt:
+    requests: int
+    ends_on: datetime
+
+
+class RateLimiter:
+    """Grants requests per workspace and scope, at most `limit` per `period` over all processes together.
+
+    A process that holds unspent requests may refuse another process's request up to a hundredth of the limit early;
+    the limit is never exceeded, but for one case: while somebody else holds SQLite's write lock, a request does not
+    wait for it. Each process then grants what is left by its own count, and takes that off as soon as it can write.
+    """
+
+    def __init__(self, database: Database, limit: int, period: timedelta) -> None:
+        self.database = database
+        self.limit = limit
+        self.period = period
+        self.batch = max(1, limit // BATCHES_PER_LIMIT)
+        self._purses: dict[tuple[int, str], _Purse] = {}
+        self._debts: dict[tuple[int, str], _Debt] = {}
+        self._lock = threading.Lock()
+
+    def spend_known(self, workspace_id: int, scope: str) -> Allowance | None:
+        """Spend a request this process already holds; None when it must take more from the database."""
+        now = self.database.clock()
+        with self._lock:
+            purse = self._purses.get((workspace_id, scope))
+            if purse is None or now >= purse.ends_on or purse.own < 1:
+                return None
+            purse.own -= 1
+            return self._allowance(purse, now, granted=True)
+
+    def spend(self, workspace_id: int, scope: str) -> Allowance:
+        """Spend a request, taking a batch from the database when none is held; runs in a database thread."""
+        known = self.spend_known(workspace_id, scope)
+        if known is not None:
+            return known
+        try:
+            return self._take(workspace_id, scope)
+        except Busy:
+            return self._lend(workspace_id, scope)
+
+    def _take(self, workspace_id: int, scope: str) -> Allowance:
+        key = workspace_id, scope
+        with self.database.writing(patient=False) as tx:
+            now = tx.now
+            with self._lock:
+                debt = self._debts.pop(key, None)
+            owed = debt.requests if debt is not None and now < debt.ends_on else 0
+            granted, left, ends_on = take_allowance(
+                tx, workspace_id, scope, limit=self.limit, period=self.period, wanted=owed + self.batch
+            )
+        purse = _Purse(max(0, granted - owed - 1), left, ends_on)
+        with self._lock:
+            self._purses[key] = purse
+        return self._allowance(purse, now, granted=granted > owed)
+
+    def _lend(self, workspace_id: int, scope: str) -> Allowance:
+        """Grant a request that is taken off later, if by what can be read there is one left."""
+        with self.database.reading() as tx:
+            now = tx.now
+            left, ends_on = read_allowance(tx, workspace_id, scope, limit=self.limit, period=self.period)
+        with self._lock:
+            debt = self._debts.get((workspace_id, scope))
+            if debt is None or now >= debt.ends_on:
+                debt = self._debts[workspace_id, scope] = _Debt(0, ends_on)
+            is_granted = debt.requests < left
+            debt.requests += is_granted
+            purse = _Purse(0, left - debt.requests, ends_on)
+        return self._allowance(purse, now, granted=is_granted)
+
+    def _allowance(self, purse: _Purse, now: datetime, *, granted: bool) -> Allowance:
+        seconds = max(1, math.ceil((purse.ends_on - now).total_seconds()))
+        return Allowance(self.limit, purse.own + purse.shared, seconds, granted)

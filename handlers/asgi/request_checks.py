@@ -1,0 +1,100 @@
+"""Checks of a request's address and media type, before anything looks at what they mean."""
+
+import ipaddress
+import re
+from collections.abc import MutableMapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from handlers.asgi.plain_responses import header
+from handlers.asgi.refusals import Refusal
+
+URL_LIMIT_BYTES = 8192
+BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+NOT_ASCII = re.compile(rb"[\x80-\xff]")
+JSON_TYPE = re.compile(rb'application/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?;?\Z', re.IGNORECASE)
+HOST = re.compile(
+    r"(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?|\[(?P<address>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?\Z"
+)
+HOST_LENGTH = 255
+LARGEST_PORT = 65_535
+FORM_TYPE = re.compile(rb"multipart/form-data[ \t]*;", re.IGNORECASE)
+
+
+def check_url(scope: MutableMapping[str, Any]) -> None:
+    """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is no text.
+
+    Bytes beyond ASCII in the query, which some clients send as they are, become percent escapes.
+    """
+    raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
+    query = scope.get("query_string", b"")
+    if len(raw_path) + len(query) > URL_LIMIT_BYTES:
+        raise Refusal(400, f"The URL is longer than {URL_LIMIT_BYTES} bytes.")
+    for part in (raw_path, query):
+        _check_escapes(part)
+    if NOT_ASCII.search(query):
+        scope["query_string"] = NOT_ASCII.sub(lambda found: b"%%%02X" % found.group()[0], query)
+
+
+def _check_escapes(part: bytes) -> None:
+    if BAD_ESCAPE.search(part):
+        raise Refusal(400, "The URL is badly escaped.")
+    decoded = unquote_to_bytes(part)
+    if b"\x00" in decoded:
+        raise Refusal(400, "NUL characters are not allowed.")
+    try:
+        decoded.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refusal(400, "The URL is not valid UTF-8.") from error
+
+
+def take_media_type(scope: MutableMapping[str, Any], plain: bytes) -> bytes | None:
+    """The media type that a client declared; in its place stands `plain` from here on.
+
+    Later layers know types in that form only, and would judge them before it is known who calls.
+    """
+    declared = header(scope, b"content-type")
+    others = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
+    scope["headers"] = [*others, (b"content-type", plain)]
+    return declared
+
+
+def check_json_type(content_type: bytes | None, *, has_body: bool) -> None:
+    """Raises Refusal(415) for a body that is declared as something else than JSON in UTF-8.
+
+    A request without media type, or without body, counts as JSON.
+    """
+    if has_body and content_type is not None and not JSON_TYPE.match(content_type.strip()):
+        raise Refusal(415, "Send JSON.")
+
+
+def check_form_type(content_type: bytes | None) -> None:
+    """Raises Refusal(415) for an upload that is no multipart form."""
+    if not FORM_TYPE.match((content_type or b"").strip()):
+        raise Refusal(415, "Send a multipart form.")
+
+
+def check_host(scope: MutableMapping[str, Any]) -> None:
+    """Raises Refusal(400) unless there is one Host header and it is one (RFC 9112, 3.2); HTTP/1.0 needs none.
+
+    The addresses that answers hold begin with it.
+    """
+    given = [value for name, value in scope["headers"] if name.lower() == b"host"]
+    if not given and scope.get("http_version") == "1.0":
+        return
+    if len(given) != 1 or not is_host(given[0].decode("latin-1")):
+        raise Refusal(400, "The Host header is not valid.", {"Connection": "close"})
+
+
+def is_host(text: str) -> bool:
+    """Whether this is a name or an IP address (version 6 in brackets), with or without a port."""
+    found = HOST.match(text)
+    if found is None or len(text) > HOST_LENGTH or int(found["port"] or 0) > LARGEST_PORT:
+        return False
+    if found["address"] is None:
+        return True
+    try:
+        ipaddress.IPv6Address(found["address"])
+    except ValueError:
+        return False
+    return True

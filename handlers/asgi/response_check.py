@@ -1,0 +1,65 @@
+"""Comparison of every answer with the contract; on in all tests, off in production."""
+
+import gzip
+from collections.abc import MutableMapping
+from typing import Any
+
+import orjson
+
+from handlers.contract.operations import OperationRules, load_contract
+from handlers.errors import matches
+from openapi.bundle import GENERATIONS
+
+
+class ContractBroken(AssertionError):
+    """An answer that the contract does not allow: undeclared status, or a body that does not fit its schema."""
+
+
+class ResponseCheck:
+    """ASGI layer that raises ContractBroken after an answer outside the contract."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        rules = _find_rules(scope) if scope["type"] == "http" else None
+        if rules is None:
+            await self.app(scope, receive, send)
+            return
+        messages: list[Any] = []
+
+        async def collect(message: Any) -> None:
+            messages.append(message)
+
+        await self.app(scope, receive, collect)
+        check_answer(rules, messages)
+        for message in messages:
+            await send(message)
+
+
+def check_answer(rules: OperationRules, messages: list[Any]) -> None:
+    """Raises ContractBroken when the collected ASGI answer is not one of the operation's."""
+    start = messages[0]
+    body = b"".join(message.get("body", b"") for message in messages[1:])
+    status = str(start["status"])
+    if status not in rules.responses:
+        raise ContractBroken(f"{rules.id} answered {status}, which its contract does not list: {body[:500]!r}")
+    schema = rules.responses[status]
+    if schema is None:
+        if body:
+            raise ContractBroken(f"{rules.id} answered {status} with an unexpected body: {body[:500]!r}")
+        return
+    if (b"content-encoding", b"gzip") in start["headers"]:
+        body = gzip.decompress(body)
+    errors = schema.errors(orjson.loads(body))
+    if errors:
+        raise ContractBroken(f"{rules.id} answered {status} against its schema: {errors} in {body[:2000]!r}")
+
+
+def _find_rules(scope: MutableMapping[str, Any]) -> OperationRules | None:
+    method = scope["method"].lower()
+    for generation in GENERATIONS:
+        for rules in load_contract(generation).values():
+            if rules.method == method and matches(rules.path, scope["path"]):
+                return rules
+    return None

@@ -1,0 +1,151 @@
+"""Files in multipart requests: they go to the media store as they come, and never stand in memory."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import anyio.to_thread
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from handlers.asgi.refusals import Refusal
+from handlers.asgi.request_body import Body
+from handlers.request import Upload
+from persistence.errors import InvalidInput, Refused
+
+PART = b"file"
+MOST_OTHER_PARTS = 10
+SIZE_LIMIT_BYTES = 25 * 1024 * 1024
+RETRY_AFTER_SECONDS = "5"
+
+
+@dataclass(slots=True)
+class UploadPlaces:
+    """How many uploads this process takes side by side, in all and for each workspace."""
+
+    most: int
+    most_of_workspace: int
+    taken: Counter[int] = field(default_factory=Counter)
+
+    @contextmanager
+    def take(self, workspace_id: int) -> Iterator[None]:
+        """A place until the block ends. Raises Refusal: 429 when the workspace has too many, 503 when all have."""
+        retry = {"Retry-After": RETRY_AFTER_SECONDS}
+        if self.taken[workspace_id] >= self.most_of_workspace:
+            raise Refusal(429, f"At most {self.most_of_workspace} uploads of a workspace at once; try again.", retry)
+        if self.taken.total() >= self.most:
+            raise Refusal(503, "The service is taking too many uploads; try again.", retry)
+        self.taken[workspace_id] += 1
+        try:
+            yield
+        finally:
+            self.taken[workspace_id] -= 1
+            self.taken += Counter()  # forgets the workspaces that have none
+
+
+async def receive_upload(body: Body, content_type: bytes, file: BinaryIO, uuid: str) -> Upload:
+    """The one file of a form, written to `file` as it arrives; of more than 25 MB only a byte too many is written.
+
+    Raises InvalidInput when the part is missing, Refused when the body is no multipart form, and what bodies raise.
+    """
+    try:
+        form = FormReader(content_type, file)
+        is_complete = False
+        while not is_complete:
+            message = await body.receive()
+            is_complete = not message.get("more_body", False)
+            await anyio.to_thread.run_sync(form.write, message.get("body", b""))
+        return form.finish(uuid)
+    except FormParserError as error:
+        raise Refused("The request body is not a valid multipart form.") from error
+
+
+class FormReader:
+    """Takes the part `file` out of a form piece by piece and passes over the other parts."""
+
+    def __init__(self, content_type: bytes, file: BinaryIO) -> None:
+        _, options = parse_options_header(content_type)
+        if not options.get(b"boundary"):
+            raise FormParserError("no boundary")
+        self._parser = MultipartParser(
+            options[b"boundary"],
+            {
+                "on_part_begin": self._begin_part,
+                "on_header_field": self._add_to_name,
+                "on_header_value": self._add_to_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._begin_content,
+                "on_part_data": self._add_content,
+                "on_end": self._end,
+            },
+        )
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._size = 0
+        self._headers: dict[bytes, bytes] = {}
+        self._name = self._value = b""
+        self._found: tuple[str, str] | None = None
+        self._is_in_file = self._has_ended = False
+        self._files = self._others = 0
+
+    def write(self, data: bytes) -> None:
+        """Raises FormParserError."""
+        self._parser.write(data)
+
+    def finish(self, uuid: str) -> Upload:
+        """The file after the last piece. Raises FormParserError, InvalidInput."""
+        self._parser.finalize()
+        if not self._has_ended:
+            raise FormParserError("the form breaks off")
+        if self._found is None:
+            raise InvalidInput.on(PART.decode(), "A value is required.")
+        filename, content_type = self._found
+        return Upload(uuid, filename, content_type, self._size, self._digest.hexdigest())
+
+    def _begin_part(self) -> None:
+        self._headers, self._is_in_file = {}, False
+
+    def _add_to_name(self, data: bytes, start: int, end: int) -> None:
+        self._name += data[start:end]
+
+    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        self._headers[self._name.lower()] = self._value
+        self._name = self._value = b""
+
+    def _begin_content(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition"))
+        if b"name" not in options:
+            raise FormParserError("a part without a name")
+        is_file = b"filename" in options
+        self._files += is_file
+        self._others += not is_file
+        if self._files > 1 or self._others > MOST_OTHER_PARTS:
+            raise FormParserError("too many parts")
+        self._is_in_file = is_file and options[b"name"] == PART
+        if self._is_in_file:
+            kind = self._headers.get(b"content-type", b"").decode("latin-1")
+            self._found = _text(options[b"filename"]), kind.split(";")[0].strip(" \t").lower()
+
+    def _add_content(self, data: bytes, start: int, end: int) -> None:
+        if self._is_in_file and self._size <= SIZE_LIMIT_BYTES:
+            piece = data[start : min(end, start + SIZE_LIMIT_BYTES + 1 - self._size)]
+            self._file.write(piece)
+            self._digest.update(piece)
+            self._size += len(piece)
+
+    def _end(self) -> None:
+        self._has_ended = True
+
+
+def _text(name: Any) -> str:
+    raw: bytes = name
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

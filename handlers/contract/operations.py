@@ -1,0 +1,115 @@
+"""The contract as the service uses it: what each operation accepts, who may call it, and what it may answer."""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from handlers.contract.parameters import Parameter, resolve
+from handlers.contract.schemas import Schema, draft4
+from openapi.bundle import bundle, operations
+
+JSON_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRules:
+    """One operation, compiled from its YAML."""
+
+    id: str
+    generation: str
+    path: str
+    method: str
+    template: str
+    function: Callable[..., Any]
+    arguments: frozenset[str]
+    roles: frozenset[str]
+    rate_scope: str
+    is_public: bool
+    lookup_is_needed: bool
+    parameters: Mapping[str, Parameter]
+    body: Schema | None
+    verbatim_fields: frozenset[str]
+    is_upload: bool
+    is_setting_up: bool
+    responses: Mapping[str, Schema | None] = field(default_factory=dict)
+
+    @property
+    def is_writing(self) -> bool:
+        return self.method != "get"
+
+
+def handler_name(generation: str, operation: Mapping[str, Any]) -> str:
+    """`handlers.v2.labels.list_labels`: generation, first tag (the resource) and operation id."""
+    return f"handlers.{generation}.{operation['tags'][0]}.{operation['operationId']}"
+
+
+@cache
+def load_contract(generation: str) -> dict[str, OperationRules]:
+    """All operations of a generation by handler name."""
+    document = bundle(generation)
+    base = document["servers"][0]["url"]
+    components = document["components"]
+    named = {name: draft4(part) for name, part in components.get("schemas", {}).items()}
+    rules = {}
+    for path, method, operation in operations(document):
+        name = handler_name(generation, operation)
+        rules[name] = _compile(generation, base + path, method, operation, components, named)
+    return rules
+
+
+def _compile(
+    generation: str,
+    path: str,
+    method: str,
+    operation: Mapping[str, Any],
+    components: Mapping[str, Any],
+    named: Mapping[str, Any],
+) -> OperationRules:
+    name = handler_name(generation, operation)
+    module, _, function_name = name.rpartition(".")
+    function = getattr(importlib.import_module(module), function_name)
+    definitions = [_follow(part, components) for part in operation.get("parameters", [])]
+    content = resolve(operation["requestBody"], components)["content"] if "requestBody" in operation else {}
+    return OperationRules(
+        id=name,
+        generation=generation,
+        path=path,
+        method=method,
+        template=path,
+        function=function,
+        arguments=frozenset(inspect.signature(function).parameters),
+        roles=frozenset(operation.get("x-roles", ())),
+        rate_scope=operation.get("x-rate-scope", "other"),
+        is_public=operation.get("security") == [] or generation == "relay",
+        lookup_is_needed=(method == "delete" and generation == "v2")
+        or any(part.get("x-lookup") and part.get("required") for part in definitions),
+        parameters={
+            part["name"]: Parameter.compile(part, components, named) for part in definitions if part["in"] == "query"
+        },
+        body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
+        verbatim_fields=_verbatim_fields(content, components),
+        is_setting_up=bool(operation.get("x-sets-up")),
+        is_upload="multipart/form-data" in content,
+        responses={
+            status: _response_schema(_follow(response, components), named)
+            for status, response in operation["responses"].items()
+        },
+    )
+
+
+def _verbatim_fields(content: Mapping[str, Any], components: Mapping[str, Any]) -> frozenset[str]:
+    """The body fields that hold a client's own data, which is kept as it is."""
+    schema = resolve(content[JSON_TYPE]["schema"], components) if JSON_TYPE in content else {}
+    return frozenset(name for name, part in schema.get("properties", {}).items() if part.get("x-verbatim"))
+
+
+def _follow(part: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    return resolve(part, components)
+
+
+def _response_schema(response: Mapping[str, Any], named: Mapping[str, Any]) -> Schema | None:
+    content = response.get("content", {})
+    return Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None

@@ -1,0 +1,169 @@
+"""Compiled JSON schemas: OpenAPI 3.0 schema objects as draft 4 validators, and their errors in the API's shape."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import jsonschema_rs
+
+from persistence.sql.columns import is_uuid
+
+Errors = dict[str, Any]
+
+DROPPED = {"example", "discriminator", "xml", "externalDocs", "deprecated", "readOnly", "writeOnly", "description"}
+LANGUAGE = re.compile(r"[a-zA-Z]{3}\Z")
+
+
+def draft4(schema: Any) -> Any:
+    """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type, documentation and `x-` keys go.
+
+    The form of a value that is looked up (`x-looked-up`) is left to who looks it up: one that has it not is not found.
+    """
+    if isinstance(schema, list):
+        return [draft4(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in DROPPED or key.startswith("x-") or (key == "format" and "x-looked-up" in schema):
+            continue
+        if key == "properties":
+            result[key] = {name: draft4(part) for name, part in value.items()}
+        else:
+            result[key] = value if key in ("enum", "default", "required") else draft4(value)
+    return _with_null(result) if result.pop("nullable", False) else result
+
+
+def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if "enum" in schema and None not in schema["enum"]:
+        schema["enum"] = [*schema["enum"], None]
+    if isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        return schema
+    return {"anyOf": [{"type": "null"}, schema]}
+
+
+class Schema:
+    """A schema of one contract document; its references lead to the document's named schemas (draft 4 already).
+
+    It is compiled when first used, with the named schemas it reaches and no others: hundreds of schemas, each with a
+    copy of all, would fill hundreds of megabytes of every process.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], named: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._named = named
+
+    @cached_property
+    def _validator(self) -> Any:
+        formats: dict[str, Callable[[str], bool]] = {"uuid": is_uuid}
+        part = draft4(dict(self._schema))
+        if "$ref" in part:
+            part = {"allOf": [{"$ref": part["$ref"]}]}
+        document = {**part, "components": {"schemas": _reach(part, self._named)}}
+        return jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
+
+    def accepts(self, value: Any) -> bool:
+        return bool(self._validator.is_valid(value))
+
+    def errors(self, value: Any) -> Errors:
+        """What is wrong with a value, keyed by field; empty when nothing is."""
+        found: Errors = {}
+        for error in self._validator.iter_errors(value):
+            for path, text in _explain(error):
+                _place(found, path or ["non_field_errors"], text)
+        return found
+
+
+def _reach(part: Any, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """The named schemas that a schema refers to, directly or through others."""
+    reached: dict[str, Any] = {}
+    ahead = [part]
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, list):
+            ahead += item
+        elif isinstance(item, dict):
+            reference = item.get("$ref")
+            name = reference.rpartition("/")[2] if isinstance(reference, str) else None
+            if name is not None and name not in reached:
+                reached[name] = schemas[name]
+                ahead.append(schemas[name])
+            ahead += item.values()
+    return reached
+
+
+def _explain(error: Any) -> list[tuple[list[Any], str]]:
+    path = list(error.instance_path)
+    kind = error.kind.name
+    if kind == "required":
+        return [([*path, error.kind.property], "A value is required.")]
+    if kind in ("anyOf", "oneOf"):
+        return _explain_best_branch(error.kind.context, path)
+    return [(path, message_for(kind, error))]
+
+
+def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tuple[list[Any], str]]:
+    """The complaints of the alternative whose type fits; without one, of the first."""
+
+    def is_foreign(branch: list[Any]) -> bool:
+        return any(error.kind.name == "type" and list(error.instance_path) == path for error in branch)
+
+    fitting = [branch for branch in branches if not is_foreign(branch)] or branches[:1]
+    return [explained for error in fitting[0] for explained in _explain(error)]
+
+
+TYPE_TEXTS = {
+    "string": "Expected a text.",
+    "integer": "Expected a whole number.",
+    "number": "Expected a number.",
+    "boolean": "Expected true or false.",
+    "array": "Expected a list.",
+    "object": "Expected an object.",
+}
+FORMAT_TEXTS = {"uuid": "Expected a UUID.", "uri": "Expected a URL.", "date-time": "Expected a date and time."}
+
+
+def message_for(kind: str, error: Any) -> str:
+    """A sentence for a person, about a failed keyword of a schema."""
+    value = getattr(error.kind, "value", None)
+    if kind == "type":
+        names = [name for name in error.kind.types if name != "null"]
+        if error.instance is None:
+            return "Null is not allowed."
+        return TYPE_TEXTS.get(names[0], "This value has the wrong type.") if names else "Only null is allowed."
+    if kind == "minLength":
+        return "An empty value is not allowed." if value == 1 else f"At least {value} characters."
+    if kind == "enum":
+        words = ", ".join(str(option) for option in error.kind.options if option is not None)
+        return f"Expected one of: {words}."
+    texts = {
+        "maxLength": f"At most {value} characters.",
+        "minItems": "An empty list is not allowed." if value == 1 else f"At least {value} items.",
+        "maxItems": f"At most {value} items.",
+        "minProperties": "An empty object is not allowed.",
+        "maxProperties": f"At most {value} entries.",
+        "minimum": f"Expected a number of at least {value}.",
+        "maximum": f"Expected a number of at most {value}.",
+        "format": FORMAT_TEXTS.get(str(value), "This value is not well-formed."),
+        "pattern": "This value is not well-formed.",
+        "uniqueItems": "Items may not repeat.",
+        "additionalProperties": "Unknown entries are not allowed.",
+    }
+    return texts.get(kind, "This value is not allowed.")
+
+
+def _place(found: Errors, path: list[Any], text: str) -> None:
+    """Put a text at its path; a complaint about a whole field outweighs those about its parts."""
+    node = found
+    for step in path[:-1]:
+        inner = node.setdefault(str(step), {})
+        if isinstance(inner, list):
+            return
+        node = inner
+    last = str(path[-1])
+    if isinstance(node.get(last), list):
+        node[last].append(text)
+    else:
+        node[last] = [text]

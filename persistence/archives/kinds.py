@@ -1,0 +1,88 @@
+"""What moves into archives: messages by when they were made, and runs by when they ended."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, Table, delete, exists, select
+
+from persistence.archives.archives import MESSAGE, RUN
+from persistence.database import Transaction
+from persistence.labels import recount_after
+from persistence.messages.v2 import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
+from persistence.messages.v2 import SOURCE as MESSAGES_WITH_NAMES
+from persistence.runs.runs import WAITING
+from persistence.runs.v2 import MASKED_RUN_RECORD, RUN_RECORD, show_numbers
+from persistence.runs.v2 import SOURCE as RUNS_WITH_NAMES
+from persistence.sql.pages import Order
+from persistence.tables.messages import DELETED, VISIBLE, message, message_label
+from persistence.tables.runs import flow_run, flow_session
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedKind:
+    """A kind of archived records.
+
+    `moment` says to which day a record belongs; it never changes once `is_ready` holds, which says for a cutoff whether
+    the record has been here for long enough by our own clock: what a phone reports may be older. Records for which
+    `is_kept` does not hold leave the live tables without being archived. `take_out` removes records by their ids, with
+    what hangs on them; `finish` makes the archived line of what the database wrote.
+    """
+
+    name: str
+    table: Table
+    moment: ColumnElement[Any]
+    is_ready: Callable[[datetime], ColumnElement[bool]]
+    is_kept: ColumnElement[bool]
+    source: FromClause
+    record: ColumnElement[Any]
+    masked_record: ColumnElement[Any]
+    take_out: Callable[[Transaction, int, Sequence[int]], None]
+    finish: Callable[[str], str] = str
+
+    @property
+    def oldest_first(self) -> Order:
+        return Order(self.moment, self.table.c.id, descending=False)
+
+
+def _take_out_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
+    chosen = message.c.id.in_(ids)
+    recount_after(tx, workspace_id, chosen & (message.c.visibility == VISIBLE), -1)
+    tx.execute(delete(message_label).where(message_label.c.message_id.in_(ids)))
+    tx.execute(delete(message).where(chosen))
+
+
+def _take_out_runs(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
+    """Sessions go with the last of their runs; flows go on counting runs that were archived."""
+    mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.id.in_(ids)
+    session_ids = set(tx.execute(delete(flow_run).where(mine).returning(flow_run.c.session_id)).scalars()) - {None}
+    has_runs = exists(select(flow_run.c.id).where(flow_run.c.session_id == flow_session.c.id).correlate(flow_session))
+    over = flow_session.c.id.in_(sorted(session_ids)) & (flow_session.c.status != WAITING) & ~has_runs
+    tx.execute(delete(flow_session).where(flow_session.c.workspace_id == workspace_id, over))
+
+
+MESSAGES = ArchivedKind(
+    name=MESSAGE,
+    table=message,
+    moment=message.c.created_on,
+    is_ready=lambda cutoff: message.c.stored_on.is_(None) | (message.c.stored_on < cutoff),
+    is_kept=message.c.visibility != DELETED,
+    source=MESSAGES_WITH_NAMES,
+    record=MESSAGE_RECORD,
+    masked_record=MASKED_MESSAGE_RECORD,
+    take_out=_take_out_messages,
+)
+RUNS = ArchivedKind(
+    name=RUN,
+    table=flow_run,
+    moment=flow_run.c.exited_on,
+    is_ready=lambda _cutoff: flow_run.c.exited_on.is_not(None),
+    is_kept=flow_run.c.exited_on.is_not(None),
+    source=RUNS_WITH_NAMES,
+    record=RUN_RECORD,
+    masked_record=MASKED_RUN_RECORD,
+    take_out=_take_out_runs,
+    finish=show_numbers,
+)
+KINDS = {kind.name: kind for kind in (MESSAGES, RUNS)}

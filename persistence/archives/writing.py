@@ -1,0 +1,308 @@
+"""Writing archives: old records of each kind go into a file per day, and the days of a month into one.
+
+Every step may run twice and in several processes, and may end at any moment. A file counts only once its row is there,
+and the unique index lets one row win; records leave the live tables only after that.
+"""
+
+import gzip
+import hashlib
+import shutil
+from calendar import monthrange
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
+from typing import Any, BinaryIO
+
+from sqlalchemy import ColumnElement, and_, exists, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from persistence.archives.archives import DAILY, MONTHLY
+from persistence.archives.kinds import KINDS, ArchivedKind
+from persistence.database import Database, Transaction
+from persistence.media.store import MediaStore
+from persistence.sql.columns import new_uuid
+from persistence.sql.pages import fetch_page
+from persistence.tables.accounts import workspace
+from persistence.tables.service import archive
+
+KEPT_FOR = timedelta(days=90)
+RECORDS_PER_STATEMENT = 1000
+PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class DueDay:
+    """A day of a workspace whose records of one kind are to be archived, those up to the id `last_id` that were stored
+    before the cutoff."""
+
+    kind: ArchivedKind
+    workspace_id: int
+    workspace_uuid: str
+    is_anonymous: bool
+    day: date
+    part: int
+    last_id: int
+    cutoff: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A finished file: its place in the store (None without records), and what is said about it."""
+
+    location: str | None
+    record_count: int
+    size: int
+    hash: str | None
+
+
+class _Overtaken(Exception):
+    """A rival did the same work first."""
+
+
+class _Measured:
+    """A file that counts and hashes what is written to it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.size = 0
+        self.digest = hashlib.md5(usedforsecurity=False)
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        self.size += len(data)
+        self.digest.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+def archive_next_day(database: Database, store: MediaStore) -> bool:
+    """Writes the records of the oldest day that is due into a file; False when no day is."""
+    with database.reading() as tx:
+        due = _find_due_day(tx)
+    if due is None:
+        return False
+    written = _write_day(database, store, due)
+    _keep(store, written, database, partial(_record_day, due=due, written=written))
+    return True
+
+
+def trim_archived(database: Database) -> bool:
+    """Takes a batch of archived records out of the live tables; False when all are out."""
+    return database.write(_trim)
+
+
+def roll_up_next_month(database: Database, store: MediaStore) -> bool:
+    """Joins the days of a month that is over for KEPT_FOR into one file; False when no month is due."""
+    with database.reading() as tx:
+        days = _find_due_month(tx)
+    if not days:
+        return False
+    written = _join(store, days)
+    _keep(store, written, database, partial(_record_month, days=days, written=written))
+    return True
+
+
+def remove_rolled_up(database: Database, store: MediaStore) -> None:
+    """Deletes the files of days that months have taken in."""
+    taken_in = archive.c.rollup_id.is_not(None) & archive.c.location.is_not(None)
+    with database.reading() as tx:
+        rows = tx.execute(select(archive.c.id, archive.c.location).where(taken_in)).all()
+    for row in rows:
+        store.remove(row.location)
+    if rows:
+        with database.writing() as tx:
+            ids = [row.id for row in rows]
+            tx.execute(update(archive).where(archive.c.id.in_(ids), taken_in).values(location=None))
+
+
+def _find_due_day(tx: Transaction) -> DueDay | None:
+    return next((due for kind in KINDS.values() if (due := _find_due_day_of(tx, kind)) is not None), None)
+
+
+def _find_due_day_of(tx: Transaction, kind: ArchivedKind) -> DueDay | None:
+    records, cutoff = kind.table.c, _cutoff(tx)
+    mine = (records.workspace_id == workspace.c.id) & (kind.moment < cutoff) & kind.is_ready(cutoff)
+    oldest = select(func.min(kind.moment)).where(mine).scalar_subquery()
+    of_kind = (archive.c.workspace_id == workspace.c.id) & (archive.c.archive_type == kind.name)
+    untrimmed = exists().where(of_kind, ~archive.c.is_trimmed)
+    columns = (workspace.c.id, workspace.c.uuid, workspace.c.is_anonymous, oldest.label("oldest"))
+    found = select(*columns).where(oldest.is_not(None), ~untrimmed).order_by(workspace.c.id).limit(1)
+    row = tx.execute(found).first()
+    if row is None:
+        return None
+    day: date = row.oldest.date()
+    # A rival's archive of this day counts only once it is trimmed, that is when its records are no longer there to be
+    # found by the same statement: whoever saw them has the same part, and only one of the two can be recorded.
+    same = (archive.c.workspace_id == row.id) & (archive.c.archive_type == kind.name) & (archive.c.period == DAILY)
+    part = select(func.count()).where(same, archive.c.start_date == day, archive.c.is_trimmed).scalar_subquery()
+    last = select(func.max(records.id)).where(_is_on_day(kind, row.id, day, cutoff)).scalar_subquery()
+    numbers = tx.execute(select(part.label("part"), last.label("last_id"))).one()
+    if numbers.last_id is None:
+        return None
+    return DueDay(kind, row.id, row.uuid, row.is_anonymous, day, numbers.part, numbers.last_id, cutoff)
+
+
+def _cutoff(tx: Transaction) -> datetime:
+    """The midnight (UTC) before which records are archived."""
+    return datetime.combine((tx.now - KEPT_FOR).date(), time(), UTC)
+
+
+def _is_on_day(kind: ArchivedKind, workspace_id: int, day: date, cutoff: datetime) -> ColumnElement[bool]:
+    """Whether a record belongs to a day, and was stored before the cutoff."""
+    start = datetime.combine(day, time(), UTC)
+    end = start + timedelta(days=1)
+    mine = and_(kind.table.c.workspace_id == workspace_id, kind.moment >= start, kind.moment < end)
+    return mine & kind.is_ready(cutoff)
+
+
+def _write_day(database: Database, store: MediaStore, due: DueDay) -> Written:
+    location = f"archives/{due.workspace_uuid}/{due.day}-{due.kind.name}-{new_uuid()}.jsonl.gz"
+    count = 0
+    with store.writing(location) as file:
+        measured = _Measured(file)
+        with gzip.GzipFile(fileobj=measured, mode="wb", mtime=0) as packed:
+            for records in _read_day(database, due):
+                packed.write(("\n".join(records) + "\n").encode())
+                count += len(records)
+    if count == 0:
+        store.remove(location)
+        return Written(None, 0, 0, None)
+    return Written(location, count, measured.size, measured.digest.hexdigest())
+
+
+def _read_day(database: Database, due: DueDay) -> Iterator[list[str]]:
+    """The records of a day, batch by batch, oldest first; those that are not kept have none."""
+    kind, records = due.kind, due.kind.table.c
+    conditions = [_is_on_day(kind, due.workspace_id, due.day, due.cutoff), records.id <= due.last_id, kind.is_kept]
+    position = None
+    while True:
+        with database.reading() as tx:
+            page = fetch_page(
+                tx,
+                record=kind.masked_record if due.is_anonymous else kind.record,
+                source=kind.source,
+                source_id=records.id,
+                order=kind.oldest_first,
+                conditions=conditions,
+                position=position,
+                size=RECORDS_PER_STATEMENT,
+            )
+        if page.records:
+            yield [kind.finish(record) for record in page.records]
+        position = page.next
+        if position is None:
+            return
+
+
+def _keep(store: MediaStore, written: Written, database: Database, record: Callable[[Transaction], None]) -> None:
+    """Records a finished file; one that a rival was faster with is removed."""
+    try:
+        with database.writing() as tx:
+            record(tx)
+    except (IntegrityError, _Overtaken):
+        if written.location is not None:
+            store.remove(written.location)
+
+
+def _record_day(tx: Transaction, *, due: DueDay, written: Written) -> None:
+    values = _values(tx, due.workspace_id, due.kind.name, due.day, due.part, written)
+    taken = {"last_record_id": due.last_id, "stored_before": due.cutoff, "is_trimmed": False}
+    tx.execute(insert(archive).values(**values, **taken, period=DAILY))
+
+
+def _values(
+    tx: Transaction, workspace_id: int, archive_type: str, start: date, part: int, written: Written
+) -> dict[str, Any]:
+    return {
+        "workspace_id": workspace_id,
+        "archive_type": archive_type,
+        "start_date": start,
+        "part": part,
+        "record_count": written.record_count,
+        "size": written.size,
+        "hash": written.hash,
+        "location": written.location,
+        "created_on": tx.now,
+    }
+
+
+def _trim(tx: Transaction) -> bool:
+    statement = select(archive).where(~archive.c.is_trimmed).order_by(archive.c.id).limit(1)
+    row = tx.execute(statement.with_for_update(skip_locked=True)).first()
+    if row is None:
+        return False
+    kind = KINDS[row.archive_type]
+    records = kind.table.c
+    day = _is_on_day(kind, row.workspace_id, row.start_date, row.stored_before)
+    archived = day & (records.id <= row.last_record_id)
+    batch = select(records.id).where(archived).order_by(kind.moment, records.id)
+    ids = list(tx.execute(batch.limit(RECORDS_PER_STATEMENT)).scalars())
+    if ids:
+        kind.take_out(tx, row.workspace_id, ids)
+    else:
+        tx.execute(update(archive).where(archive.c.id == row.id).values(is_trimmed=True))
+    return True
+
+
+def _find_due_month(tx: Transaction) -> list[Any]:
+    """The trimmed days, in order, of the oldest month that is wholly before the cutoff and not rolled up."""
+    waiting = (archive.c.period == DAILY) & archive.c.rollup_id.is_(None) & archive.c.is_trimmed
+    this_month = _cutoff(tx).date().replace(day=1)
+    oldest = select(archive).where(waiting, archive.c.start_date < this_month)
+    first = tx.execute(oldest.order_by(archive.c.start_date, archive.c.id).limit(1)).first()
+    if first is None:
+        return []
+    start, end = _month_of(first.start_date)
+    kind = KINDS[first.archive_type]
+    records = kind.table.c
+    of_past = (records.workspace_id == first.workspace_id) & (kind.moment < datetime.combine(end, time(), UTC))
+    if tx.execute(select(records.id).where(of_past, kind.is_ready(_cutoff(tx))).limit(1)).first() is not None:
+        return []
+    same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)
+    days = select(archive).where(waiting, same, archive.c.start_date >= start, archive.c.start_date < end)
+    return list(tx.execute(days.order_by(archive.c.start_date, archive.c.part)).all())
+
+
+def _month_of(day: date) -> tuple[date, date]:
+    """The first day of the month of a day, and of the month after."""
+    start = day.replace(day=1)
+    return start, start + timedelta(days=monthrange(day.year, day.month)[1])
+
+
+def _join(store: MediaStore, days: Sequence[Any]) -> Written:
+    """One file of all days: files packed with gzip may simply follow each other."""
+    count = sum(day.record_count for day in days)
+    if count == 0:
+        return Written(None, 0, 0, None)
+    named = next(day.location for day in days if day.location is not None)
+    start, _ = _month_of(days[0].start_date)
+    location = f"{named.rpartition('/')[0]}/{start:%Y-%m}-{days[0].archive_type}-{new_uuid()}.jsonl.gz"
+    with store.writing(location) as file:
+        measured = _Measured(file)
+        for day in days:
+            path = store.open_path(day.location) if day.location is not None else None
+            if path is None:
+                if day.record_count:
+                    raise FileNotFoundError(day.location)
+                continue
+            with path.open("rb") as source:
+                shutil.copyfileobj(source, measured, PIECE_BYTES)
+    return Written(location, count, measured.size, measured.digest.hexdigest())
+
+
+def _record_month(tx: Transaction, *, days: Sequence[Any], written: Written) -> None:
+    """Raises _Overtaken when a rival has taken in one of the days."""
+    first = days[0]
+    start, _ = _month_of(first.start_date)
+    same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)
+    month = same & (archive.c.period == MONTHLY) & (archive.c.start_date == start)
+    part = tx.execute(select(func.count()).where(month)).scalar_one()
+    values = _values(tx, first.workspace_id, first.archive_type, start, part, written)
+    made = insert(archive).values(**values, period=MONTHLY, is_trimmed=True).returning(archive.c.id)
+    month_id = tx.execute(made).scalar_one()
+    free = archive.c.id.in_([day.id for day in days]) & archive.c.rollup_id.is_(None)
+    taken = tx.execute(update(archive).where(free).values(rollup_id=month_id)).rowcount
+    if taken != len(days):
+        raise _Overtaken

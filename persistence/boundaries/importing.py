@@ -1,0 +1,167 @@
+"""Boundaries read from GeoJSON and stored.
+
+A file is a FeatureCollection. The properties of a feature are `osm_id`, `name` (or `name_en`), and for everything but
+a country the `osm_id` of what it lies in, as `parent_osm_id`, `parent_id`, `is_in_state` or `is_in_country`. A country
+has its two-letter code as `country`, `iso_a2` or `ISO3166-1`. Parents stand in the same file or were imported before.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.tables.service import BOUNDARY_NAME_LENGTH as NAME_LENGTH
+from persistence.tables.service import boundary
+
+DEEPEST_LEVEL = 3
+OSM_ID_LENGTH = 32
+ROWS_PER_STATEMENT = 500
+PARENTS = ("parent_osm_id", "parent_id", "is_in_state", "is_in_country")
+CODES = ("country", "iso_a2", "ISO3166-1")
+
+
+@dataclass(frozen=True, slots=True)
+class NewBoundary:
+    """A feature as read; `country` is the code of a country, None for its parts."""
+
+    osm_id: str
+    name: str
+    parent_osm_id: str | None
+    country: str | None
+    geometry: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A stored boundary as others below it need it."""
+
+    id: int
+    level: int
+    country: str
+
+
+def read_features(document: Any, country: str | None = None) -> list[NewBoundary]:
+    """The boundaries of a GeoJSON document; `country` is the code of a country that bears none.
+
+    Raises InvalidInput naming the first feature that is wrong.
+    """
+    features = document.get("features") if isinstance(document, Mapping) else None
+    if not isinstance(features, list) or not features:
+        raise InvalidInput.on("features", "A GeoJSON FeatureCollection is expected.")
+    found = [_read_feature(feature, index, country) for index, feature in enumerate(features)]
+    repeated = len(found) - len({each.osm_id for each in found})
+    if repeated:
+        raise InvalidInput.on("features", f"{repeated} features repeat the osm_id of another one.")
+    return found
+
+
+def store_boundaries(tx: Transaction, found: Iterable[NewBoundary]) -> int:
+    """Stores boundaries, those that are known in place of what they were; their number.
+
+    Raises InvalidInput for a parent that nobody knows, and for more than four levels; then nothing is stored.
+    """
+    waiting = list(found)
+    placed = _read_placed(tx, {each.parent_osm_id for each in waiting if each.parent_osm_id is not None})
+    own_ids = {each.osm_id for each in waiting}
+    stored = 0
+    while waiting:
+        ready = [each for each in waiting if _is_ready(each, placed, own_ids)]
+        if not ready:
+            raise InvalidInput.on("features", f"The parent of {waiting[0].osm_id} is not known.")
+        placed |= _store(tx, ready, placed)
+        own_ids -= {each.osm_id for each in ready}
+        waiting = [each for each in waiting if each.osm_id in own_ids]
+        stored += len(ready)
+    return stored
+
+
+def _is_ready(each: NewBoundary, placed: Mapping[str, Placed], own_ids: set[str]) -> bool:
+    # A parent that stands in the same file is stored first, even when an older version of it is known.
+    parent = each.parent_osm_id
+    return parent is None or (parent in placed and parent not in own_ids)
+
+
+def _store(tx: Transaction, ready: Sequence[NewBoundary], placed: Mapping[str, Placed]) -> dict[str, Placed]:
+    rows = {each.osm_id: _make_row(each, placed) for each in ready}
+    known = _read_placed(tx, set(rows))
+    for osm_id in sorted(known):
+        tx.execute(update(boundary).where(boundary.c.osm_id == osm_id).values(rows[osm_id]))
+    new = [rows[osm_id] for osm_id in sorted(rows.keys() - known.keys())]
+    for start in range(0, len(new), ROWS_PER_STATEMENT):
+        tx.execute(insert(boundary), new[start : start + ROWS_PER_STATEMENT])
+    return _read_placed(tx, set(rows))
+
+
+def _make_row(each: NewBoundary, placed: Mapping[str, Placed]) -> dict[str, Any]:
+    parent = None if each.parent_osm_id is None else placed[each.parent_osm_id]
+    level = 0 if parent is None else parent.level + 1
+    if level > DEEPEST_LEVEL:
+        raise InvalidInput.on("features", f"{each.osm_id} lies deeper than a ward.")
+    return {
+        "osm_id": each.osm_id,
+        "name": each.name,
+        "level": level,
+        "parent_id": None if parent is None else parent.id,
+        "country": each.country if parent is None else parent.country,
+        "geometry": each.geometry,
+    }
+
+
+def _read_placed(tx: Transaction, osm_ids: set[str]) -> dict[str, Placed]:
+    ordered = sorted(osm_ids)
+    placed = {}
+    for start in range(0, len(ordered), ROWS_PER_STATEMENT):
+        some = ordered[start : start + ROWS_PER_STATEMENT]
+        columns = (boundary.c.osm_id, boundary.c.id, boundary.c.level, boundary.c.country)
+        for osm_id, boundary_id, level, country in tx.execute(select(*columns).where(boundary.c.osm_id.in_(some))):
+            placed[osm_id] = Placed(boundary_id, level, country)
+    return placed
+
+
+def _read_feature(feature: Any, index: int, country: str | None) -> NewBoundary:
+    properties = feature.get("properties") if isinstance(feature, Mapping) else None
+    if not isinstance(properties, Mapping):
+        raise InvalidInput.at("features", index, "A feature with properties is expected.")
+    osm_id = _read_text(properties, ("osm_id",))
+    name = _read_text(properties, ("name", "name_en"))
+    if osm_id is None or len(osm_id) > OSM_ID_LENGTH:
+        raise InvalidInput.at("features", index, f"An osm_id of 1 to {OSM_ID_LENGTH} characters is expected.")
+    if name is None or len(name) > NAME_LENGTH:
+        raise InvalidInput.at("features", index, f"A name of 1 to {NAME_LENGTH} characters is expected.")
+    parent = _read_text(properties, PARENTS)
+    code = (_read_text(properties, CODES) or country or "").upper()
+    if parent is None and (len(code) != 2 or not code.isalpha()):
+        raise InvalidInput.at("features", index, "A country needs its two-letter code.")
+    geometry = _read_geometry(feature.get("geometry"), index)
+    return NewBoundary(osm_id, name, parent, None if parent else code, geometry)
+
+
+def _read_text(properties: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    values = (properties.get(key) for key in keys)
+    texts = (str(value).strip() for value in values if isinstance(value, str | int))
+    return next((text for text in texts if text), None)
+
+
+def _read_geometry(geometry: Any, index: int) -> dict[str, Any] | None:
+    if geometry is None:
+        return None
+    kind = geometry.get("type") if isinstance(geometry, Mapping) else None
+    polygons = geometry.get("coordinates") if kind in ("Polygon", "MultiPolygon") else None
+    if kind == "Polygon":
+        polygons = [polygons]
+    if not isinstance(polygons, list) or not all(_is_polygon(polygon) for polygon in polygons):
+        raise InvalidInput.at("features", index, "A Polygon or MultiPolygon with closed lines is expected.")
+    return {"type": "MultiPolygon", "coordinates": polygons}
+
+
+def _is_polygon(polygon: Any) -> bool:
+    return isinstance(polygon, list) and all(
+        isinstance(line, list) and len(line) >= 4 and all(_is_point(point) for point in line) for line in polygon
+    )
+
+
+def _is_point(point: Any) -> bool:
+    return isinstance(point, list) and 2 <= len(point) <= 3 and all(type(part) in (int, float) for part in point)

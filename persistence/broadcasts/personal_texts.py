@@ -1,0 +1,76 @@
+"""What each contact of a batch is told: translated, and with the expressions in it evaluated for the contact."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flows.engine import Contact
+from flows.engine.contact_texts import ContactTexts, may_see, read_literal
+from persistence.contacts.values import FixedClock, environment_of
+from persistence.database import Transaction
+from persistence.flows.assets import load_contact_assets
+from persistence.messages.outgoing import Draft
+from persistence.sessions.contacts import complete_contacts
+from persistence.workspaces import Workspace
+
+PLACE_FUNCTIONS = ("has_state", "has_district", "has_ward")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What is said, by language: texts, attachments as messages carry them, quick replies.
+
+    With `is_evaluated` an expression in a text is no expression any more.
+    """
+
+    text: Mapping[str, str]
+    base_language: str
+    files: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+    quick_replies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+    broadcast_id: int | None = None
+    is_evaluated: bool = False
+
+
+class Writer:
+    """Writes what each contact of a batch gets: in its language, else the workspace's first, else the base language.
+
+    The contacts are rows with at least `CONTACT_COLUMNS`. A batch costs no statement unless there are expressions in
+    a text: then four, one more where groups may be looked at, three for tickets, two for places.
+    """
+
+    def __init__(self, tx: Transaction, workspace: Workspace, wording: Wording, contacts: Sequence[Any]) -> None:
+        self._workspace = workspace
+        self._wording = wording
+        self._rows = contacts
+        texts = wording.text
+        self._literals = dict(texts) if wording.is_evaluated else {key: read_literal(texts[key]) for key in texts}
+        self._contacts: Mapping[int, Contact] = {}
+        templates = [texts[key] for key, literal in self._literals.items() if literal is None]
+        if templates:
+            groups, tickets = (any(may_see(text, part) for text in templates) for part in ("group", "ticket"))
+            places = any(name in text.lower() for text in templates for name in PLACE_FUNCTIONS)
+            assets = load_contact_assets(tx, workspace, with_places=places, with_tickets=tickets)
+            self._texts = ContactTexts(assets, environment_of(workspace), FixedClock(tx.now))
+            keys = {each.uuid: each.key for each in assets.fields.values()}
+            self._contacts = complete_contacts(
+                tx, workspace.id, contacts, keys, with_groups=groups, with_tickets=tickets
+            )
+
+    def write(self) -> list[Draft]:
+        """The messages in the order of the contacts; none for contacts for whom nothing is left to say."""
+        drafts = (self._write(one) for one in self._rows)
+        return [draft for draft in drafts if not draft.is_empty]
+
+    def _write(self, one: Any) -> Draft:
+        wording = self._wording
+        language = self._choose(wording.text, one)
+        text = self._literals[language]
+        if text is None:
+            text = self._texts.write(wording.text[language], self._contacts[one.id])
+        files = wording.files.get(self._choose(wording.files, one), [])
+        replies = wording.quick_replies.get(self._choose(wording.quick_replies, one), [])
+        return Draft(one.id, text, tuple(files), tuple(replies), broadcast_id=wording.broadcast_id, is_bulk=True)
+
+    def _choose(self, translations: Mapping[str, Any], one: Any) -> str:
+        wanted = (one.language, self._workspace.default_language)
+        return next((language for language in wanted if translations.get(language)), self._wording.base_language)

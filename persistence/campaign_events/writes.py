@@ -1,0 +1,149 @@
+"""Creating, changing and deleting campaign events."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from persistence.campaign_events.v2 import SYSTEM_DATES, find_row
+from persistence.campaigns.rescheduling import request_passes
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, RecordMissing
+from persistence.fields import create_field, find_fields, make_key
+from persistence.sql.columns import is_uuid, new_uuid
+from persistence.sql.names import name_key
+from persistence.tables.campaigns import INTERRUPT, campaign_event
+from persistence.tables.contacts import field
+from persistence.tables.flows import flow
+from persistence.translations import read_translations
+from persistence.workspaces import Workspace
+
+DATE_TYPE = "datetime"
+NO_DATE = "This field holds no dates."
+ONE_OF_TWO = "Give either a message or a flow."
+
+
+@dataclass(frozen=True, slots=True)
+class EventForm:
+    """What an event shall do, and when; either `message` with its `base_language` or `flow_id` is set."""
+
+    relative_to: str
+    offset: int
+    unit: str
+    delivery_hour: int
+    message: Mapping[str, str] | None = None
+    base_language: str | None = None
+    flow_id: int | None = None
+    start_mode: str = INTERRUPT
+
+
+def find_date(tx: Transaction, workspace_id: int, key: str) -> str:
+    """The key of a date that events may count from. Raises InvalidInput for an unknown field or one without dates."""
+    if key in SYSTEM_DATES:
+        return key
+    # Held, so that nobody makes it another type before there is an event to refuse that.
+    mine = (field.c.workspace_id == workspace_id) & (field.c.key == key)
+    kind = tx.execute(select(field.c.type).where(mine).with_for_update(read=True)).scalar_one_or_none()
+    if kind is None:
+        raise InvalidInput.on("relative_to", f'Nothing found for "{key[:36]}".')
+    if kind != DATE_TYPE:
+        raise InvalidInput.on("relative_to", NO_DATE)
+    return key
+
+
+def find_or_create_date(tx: Transaction, workspace_id: int, name: str) -> str:
+    """The key of the date with this name (any case) or key; a field that does not exist is made, for dates.
+
+    Raises InvalidInput for a field without dates or a name no field may have, LimitReached when there is no room.
+    """
+    for key, known in SYSTEM_DATES.items():
+        if name.casefold() in (key, known.casefold()):
+            return key
+    mine = field.c.workspace_id == workspace_id
+    by_name = tx.execute(select(field.c.key).where(mine, field.c.name_key == name_key(name))).scalar_one_or_none()
+    key = by_name or make_key(name)
+    if by_name is not None or find_fields(tx, workspace_id, [key]):
+        return find_date(tx, workspace_id, key)
+    try:
+        field_id = create_field(tx, workspace_id, name, DATE_TYPE)
+    except InvalidInput as error:
+        raise InvalidInput({"relative_to": error.errors["name"]}) from error
+    return tx.execute(select(field.c.key).where(mine, field.c.id == field_id)).scalar_one()
+
+
+def find_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field_name: str) -> int:
+    """The id of a flow that is not archived. Raises InvalidInput."""
+    if is_uuid(uuid):
+        mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == uuid)
+        row = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first()
+        if row is not None and row.is_archived:
+            raise InvalidInput.on(field_name, "This flow is archived.")
+        if row is not None:
+            return int(row.id)
+    raise InvalidInput.on(field_name, f'Nothing found for "{uuid[:64]}".')
+
+
+def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """A message by language, and its base language. Raises InvalidInput.
+
+    A plain text is in the workspace's first language, which translations must include.
+    """
+    base = workspace.default_language
+    if isinstance(given, str):
+        return {base: given}, base
+    texts = read_translations(given, "message")
+    if base not in texts:
+        raise InvalidInput.on("message", f'A text in the language "{base}" is needed.')
+    return texts, base
+
+
+def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, form: EventForm) -> int:
+    """A new event, whose contacts a worker schedules soon; returns its id."""
+    values = _columns(form) | {"uuid": new_uuid(), "campaign_id": campaign_id, "created_on": tx.now, "timed_on": tx.now}
+    statement = insert(campaign_event).values(workspace_id=workspace_id, **values).returning(campaign_event.c.id)
+    event_id: int = tx.execute(statement).scalar_one()
+    request_passes(tx, workspace_id, campaign_event.c.id == event_id, is_retimed=True)
+    return event_id
+
+
+def change_campaign_event(tx: Transaction, workspace_id: int, uuid: str, form: EventForm) -> int:
+    """Change what an event does and when; another time schedules it anew for all contacts. Returns its id.
+
+    Raises RecordMissing.
+    """
+    row = require_event(tx, workspace_id, uuid)
+    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == row.id)
+    tx.execute(update(campaign_event).where(mine).values(**_columns(form)))
+    timed_by = ("relative_to", "offset", "unit", "delivery_hour")
+    if any(getattr(form, name) != getattr(row, name) for name in timed_by):
+        request_passes(tx, workspace_id, campaign_event.c.id == row.id, is_retimed=True)
+    return int(row.id)
+
+
+def delete_campaign_events(tx: Transaction, workspace_id: int, event_ids: list[int]) -> int:
+    """Delete events: nothing of theirs fires any more, what has fired stays. Says how many there still were."""
+    mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.id.in_(event_ids)
+    request_passes(tx, workspace_id, campaign_event.c.id.in_(event_ids))
+    return tx.execute(update(campaign_event).where(mine, ~campaign_event.c.is_deleted).values(is_deleted=True)).rowcount
+
+
+def require_event(tx: Transaction, workspace_id: int, uuid: str) -> Any:
+    """The row of an event. Raises RecordMissing."""
+    row = find_row(tx, workspace_id, uuid)
+    if row is None:
+        raise RecordMissing
+    return row
+
+
+def _columns(form: EventForm) -> dict[str, Any]:
+    return {
+        "relative_to": form.relative_to,
+        "offset": form.offset,
+        "unit": form.unit,
+        "delivery_hour": form.delivery_hour,
+        "message": None if form.message is None else dict(form.message),
+        "base_language": form.base_language,
+        "flow_id": form.flow_id,
+        "start_mode": form.start_mode,
+    }

@@ -1,0 +1,200 @@
+"""Fires: what campaign events have in store for each contact, and what they have done.
+
+A fire without `fired_on` is scheduled. The writes that change contacts and groups keep the fires of their contacts in
+line in the same transaction. Moments are calculated again before they fire: a fire that was overtaken does no harm.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    delete,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from flows.engine.moments import parse_moment
+from persistence.campaigns.due_moments import find_due_moment
+from persistence.database import Transaction
+from persistence.tables.accounts import workspace
+from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
+from persistence.tables.contacts import ACTIVE, contact, field, group_membership
+
+KEPT_FOR = timedelta(days=90)
+CONTACTS_PER_STATEMENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When an event fires for the members of a group. `field_uuid` is None for the dates every contact has."""
+
+    event_id: int
+    group_id: int | None
+    relative_to: str
+    field_uuid: str | None
+    offset: int
+    unit: str
+    delivery_hour: int
+    timed_on: datetime
+    timezone: str
+    is_living: bool
+
+    def find_due(self, row: Any) -> datetime | None:
+        """The moment for a contact (id, fields, created_on, last_seen_on), None when it has no such date."""
+        if self.field_uuid is None:
+            base: datetime | None = getattr(row, self.relative_to, None)
+        else:
+            stored = (row.fields.get(self.field_uuid) or {}).get("datetime")
+            base = None if stored is None else parse_moment(stored)
+        if base is None:
+            return None
+        return find_due_moment(base, self.offset, self.unit, self.delivery_hour, ZoneInfo(self.timezone))
+
+
+DATED = (contact.c.id, contact.c.fields, contact.c.created_on, contact.c.last_seen_on)
+"""The columns of a contact from which moments are calculated."""
+
+
+def read_timings(tx: Transaction, *conditions: ColumnElement[bool]) -> list[Timing]:
+    """The timings of events; conditions may speak of `campaign_event` and `campaign`. One statement."""
+    columns = campaign_event.c
+    statement: Select[*tuple[Any, ...]] = (
+        select(
+            columns.id,
+            campaign.c.group_id,
+            columns.relative_to,
+            field.c.uuid,
+            columns.offset,
+            columns.unit,
+            columns.delivery_hour,
+            columns.timed_on,
+            workspace.c.timezone,
+            LIVING_EVENT,
+        )
+        .join(campaign, campaign.c.id == columns.campaign_id)
+        .join(workspace, workspace.c.id == columns.workspace_id)
+        .outerjoin(field, (field.c.workspace_id == columns.workspace_id) & (field.c.key == columns.relative_to))
+        .where(*conditions)
+        .order_by(columns.id)
+    )
+    return [Timing(*row) for row in tx.execute(statement)]
+
+
+def schedule_contacts(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
+    """Bring the fires of contacts in line with what they are now, for the groups they are in.
+
+    Call it in the transaction that changes contacts. One statement where none of them is in a campaign's group.
+    """
+    ids = sorted(set(contact_ids))
+    for start in range(0, len(ids), CONTACTS_PER_STATEMENT):
+        some = ids[start : start + CONTACTS_PER_STATEMENT]
+        rows = group_membership.c
+        groups = select(rows.group_id).where(rows.contact_id.in_(some))
+        timings = read_timings(
+            tx, campaign_event.c.workspace_id == workspace_id, LIVING_EVENT, campaign.c.group_id.in_(groups)
+        )
+        if timings:
+            settle_fires(tx, workspace_id, timings, some, since=tx.now)
+
+
+def unschedule_contacts(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, group_id: int | None = None
+) -> None:
+    """Drop what is scheduled for contacts that left a group, or all groups."""
+    theirs = (campaign_fire.c.workspace_id == workspace_id) & campaign_fire.c.contact_id.in_(contact_ids) & IS_UNFIRED
+    if group_id is not None:
+        events = (
+            select(campaign_event.c.id)
+            .join(campaign, campaign.c.id == campaign_event.c.campaign_id)
+            .where(campaign.c.workspace_id == workspace_id, campaign.c.group_id == group_id)
+        )
+        theirs &= campaign_fire.c.event_id.in_(events)
+    if contact_ids:
+        tx.execute(delete(campaign_fire).where(theirs))
+
+
+def settle_fires(
+    tx: Transaction, workspace_id: int, timings: Sequence[Timing], contact_ids: Sequence[int], *, since: datetime
+) -> None:
+    """Make the scheduled fires of these events and contacts those that there should be; five statements at most.
+
+    Moments before `since` are past and not scheduled; a fire that was scheduled in time and is late stays.
+    """
+    # Fires are read before contacts: one that a change under way is about to put in place is then not deleted here.
+    event_ids = [timing.event_id for timing in timings]
+    fires = campaign_fire.c
+    held = select(fires.id, fires.event_id, fires.contact_id, fires.due_on).where(
+        fires.workspace_id == workspace_id, fires.event_id.in_(event_ids), fires.contact_id.in_(contact_ids), IS_UNFIRED
+    )
+    present = {(row.event_id, row.contact_id, row.due_on): row.id for row in tx.execute(held)}
+    wanted = _find_wanted(tx, workspace_id, timings, contact_ids)
+    overtaken = [fire_id for key, fire_id in present.items() if key not in wanted]
+    if overtaken:
+        drop_fires(tx, workspace_id, overtaken)
+    add_fires(tx, workspace_id, [key for key in wanted if key not in present and key[2] >= since])
+
+
+def _find_wanted(
+    tx: Transaction, workspace_id: int, timings: Sequence[Timing], contact_ids: Sequence[int]
+) -> set[tuple[int, int, datetime]]:
+    rows = tx.execute(choose_active(workspace_id, contact_ids, *DATED)).all()
+    members = find_members(tx, {timing.group_id for timing in timings}, contact_ids)
+    wanted = set()
+    for timing in timings:
+        for row in rows:
+            if timing.is_living and (timing.group_id, row.id) in members:
+                due = timing.find_due(row)
+                if due is not None:
+                    wanted.add((timing.event_id, int(row.id), due))
+    return wanted
+
+
+def choose_active(workspace_id: int, contact_ids: Sequence[int], *columns: ColumnElement[Any]) -> Select[Any]:
+    """Those of these contacts that events may fire for."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    return select(*columns).where(mine, contact.c.status == ACTIVE, ~contact.c.is_deleted)
+
+
+def find_members(
+    tx: Transaction, group_ids: Iterable[int | None], contact_ids: Sequence[int]
+) -> set[tuple[int | None, int]]:
+    """Which of these contacts are in which of these groups."""
+    rows = group_membership.c
+    ids = [group_id for group_id in group_ids if group_id is not None]
+    found = select(rows.group_id, rows.contact_id).where(rows.group_id.in_(ids), rows.contact_id.in_(contact_ids))
+    return {(group_id, contact_id) for group_id, contact_id in tx.execute(found)}
+
+
+def add_fires(tx: Transaction, workspace_id: int, keys: Iterable[tuple[int, int, datetime]]) -> None:
+    """Schedule (event, contact, moment) where that has neither been scheduled nor fired."""
+    rows: list[Mapping[str, Any]] = [
+        {
+            "workspace_id": workspace_id,
+            "event_id": event_id,
+            "contact_id": contact_id,
+            "due_on": due,
+            "created_on": tx.now,
+        }
+        for event_id, contact_id, due in sorted(keys)
+    ]
+    if rows:
+        insert = sqlite.insert if tx.sqlite else postgresql.insert
+        tx.execute(insert(campaign_fire).on_conflict_do_nothing(), rows)
+
+
+def drop_fires(tx: Transaction, workspace_id: int, fire_ids: Sequence[int]) -> None:
+    """Delete scheduled fires; those that fired meanwhile stay."""
+    mine = (campaign_fire.c.workspace_id == workspace_id) & campaign_fire.c.id.in_(fire_ids)
+    tx.execute(delete(campaign_fire).where(mine, IS_UNFIRED))
+
+
+def trim_fires(tx: Transaction, limit: int) -> int:
+    """Delete fires that fired longer than KEPT_FOR ago; the number deleted. What is past is not scheduled again."""
+    fires = campaign_fire.c
+    old = select(fires.id).where(fires.fired_on < tx.now - KEPT_FOR).order_by(fires.fired_on, fires.id).limit(limit)
+    return tx.execute(delete(campaign_fire).where(fires.id.in_(old.scalar_subquery()))).rowcount

@@ -1,0 +1,152 @@
+"""Firing: what is due happens, once for each contact and moment, however late.
+
+The fires of a batch are marked in the transaction that makes their messages or their flow start, under the locks of
+their rows: a worker that dies leaves neither, and several workers never take the same fire.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, select, update
+
+from persistence.broadcasts.personal_texts import Wording, Writer
+from persistence.campaigns.fires import DATED, Timing, add_fires, choose_active, drop_fires, find_members, read_timings
+from persistence.database import Transaction
+from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
+from persistence.messages.outgoing import add_outgoing
+from persistence.sessions.contacts import CONTACT_COLUMNS
+from persistence.sessions.waiting import find_waiting
+from persistence.tables.campaigns import (
+    CAMPAIGN_REF,
+    IS_UNFIRED,
+    PASSIVE,
+    SKIP,
+    campaign,
+    campaign_event,
+    campaign_fire,
+)
+from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import IS_PASSIVE
+from persistence.tables.flows import flow
+from persistence.workspaces import find_workspace
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Due fires of one event, locked, with the rows of their contacts by id (none for contacts that left)."""
+
+    workspace_id: int
+    timing: Timing
+    fires: Sequence[Any]
+    contacts: dict[int, Any]
+
+
+def fire_next(tx: Transaction) -> bool:
+    """Fire a batch of the event that has been due longest; whether there may be more to do."""
+    batch = _take_batch(tx)
+    if batch is None:
+        return False
+    moments = {contact_id: batch.timing.find_due(row) for contact_id, row in batch.contacts.items()}
+    ripe = [one for one in batch.fires if moments.get(one.contact_id) == one.due_on]
+    overtaken = [one for one in batch.fires if moments.get(one.contact_id) != one.due_on]
+    if ripe and _perform(tx, batch, [batch.contacts[one.contact_id] for one in ripe]):
+        fired = update(campaign_fire).where(campaign_fire.c.id.in_([one.id for one in ripe]), IS_UNFIRED)
+        tx.execute(fired.where(campaign_fire.c.workspace_id == batch.workspace_id).values(fired_on=tx.now))
+    elif ripe:
+        drop_fires(tx, batch.workspace_id, [one.id for one in ripe])
+    if overtaken:
+        _settle(tx, batch, overtaken, moments)
+    return bool(batch.fires)
+
+
+def _take_batch(tx: Transaction) -> _Batch | None:
+    fires = campaign_fire.c
+    is_due = IS_UNFIRED & (fires.due_on <= tx.now)
+    oldest = select(fires.event_id, fires.workspace_id).where(is_due).order_by(fires.due_on, fires.id).limit(1)
+    first = tx.execute(oldest.with_for_update(skip_locked=True)).first()
+    if first is None:
+        return None
+    due = (
+        select(fires.id, fires.contact_id, fires.due_on, fires.created_on)
+        .where(is_due, fires.workspace_id == first.workspace_id, fires.event_id == first.event_id)
+        .order_by(fires.due_on, fires.id)
+        .limit(BATCH)
+        .with_for_update(skip_locked=True)
+    )
+    rows = tx.execute(due).all()
+    ids = sorted({row.contact_id for row in rows})
+    free = _hold_contacts(tx, first.workspace_id, ids)
+    rows = [row for row in rows if row.contact_id in free]
+    timing = read_timings(
+        tx, campaign_event.c.workspace_id == first.workspace_id, campaign_event.c.id == first.event_id
+    )[0]
+    columns: dict[ColumnElement[Any], None] = dict.fromkeys((*DATED, *CONTACT_COLUMNS))
+    found = tx.execute(choose_active(first.workspace_id, ids, *columns)).all()
+    members = find_members(tx, [timing.group_id], ids)
+    contacts = {row.id: row for row in found if timing.is_living and (timing.group_id, row.id) in members}
+    return _Batch(first.workspace_id, timing, rows, contacts)
+
+
+def _hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> set[int]:
+    """Those of these contacts that nobody is changing, held against deletion; the others have to wait.
+
+    Whoever changes a contact comes to its fires later, so waiting for the contact while holding the fire may never end.
+    """
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    held = select(contact.c.id).where(mine).with_for_update(read=True, key_share=True, skip_locked=True)
+    return set(tx.execute(held).scalars())
+
+
+def _settle(tx: Transaction, batch: _Batch, overtaken: Sequence[Any], moments: dict[int, datetime | None]) -> None:
+    """Replace fires that no longer fit by those that do, unless these were past already when they were scheduled."""
+    drop_fires(tx, batch.workspace_id, [one.id for one in overtaken])
+    keys = set()
+    for one in overtaken:
+        moment = moments.get(one.contact_id)
+        if moment is not None and moment >= max(batch.timing.timed_on, one.created_on):
+            keys.add((batch.timing.event_id, one.contact_id, moment))
+    add_fires(tx, batch.workspace_id, keys)
+
+
+def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[Any]) -> bool:
+    """Send the event's message or start its flow; False for a flow that has been archived.
+
+    An event that skips leaves out contacts who wait in a flow; a message never interrupts.
+    """
+    mine = (campaign_event.c.workspace_id == batch.workspace_id) & (campaign_event.c.id == batch.timing.event_id)
+    event = tx.execute(select(campaign_event).where(mine)).one()
+    if event.message is None:
+        return _start_flow(tx, event, contacts)
+    workspace = find_workspace(tx, batch.workspace_id)
+    assert workspace is not None
+    if event.start_mode == SKIP:
+        busy = find_waiting(tx, workspace.id, [one.id for one in contacts])
+        contacts = [one for one in contacts if one.id not in busy]
+    writer = Writer(tx, workspace, Wording(event.message, event.base_language), contacts)
+    add_outgoing(tx, workspace.id, writer.write())
+    return True
+
+
+def _start_flow(tx: Transaction, event: Any, contacts: Sequence[Any]) -> bool:
+    """Start these contacts in the event's flow, with what the flow sees as `@trigger.campaign`."""
+    mine = (flow.c.workspace_id == event.workspace_id) & (flow.c.id == event.flow_id)
+    if tx.execute(select(flow.c.is_archived).where(mine)).scalar_one():
+        return False
+    its_campaign = select(*CAMPAIGN_REF.values()).where(
+        campaign.c.workspace_id == event.workspace_id, campaign.c.id == event.campaign_id
+    )
+    uuid, name = tx.execute(its_campaign).one()
+    fired = {"type": "campaign_fired", "campaign": {"uuid": uuid, "name": name}, "point_uuid": event.uuid}
+    new = NewStart(
+        event.flow_id,
+        CAMPAIGN,
+        [one.id for one in contacts],
+        exclude_active=event.start_mode == SKIP,
+        parent={"event": fired} | ({IS_PASSIVE: True} if event.start_mode == PASSIVE else {}),
+    )
+    create_start(tx, event.workspace_id, new)
+    return True

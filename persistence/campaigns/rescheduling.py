@@ -1,0 +1,88 @@
+"""Passes: scheduling an event anew for all its contacts, a batch at a time.
+
+The event's row says that a pass is due and how far it has come; a batch and its note are one transaction.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, literal, select, union, update
+
+from persistence.campaigns.fires import Timing, read_timings, settle_fires
+from persistence.database import Transaction
+from persistence.sql.columns import UtcDateTime
+from persistence.tables.campaigns import IS_UNFIRED, campaign, campaign_event, campaign_fire
+from persistence.tables.contacts import group_membership
+
+BATCH = 500
+WAKE = "campaigns"
+
+
+def request_passes(
+    tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool], is_retimed: bool = False
+) -> None:
+    """Have the events that fit the conditions on `campaign` and `campaign_event` scheduled anew for all contacts.
+
+    `is_retimed`: what they are timed by has changed just now, so only moments from now on count.
+    """
+    chosen = (
+        select(campaign_event.c.id)
+        .join(campaign, campaign.c.id == campaign_event.c.campaign_id)
+        .where(campaign.c.workspace_id == workspace_id, ~campaign_event.c.is_deleted, *conditions)
+    )
+    since = func.coalesce(campaign_event.c.scheduling_since, literal(tx.now, UtcDateTime))
+    values: dict[str, Any] = {"scheduling_since": since, "scheduling_after_id": 0}
+    if is_retimed:
+        values |= {"scheduling_since": tx.now, "timed_on": tx.now}
+    mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.id.in_(chosen)
+    if tx.execute(update(campaign_event).where(mine).values(**values)).rowcount:
+        tx.wake(WAKE)
+
+
+def run_next_pass(tx: Transaction) -> bool:
+    """Schedule the next batch of contacts of the event that has waited longest; whether there may be more to do."""
+    columns = campaign_event.c
+    due = (
+        select(columns.id, columns.workspace_id, columns.scheduling_since, columns.scheduling_after_id)
+        .where(columns.scheduling_since.is_not(None))
+        .order_by(columns.scheduling_since, columns.id)
+        .limit(1)
+        # Weak enough for others to schedule single contacts meanwhile.
+        .with_for_update(skip_locked=True, key_share=True)
+    )
+    row = tx.execute(due).first()
+    if row is None:
+        return False
+    timings = read_timings(tx, columns.workspace_id == row.workspace_id, columns.id == row.id)
+    ids = tx.execute(_choose_contacts(timings[0], row.scheduling_after_id)).scalars().all()
+    if ids:
+        settle_fires(tx, row.workspace_id, timings, ids, since=row.scheduling_since)
+    _note(tx, row, ids)
+    return True
+
+
+def _choose_contacts(timing: Timing, after_id: int) -> Select[Any]:
+    """The next members of the group and contacts with something scheduled."""
+    fires = campaign_fire.c
+    scheduled = select(fires.contact_id).where(
+        fires.event_id == timing.event_id, IS_UNFIRED, fires.contact_id > after_id
+    )
+    parts = [_cut(scheduled, fires.contact_id)]
+    if timing.is_living:
+        rows = group_membership.c
+        members = select(rows.contact_id).where(rows.group_id == timing.group_id, rows.contact_id > after_id)
+        parts.append(_cut(members, rows.contact_id))
+    both = union(*parts).subquery()
+    return select(both.c.contact_id).order_by(both.c.contact_id).limit(BATCH)
+
+
+def _cut(source: Select[Any], column: ColumnElement[int]) -> Select[Any]:
+    # Only in subqueries may the parts of a union have limits on every database.
+    first = source.distinct().order_by(column).limit(BATCH).subquery()
+    return select(first.c.contact_id)
+
+
+def _note(tx: Transaction, row: Any, ids: Sequence[int]) -> None:
+    mine = (campaign_event.c.workspace_id == row.workspace_id) & (campaign_event.c.id == row.id)
+    values = {"scheduling_after_id": ids[-1]} if len(ids) == BATCH else {"scheduling_since": None}
+    tx.execute(update(campaign_event).where(mine).values(**values))

@@ -1,0 +1,166 @@
+"""Alarms of phones: lost contact, low battery, unsent backlog. One event when one opens, none while it lasts."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    delete,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.channels.channels import ANDROID
+from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
+from persistence.database import Transaction
+from persistence.deliveries.outbox import record_channel_event
+from persistence.messages.pending import PENDING_COUNT
+from persistence.messages.states import DELIVERED, IS_UNSENT, READ, SENT
+from persistence.secrets.encrypted_columns import Sealed
+from persistence.tables.channels import channel, channel_alarm
+from persistence.tables.messages import message
+
+BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
+
+BATTERY_LEVEL = 25
+DRAINING_STATUSES = ("DIS", "UNK", "NOT")
+CHARGED_STATUSES = ("CHA", "FUL")
+LOST_AFTER = timedelta(minutes=30)
+UNSENT_AFTER, UNSENT_UNTIL = timedelta(minutes=30), timedelta(hours=24)
+KEPT_FOR = timedelta(days=90)
+QUIET_FOR = timedelta(hours=6)
+"""A backlog counts when nothing was sent and no alarm of any kind was opened for so long."""
+
+
+def note_power_report(tx: Transaction, workspace_id: int, channel_id: int) -> None:
+    """What a phone's status report means for its battery alarm; call it after the channel row holds the report."""
+    is_this = and_(channel.c.workspace_id == workspace_id, channel.c.id == channel_id)
+    _close(tx, BATTERY, and_(is_this, channel.c.power_status.in_(CHARGED_STATUSES)))
+    _open(tx, BATTERY, and_(is_this, _is_draining()))
+
+
+def trim_alarms(tx: Transaction, limit: int) -> int:
+    """Deletes alarms that were closed longer than KEPT_FOR ago; how many."""
+    rows = channel_alarm.c
+    old = select(rows.id).where(rows.closed_on < tx.now - KEPT_FOR).order_by(rows.closed_on, rows.id).limit(limit)
+    return tx.execute(delete(channel_alarm).where(rows.id.in_(old.scalar_subquery()))).rowcount
+
+
+def close_alarms(tx: Transaction, channel_id: int) -> None:
+    """Ends all alarms of a phone that another workspace has now; what opens there is told there."""
+    open_ones = and_(channel_alarm.c.channel_id == channel_id, channel_alarm.c.closed_on.is_(None))
+    tx.execute(update(channel_alarm).where(open_ones).values(closed_on=tx.now))
+
+
+def check_alarms(tx: Transaction) -> int:
+    """Closes and opens the alarms of all phones by their conditions; the number opened. Safe to run twice."""
+    is_unsent = _has_unsent(tx.now)
+    _close(tx, BATTERY, channel.c.power_status.in_(CHARGED_STATUSES))
+    _close(tx, LOST_CONTACT, channel.c.last_seen > channel_alarm.c.opened_on)
+    _close(tx, BACKLOG, not_(is_unsent))
+    opened = _open(tx, BATTERY, _is_draining())
+    opened += _open(tx, LOST_CONTACT, func.coalesce(channel.c.last_seen, channel.c.created_on) < tx.now - LOST_AFTER)
+    return opened + _open(tx, BACKLOG, and_(is_unsent, _is_quiet(tx.now)))
+
+
+def _is_draining() -> ColumnElement[bool]:
+    level = channel.c.power_level
+    return and_(channel.c.power_status.in_(DRAINING_STATUSES), level >= 0, level < BATTERY_LEVEL)
+
+
+def _has_unsent(now: datetime) -> ColumnElement[bool]:
+    return exists(
+        select(literal(1)).where(
+            message.c.channel_id == channel.c.id,
+            message.c.workspace_id == channel.c.workspace_id,
+            IS_UNSENT,
+            message.c.created_on > now - UNSENT_UNTIL,
+            message.c.created_on < now - UNSENT_AFTER,
+        )
+    )
+
+
+def _is_quiet(now: datetime) -> ColumnElement[bool]:
+    sent = exists(
+        select(literal(1)).where(
+            message.c.workspace_id == channel.c.workspace_id,
+            message.c.folder == literal("sent", literal_execute=True),
+            # The folder holds wired ones too: a phone that only collects messages sends nothing.
+            message.c.status.in_((SENT, DELIVERED, READ)),
+            message.c.sent_on > now - QUIET_FOR,
+            message.c.channel_id == channel.c.id,
+        )
+    )
+    alarmed = exists(select(literal(1)).where(_is_alarm_of_channel(), channel_alarm.c.opened_on > now - QUIET_FOR))
+    return not_(or_(sent, alarmed))
+
+
+def _is_alarm_of_channel() -> ColumnElement[bool]:
+    """A phone that has moved begins anew: the alarms of the workspace before are none of it."""
+    return and_(channel_alarm.c.channel_id == channel.c.id, channel_alarm.c.workspace_id == channel.c.workspace_id)
+
+
+def _close(tx: Transaction, kind: str, is_over: ColumnElement[bool]) -> None:
+    ended = exists(select(literal(1)).where(_is_alarm_of_channel(), or_(is_over, not_(channel.c.is_active))))
+    tx.execute(
+        update(channel_alarm)
+        .where(channel_alarm.c.kind == kind, channel_alarm.c.closed_on.is_(None), ended)
+        .values(closed_on=tx.now)
+    )
+
+
+def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
+    """Opens alarms for the phones of this condition and queues their events; the number opened."""
+    is_open = exists(
+        select(literal(1)).where(
+            _is_alarm_of_channel(),
+            channel_alarm.c.kind == kind,
+            channel_alarm.c.closed_on.is_(None),
+        )
+    )
+    is_phone = and_(channel.c.type == ANDROID, channel.c.is_active, channel.c.workspace_id.is_not(None))
+    phones = select(
+        channel.c.workspace_id, channel.c.id, literal(kind), literal(tx.now, channel_alarm.c.opened_on.type)
+    ).where(is_phone, condition, not_(is_open))
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    statement = (
+        insert(channel_alarm)
+        .from_select(["workspace_id", "channel_id", "kind", "opened_on"], phones)
+        .on_conflict_do_nothing()
+        .returning(channel_alarm.c.channel_id)
+    )
+    opened = list(tx.execute(statement).scalars())
+    _queue_events(tx, kind, opened)
+    return len(opened)
+
+
+def _queue_events(tx: Transaction, kind: str, channel_ids: list[int]) -> None:
+    if not channel_ids:
+        return
+    # Not the whole row: one phone's damaged secret must not keep the others' alarms back.
+    columns = [column for column in channel.c if not isinstance(column.type, Sealed)]
+    counted = [PENDING_COUNT.label("unsent_here")] if kind == BACKLOG else []
+    for row in tx.execute(select(*columns, *counted).where(channel.c.id.in_(channel_ids))).all():
+        fields = alarm_fields(EventChannel(row.id, row.uuid, row.address), _phone_state(row, kind))
+        record_channel_event(tx, row.workspace_id, row.id, ALARM, fields)
+
+
+def _phone_state(row: Any, kind: str) -> PhoneState:
+    """What a phone reported last. A backlog counts what waits here too: the phone knows only what it has fetched."""
+    pending_count = max(row.pending_count, row.unsent_here) if kind == BACKLOG else row.pending_count
+    return PhoneState(
+        row.power_level,
+        row.power_status,
+        row.power_source,
+        row.network_type,
+        pending_count,
+        row.retry_count,
+        row.last_seen,
+    )

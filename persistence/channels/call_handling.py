@@ -1,0 +1,85 @@
+"""Calls of contacts that are still to be compared with triggers."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, exists, select, update
+
+from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
+from persistence.contacts.leases import DueContact, is_free
+from persistence.database import Transaction
+from persistence.tables.channels import channel_event
+from persistence.tables.contacts import contact
+from persistence.tables.triggers import trigger
+from persistence.triggers.triggers import INCOMING_CALL, MISSED_CALL
+
+TRIGGER_TYPES = {"call-in": INCOMING_CALL, "call-in-missed": MISSED_CALL}
+IS_PENDING: ColumnElement[bool] = channel_event.c.is_pending
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A call that came in, and what kind of trigger it meets."""
+
+    id: int
+    uuid: str
+    contact_id: int
+    trigger_type: str
+    urn: str | None
+    channel_uuid: str
+    channel_name: str
+    occurred_on: datetime
+
+
+def shelve_calls(tx: Transaction, limit: int) -> int:
+    """Marks the oldest calls in workspaces without a trigger for calls as done; returns how many."""
+    may_start = exists().where(
+        trigger.c.workspace_id == channel_event.c.workspace_id,
+        trigger.c.type.in_(TRIGGER_TYPES.values()),
+        ~trigger.c.is_archived,
+    )
+    due = (
+        select(channel_event.c.id)
+        .where(IS_PENDING, ~may_start)
+        .order_by(channel_event.c.created_on, channel_event.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    done = update(channel_event).where(channel_event.c.id.in_(due), IS_PENDING).values(is_pending=False)
+    return tx.execute(done).rowcount
+
+
+def find_callers(tx: Transaction, limit: int) -> list[DueContact]:
+    """Contacts with pending calls whose turn nobody has, those that wait longest first."""
+    statement = (
+        select(channel_event.c.workspace_id, channel_event.c.contact_id)
+        .join(contact, contact.c.id == channel_event.c.contact_id)
+        .where(IS_PENDING, is_free(tx.now))
+        .order_by(channel_event.c.created_on, channel_event.c.id)
+        .limit(limit)
+    )
+    return list(dict.fromkeys(DueContact(*row) for row in tx.execute(statement)))
+
+
+def load_first_calls(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, PendingCall]:
+    """The oldest pending call of each contact, by contact id."""
+    rows = channel_event.c
+    statement = (
+        select(rows.id, rows.uuid, rows.contact_id, rows.type, rows.urn, SEEN_UUID, SEEN_NAME, rows.occurred_on)
+        .select_from(join_channels(channel_event, channel_event))
+        .where(rows.workspace_id == workspace_id, rows.contact_id.in_(contact_ids), IS_PENDING)
+        .order_by(rows.created_on.desc(), rows.id.desc())
+    )
+    return {
+        contact_id: PendingCall(
+            event_id, uuid, contact_id, TRIGGER_TYPES[kind], urn, channel_uuid, name or "", occurred_on
+        )
+        for event_id, uuid, contact_id, kind, urn, channel_uuid, name, occurred_on in tx.execute(statement)
+    }
+
+
+def finish_calls(tx: Transaction, workspace_id: int, event_ids: Collection[int]) -> None:
+    """Marks calls as done."""
+    mine = (channel_event.c.workspace_id == workspace_id) & channel_event.c.id.in_(sorted(event_ids))
+    tx.execute(update(channel_event).where(mine).values(is_pending=False))

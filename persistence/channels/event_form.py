@@ -1,0 +1,155 @@
+"""The bodies of channel events: URL-encoded pairs, fixed when the event is made.
+
+The interface's tables and samples name some parameters differently (`sms` and `id`, `relayer` and `channel`,
+`relayer_phone` and `channel_phone`, `power_level` and `battery`, `pending_message_count` and `unsent`): both are sent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from urllib.parse import urlencode
+
+from persistence.sql.columns import time_text
+
+MESSAGE_EVENTS = ("mo_sms", "mt_sent", "mt_dlvd")
+CALL_EVENTS = ("mo_miss", "mo_call", "mt_call", "mt_miss")
+ALARM = "alarm"
+FLOW = "flow"
+CHANNEL_EVENTS = (*MESSAGE_EVENTS, *CALL_EVENTS, ALARM, FLOW)
+"""What a channel's receiver may hear of; events of flows have a body of their own, in JSON."""
+CONTENT_TYPE = "application/x-www-form-urlencoded"
+
+# An incoming message has no other letter in the documented set, handled or not.
+_LETTERS = {"mo_sms": "Q", "mt_sent": "S", "mt_dlvd": "D"}
+_CHARGING = ("CHA", "FUL", "CHARGING", "FULL", "STATUS_CHARGING", "STATUS_FULL")
+
+Value = str | int | datetime | Sequence[str] | None
+Fields = Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class EventChannel:
+    """What every event says about its channel; `phone` is its number in E164 form."""
+
+    id: int
+    uuid: str
+    phone: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventContact:
+    """Whom a message or call concerns. `phone` is the number in E164 form, None without one."""
+
+    uuid: str
+    name: str | None
+    urn: str | None
+    phone: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneState:
+    """What a phone reported last; the counts are its own."""
+
+    power_level: int
+    power_status: str | None
+    power_source: str | None
+    network_type: str | None
+    pending_count: int
+    retry_count: int
+    last_seen: datetime | None
+
+
+def message_fields(
+    event: Literal["mo_sms", "mt_sent", "mt_dlvd"],
+    channel: EventChannel,
+    contact: EventContact,
+    *,
+    message_id: int,
+    text: str,
+    time: datetime,
+    attachments: Sequence[str] = (),
+) -> Fields:
+    """The parameters of a message event; `time` is when the phone received, sent or delivered it."""
+    return {
+        **channel_fields(event, channel),
+        "sms": message_id,
+        "id": message_id,
+        "phone": contact.phone,
+        "text": text,
+        "status": _LETTERS[event],
+        "direction": "I" if event == "mo_sms" else "O",
+        "time": time,
+        **_contact_fields(contact),
+        "attachments": attachments,
+    }
+
+
+def call_fields(
+    event: Literal["mo_miss", "mo_call", "mt_call", "mt_miss"],
+    channel: EventChannel,
+    contact: EventContact,
+    *,
+    call_id: int,
+    time: datetime,
+    duration_seconds: int,
+) -> Fields:
+    """The parameters of a call event; a missed call lasts 0 seconds whatever was reported."""
+    return {
+        **channel_fields(event, channel),
+        "call": call_id,
+        "id": call_id,
+        "phone": contact.phone,
+        "time": time,
+        "duration": 0 if event in ("mo_miss", "mt_miss") else duration_seconds,
+        **_contact_fields(contact),
+    }
+
+
+def alarm_fields(channel: EventChannel, state: PhoneState) -> Fields:
+    """The parameters of an alarm: the phone's last report, and when it was last heard."""
+    is_charging = (state.power_status or "").upper() in _CHARGING
+    return {
+        **channel_fields(ALARM, channel),
+        "channel_uuid": channel.uuid,
+        "power_level": state.power_level,
+        "battery": state.power_level,
+        "power_status": "CHARGING" if is_charging else "DISCHARGING",
+        "power_source": state.power_source,
+        "network_type": state.network_type,
+        "pending_message_count": state.pending_count,
+        "unsent": state.pending_count,
+        "retry_message_count": state.retry_count,
+        "last_seen": state.last_seen,
+    }
+
+
+def encode_form(fields: Fields) -> bytes:
+    """The body: a list is a repeated name, None an absent one, a moment is in UTC with six digits and a Z."""
+    pairs = [(name, _text(value)) for name, values in fields.items() for value in _each(values)]
+    return urlencode(pairs).encode()
+
+
+def _each(value: Value) -> Sequence[str | int | datetime]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str | int | datetime) else value
+
+
+def _text(value: str | int | datetime) -> str:
+    return time_text(value) if isinstance(value, datetime) else str(value)
+
+
+def channel_fields(event: str, channel: EventChannel) -> dict[str, Value]:
+    """What every event begins with."""
+    return {
+        "event": event,
+        "relayer": channel.id,
+        "channel": channel.id,
+        "relayer_phone": channel.phone,
+        "channel_phone": channel.phone,
+    }
+
+
+def _contact_fields(contact: EventContact) -> dict[str, Value]:
+    return {"contact": contact.uuid, "contact_name": contact.name, "urn": contact.urn}

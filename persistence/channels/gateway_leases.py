@@ -1,0 +1,300 @@
+"""What workers do with the queue of HTTP gateways: leasing parts of messages, and recording what became of them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    delete,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    union_all,
+    update,
+)
+
+from persistence.channels.channels import EXTERNAL
+from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
+from persistence.channels.gateway_sends import BULK, CONVERSATION
+from persistence.database import Transaction
+from persistence.messages.outgoing import CONTACT_INACTIVE, may_go_out
+from persistence.messages.states import DELIVERED, ERRORED, FAILED, QUEUED, READ, SENT, WIRED
+from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.stamps import later
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
+from persistence.tables.messages import VISIBLE, gateway_send, message
+
+RETRY_STEP = timedelta(minutes=5)
+MOST_ERRORS = 3
+GATEWAY_FAILED = "gateway_failed"
+UNSENT = (QUEUED, ERRORED)
+REPORTED = (WIRED, SENT, DELIVERED, READ)
+"""Gateways know a message by one id: they may report it as sent when they have its first part."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySend:
+    """One part of a message (`part` counts from 1) that a worker holds until `due_on`, with all its gateway needs.
+
+    `config` is None when it cannot be decrypted. `is_uncertain` says that the part before was begun by a worker that
+    died.
+    """
+
+    id: int
+    workspace_id: int
+    channel_id: int
+    message_id: int
+    message_uuid: str
+    urn: str
+    text: str
+    attachment_urls: tuple[str, ...]
+    quick_replies: tuple[str, ...]
+    address: str | None
+    config: Mapping[str, Any] | None
+    part: int
+    error_count: int
+    due_on: datetime
+    is_uncertain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SendOutcome:
+    """What became of a part: accepted or not, and whether the message has further parts."""
+
+    send: GatewaySend
+    is_accepted: bool
+    has_more: bool = False
+
+
+@dataclass(slots=True)
+class LeasedSends:
+    """The parts leased, and when to look again for gateways that may not be given more now because of their limit."""
+
+    sends: list[GatewaySend] = field(default_factory=list)
+    look_again_on: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Gateway:
+    address: str | None
+    config: Mapping[str, Any] | None
+
+    @property
+    def recognizes_repeats(self) -> bool:
+        return bool((self.config or {}).get("recognizes_repeats"))
+
+
+def list_due_gateways(tx: Transaction) -> list[int]:
+    """The active gateways with at least one part due, found by one jump in the index per gateway."""
+    rows = gateway_send.c
+    gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
+    following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
+    gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
+    has_due = or_(
+        *(
+            exists(
+                select(literal(1)).where(
+                    rows.channel_id == channel.c.id,
+                    rows.workspace_id == channel.c.workspace_id,
+                    *_is_due(gateway_send, priority, tx.now),
+                )
+            )
+            for priority in (CONVERSATION, BULK)
+        )
+    )
+    known = (channel.c.id == gateways.c.id) & (channel.c.type == EXTERNAL) & channel.c.is_active
+    return list(tx.execute(select(channel.c.id).join(gateways, known).where(has_due)).scalars())
+
+
+def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> LeasedSends:
+    """Takes due parts, conversations first, then the oldest, and so many per gateway at most.
+
+    Nobody else gets them while the lease lasts. Limits of gateways in messages per second are kept over all workers.
+    Messages that are not to be sent any more leave the queue; those to contacts that are not active fail.
+    """
+    paces = lock_paces(tx, rooms)
+    allowed = {each: min(room, paces[each].allowance) if each in paces else room for each, room in rooms.items()}
+    rows = _lock_due(tx, {each: room for each, room in allowed.items() if room > 0})
+    sendable = _drop_others(tx, rows)
+    gateways = _find_gateways(tx, {row.channel_id for row in sendable})
+    leased = LeasedSends([_read(row, gateways[row.channel_id], tx.now + lease) for row in sendable])
+    _begin(tx, leased.sends, tx.now + lease)
+    charge_pace(tx, paces, [send.channel_id for send in leased.sends])
+    leased.look_again_on = _next_look(paces, rooms, allowed)
+    return leased
+
+
+def _next_look(paces: Mapping[int, Pace], rooms: Mapping[int, int], allowed: Mapping[int, int]) -> datetime | None:
+    held_up = [pace.next_on for channel_id, pace in paces.items() if allowed[channel_id] < rooms[channel_id]]
+    return min(held_up, default=None)
+
+
+def _is_due(table: Any, priority: int, now: datetime) -> tuple[ColumnElement[bool], ...]:
+    return (table.c.priority == literal(priority, literal_execute=True), table.c.due_on <= now)
+
+
+def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[Any]:
+    if not rooms:
+        return []
+    picks = union_all(*(_pick(channel_id, room, tx.now) for channel_id, room in rooms.items()))
+    rows = gateway_send.c
+    columns = (
+        message.c.uuid,
+        message.c.urn,
+        message.c.text,
+        message.c.attachments,
+        message.c.quick_replies,
+        message.c.status,
+        message.c.visibility,
+        may_go_out().label("may_go_out"),
+    )
+    statement = (
+        select(gateway_send, *columns)
+        .join(message, message.c.id == rows.message_id)
+        .join(contact, contact.c.id == message.c.contact_id)
+        .where(rows.id.in_(picks), rows.due_on <= tx.now)
+        .order_by(rows.priority, rows.due_on, rows.id)
+        .with_for_update(of=gateway_send, skip_locked=True)
+    )
+    return list(tx.execute(statement))
+
+
+def _pick(channel_id: int, room: int, now: datetime) -> Any:
+    """The ids of the first due parts of a gateway; each priority is a range of the index of its own."""
+    ranges = []
+    for priority in (CONVERSATION, BULK):
+        one = gateway_send.alias()
+        due = select(one.c.id, one.c.priority, one.c.due_on).where(
+            one.c.channel_id == channel_id, *_is_due(one, priority, now)
+        )
+        ranges.append(select(due.order_by(one.c.due_on, one.c.id).limit(room).subquery()))
+    both = union_all(*ranges).subquery()
+    first = select(both.c.id).order_by(both.c.priority, both.c.due_on, both.c.id).limit(room).subquery()
+    return select(first.c.id)
+
+
+def _drop_others(tx: Transaction, rows: Sequence[Any]) -> list[Any]:
+    """The rows whose messages are still to be sent; the others leave the queue."""
+    sendable, dropped, inactive = [], [], []
+    for row in rows:
+        waits = row.status in UNSENT or (row.status in REPORTED and row.parts_begun > 0)
+        if not waits or row.visibility != VISIBLE:
+            dropped.append(row.id)
+        elif not row.may_go_out:
+            inactive.append(row)
+        else:
+            sendable.append(row)
+    _give_up(tx, [row.message_id for row in inactive], CONTACT_INACTIVE)
+    _leave(tx, [*dropped, *(row.id for row in inactive)])
+    return sendable
+
+
+def _give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
+    if message_ids:
+        waits = message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
+        failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": later(tx, message)}
+        tx.execute(update(message).where(waits).values(**failed))
+
+
+def _leave(tx: Transaction, ids: Collection[int]) -> None:
+    if ids:
+        tx.execute(delete(gateway_send).where(gateway_send.c.id.in_(ids)))
+
+
+def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _Gateway]:
+    """How gateways are called; one whose settings cannot be decrypted stalls nobody else."""
+    if not channel_ids:
+        return {}
+    columns = (channel.c.id, channel.c.address, sealed_text(channel.c.config).label("config"))
+    rows = tx.execute(select(*columns).where(channel.c.id.in_(channel_ids)))
+    config = channel.c.config
+    return {row.id: _Gateway(row.address, open_or_none(tx.dialect, config, row.config)) for row in rows}
+
+
+def _read(row: Any, gateway: _Gateway, due_on: datetime) -> GatewaySend:
+    is_uncertain = row.parts_begun > row.parts_accepted
+    repeats = is_uncertain and gateway.recognizes_repeats
+    return GatewaySend(
+        id=row.id,
+        workspace_id=row.workspace_id,
+        channel_id=row.channel_id,
+        message_id=row.message_id,
+        message_uuid=row.uuid,
+        urn=row.urn,
+        text=row.text,
+        attachment_urls=tuple(attachment["url"] for attachment in row.attachments),
+        quick_replies=tuple(reply["text"] for reply in row.quick_replies),
+        address=gateway.address,
+        config=gateway.config,
+        part=row.parts_begun if repeats else row.parts_begun + 1,
+        error_count=row.error_count,
+        due_on=due_on,
+        is_uncertain=is_uncertain,
+    )
+
+
+def _begin(tx: Transaction, sends: Sequence[GatewaySend], due_on: datetime) -> None:
+    """Counts parts as begun before their requests are made, so that no death of a worker sends one twice."""
+    by_part: dict[int, list[int]] = {}
+    for send in sends:
+        by_part.setdefault(send.part, []).append(send.id)
+    for part, ids in by_part.items():
+        begun = {"parts_accepted": part - 1, "parts_begun": part, "due_on": due_on}
+        tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**begun))
+
+
+def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
+    """Moves messages on by what their gateways answered; an outcome counts only while the lease is held.
+
+    Accepted to the last part: wired. Otherwise errored, to be tried again after five minutes times the errors, and
+    failed with a reason at the third error. Parts that were accepted are not sent again.
+    """
+    held = _lock_held(tx, [outcome.send for outcome in outcomes])
+    mine = [outcome for outcome in outcomes if outcome.send.id in held]
+    finished = [outcome.send for outcome in mine if outcome.is_accepted and not outcome.has_more]
+    _wire(tx, [send.message_id for send in finished])
+    _leave(tx, [send.id for send in finished])
+    going_on = [outcome.send.id for outcome in mine if outcome.is_accepted and outcome.has_more]
+    if going_on:
+        again = {"parts_accepted": gateway_send.c.parts_begun, "due_on": gateway_send.c.created_on}
+        tx.execute(update(gateway_send).where(gateway_send.c.id.in_(going_on)).values(**again))
+    _note_errors(tx, [outcome.send for outcome in mine if not outcome.is_accepted])
+
+
+def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
+    if not sends:
+        return set()
+    rows = gateway_send.c
+    leases = tuple_(rows.id, rows.due_on).in_([(send.id, send.due_on) for send in sends])
+    return set(tx.execute(select(rows.id).where(leases).order_by(rows.id).with_for_update()).scalars())
+
+
+def _wire(tx: Transaction, message_ids: Sequence[int]) -> None:
+    if message_ids:
+        waits = message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
+        tx.execute(update(message).where(waits).values(status=WIRED, sent_on=tx.now, modified_on=later(tx, message)))
+
+
+def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
+    by_count: dict[int, list[GatewaySend]] = {}
+    for send in sends:
+        by_count.setdefault(send.error_count + 1, []).append(send)
+    for errors, failed in by_count.items():
+        ids, message_ids = [send.id for send in failed], [send.message_id for send in failed]
+        counted = and_(message.c.id.in_(message_ids), message.c.status.in_(UNSENT))
+        state = {"status": ERRORED, "error_count": errors, "sent_on": None, "modified_on": later(tx, message)}
+        tx.execute(update(message).where(counted).values(**state))
+        if errors >= MOST_ERRORS:
+            _give_up(tx, message_ids, GATEWAY_FAILED)
+            _leave(tx, ids)
+            continue
+        again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP}
+        begun = {"parts_begun": gateway_send.c.parts_accepted}
+        tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**again, **begun))

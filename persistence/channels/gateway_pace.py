@@ -1,0 +1,93 @@
+"""The limit of a gateway in messages per second, kept over all workers by one moment on its channel."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import select, update
+
+from persistence.channels.channels import EXTERNAL
+from persistence.database import Transaction
+from persistence.errors import RecordMissing
+from persistence.sql.columns import is_uuid
+from persistence.tables.channels import channel
+
+SLOWEST, FASTEST = 0.01, 10_000.0
+BURST_PART = 20
+"""At most a twentieth of a second's messages goes at once, so that workers need not look for every single one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """A limit and how far it is used: the generic cell rate algorithm.
+
+    `spent_until` is when a gateway that was always given as much as it may would be given the next message.
+    In no second more messages go than `per_second`: what may go at once is taken off the rate.
+    """
+
+    per_second: float
+    spent_until: datetime
+    now: datetime
+
+    @property
+    def burst(self) -> int:
+        return 1 + int(self.per_second // BURST_PART)
+
+    @property
+    def interval_seconds(self) -> float:
+        return 1 / (self.per_second - (self.burst - 1))
+
+    @property
+    def allowance(self) -> int:
+        """How many messages may go now."""
+        ahead_seconds = (max(self.spent_until, self.now) - self.now).total_seconds()
+        return max(self.burst - math.ceil(round(ahead_seconds / self.interval_seconds, 6)), 0)
+
+    @property
+    def next_on(self) -> datetime:
+        """When half a burst may go again."""
+        seconds = (self.burst - max(self.burst // 2, 1)) * self.interval_seconds
+        return self.spent_until - timedelta(seconds=seconds)
+
+    def after(self, messages: int) -> "Pace":
+        """The pace once so many more messages have gone."""
+        spent = timedelta(seconds=messages * self.interval_seconds)
+        return Pace(self.per_second, max(self.spent_until, self.now) + spent, self.now)
+
+
+def lock_paces(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Pace]:
+    """The paces of those gateways that have a limit, locked in one order until the transaction ends."""
+    rows = channel.c
+    if not channel_ids:
+        return {}
+    limited = rows.id.in_(channel_ids) & rows.messages_per_second.is_not(None)
+    ids = list(tx.execute(select(rows.id).where(limited)).scalars())
+    if not ids:
+        return {}
+    columns = (rows.id, rows.messages_per_second, rows.paced_until)
+    statement = select(*columns).where(rows.id.in_(ids)).order_by(rows.id).with_for_update(key_share=True)
+    return {
+        row.id: Pace(row.messages_per_second, row.paced_until or tx.now, tx.now)
+        for row in tx.execute(statement)
+        if row.messages_per_second is not None
+    }
+
+
+def charge_pace(tx: Transaction, paces: dict[int, Pace], sent_to: Iterable[int]) -> None:
+    """Counts messages against the limits of their gateways; `paces` are those after it."""
+    for channel_id, count in Counter(sent_to).items():
+        if channel_id in paces:
+            paces[channel_id] = paces[channel_id].after(count)
+            spent = {"paced_until": paces[channel_id].spent_until}
+            tx.execute(update(channel).where(channel.c.id == channel_id).values(**spent))
+
+
+def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second: float | None) -> None:
+    """Sets the limit of a gateway; None takes it away. Raises RecordMissing."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
+    gateway = mine & (channel.c.type == EXTERNAL) & channel.c.is_active
+    changed = update(channel).where(gateway).values(messages_per_second=per_second, paced_until=None)
+    if not (is_uuid(channel_uuid) and tx.execute(changed).rowcount):
+        raise RecordMissing("No such gateway.")

@@ -1,0 +1,117 @@
+"""What v2 and v1 bulk actions do to contacts."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select, update
+
+from flows.urns import Urn
+from persistence.contacts.addresses import HIDDEN, find_urns
+from persistence.contacts.urns import is_one_of
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.groups.members import add_members, hold_contacts, leave_all_groups, remove_members
+from persistence.groups.smart_groups import refresh_contacts
+from persistence.labels import hold_messages, recount_after
+from persistence.messages.outgoing import fail_waiting
+from persistence.messages.states import INCOMING
+from persistence.runs.runs import EXPIRED
+from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
+from persistence.sql.columns import is_uuid
+from persistence.stamps import later, stamped
+from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
+from persistence.tables.messages import ARCHIVED, VISIBLE, message
+from persistence.workspaces import Workspace, find_workspace
+
+
+def find_contacts(
+    tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
+) -> list[int]:
+    """The ids of contacts named by uuid or URN, without repeats; one statement for each kind.
+
+    Raises InvalidInput naming the first one that is not found; deleted contacts are not found. Where a workspace hides
+    addresses none may be named: the answer would tell whose it is.
+    """
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
+    found: dict[str, int] = {}
+    living = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
+    if uuids:
+        rows = tx.execute(select(contact.c.uuid, contact.c.id).where(living, contact.c.uuid.in_(uuids)))
+        found = {uuid: contact_id for uuid, contact_id in rows}
+    wanted = list(urns.values())
+    if wanted and workspace.is_anonymous:
+        raise InvalidInput.on(field, HIDDEN)
+    if wanted:
+        columns = contact_urn.c
+        statement = (
+            select(columns.scheme, columns.path, contact.c.id)
+            .join(contact, contact.c.id == columns.contact_id)
+            .where(living, is_one_of(wanted))
+        )
+        found |= {Urn(scheme, path).identity: contact_id for scheme, path, contact_id in tx.execute(statement)}
+    ids = []
+    for reference in references:
+        urn = urns.get(reference)
+        contact_id = found.get(urn.identity if urn is not None else reference.lower())
+        if contact_id is None:
+            raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+        ids.append(contact_id)
+    return list(dict.fromkeys(ids))
+
+
+def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+    """Put contacts into a manual group. Raises InvalidInput when one of them is not active; then nobody joins."""
+    statuses = hold_contacts(tx, workspace_id, contact_ids)
+    if any(status != ACTIVE for status in statuses):
+        raise InvalidInput.across("Only active contacts can be in groups.")
+    add_members(tx, workspace_id, group_id, contact_ids)
+
+
+def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+    hold_contacts(tx, workspace_id, contact_ids)
+    remove_members(tx, workspace_id, group_id, contact_ids)
+
+
+def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Block contacts: they leave all groups and flows, what they send is dropped, and nothing is sent to them any more.
+
+    Messages that still waited to be sent fail.
+    """
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status != BLOCKED)
+    interrupt_contacts(tx, workspace_id, contact_ids)
+    tx.execute(update(contact).where(mine).values(status=BLOCKED, modified_on=stamped(tx, contact, workspace_id)))
+    fail_waiting(tx, workspace_id, contact_ids)
+    leave_all_groups(tx, workspace_id, contact_ids)
+
+
+def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Make blocked contacts active again and put them into their query groups; manual groups do not come back."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status == BLOCKED)
+    tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=stamped(tx, contact, workspace_id)))
+    workspace = find_workspace(tx, workspace_id)
+    if workspace is not None:
+        refresh_contacts(tx, workspace, contact_ids)
+
+
+def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Take contacts out of the flow they wait in; a sprint that is under way for one of them is not recorded."""
+    interrupt_sessions(tx, workspace_id, contact_ids, takes_turns=True)
+
+
+def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """`interrupt_contacts` for the older generation, which lets runs end as expired."""
+    interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, takes_turns=True)
+
+
+def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Archive every visible incoming message of these contacts; labels no longer count them."""
+    theirs = (
+        (message.c.workspace_id == workspace_id)
+        & message.c.contact_id.in_(contact_ids)
+        & (message.c.direction == INCOMING)
+    )
+    # All of them, not only the visible ones: others become visible while this waits.
+    hold_messages(tx, theirs)
+    visible = theirs & (message.c.visibility == VISIBLE)
+    recount_after(tx, workspace_id, visible, -1)
+    tx.execute(update(message).where(visible).values(visibility=ARCHIVED, modified_on=later(tx, message)))

@@ -1,0 +1,77 @@
+"""Addresses as requests give them: read by the workspace's country, refused where they would tell whose they are."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import select
+
+from flows.urns import URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
+from persistence.contacts.urns import is_one_of
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.tables.contacts import contact_urn
+from persistence.workspaces import Workspace
+
+BAD_URN = "Not a valid URN; phone numbers need a country code."
+TOO_LONG = f"At most {URN_LENGTH_MAX} characters, with `%`, `#` and `?` counted as three."
+HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
+
+
+def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
+    """Normalised URNs without repeats. Raises InvalidInput at the first bad one."""
+    found = find_urns(tx, workspace, texts)
+    for index, text in enumerate(texts):
+        if text not in found:
+            raise InvalidInput.at(field, index, TOO_LONG if _is_too_long(text) else BAD_URN)
+    return list({found[text].identity: found[text] for text in texts}.values())
+
+
+def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
+    """Like `read_urns`, of people who are to get something. Raises InvalidInput where the workspace hides addresses.
+
+    The message or run that follows stands in lists under its contact, and would tell whose address it is.
+    """
+    if texts and workspace.is_anonymous:
+        raise InvalidInput.on(field, HIDDEN)
+    return read_urns(tx, workspace, texts, field)
+
+
+def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Mapping[str, Urn]:
+    """Those texts that are addresses, normalised.
+
+    Short codes and names of senders reach contacts through channels only; once a contact has one, it counts as it is.
+    """
+    bare = {text: urn for text in texts if (urn := _read_bare(text)) is not None}
+    present = _find_present(tx, workspace.id, list(bare.values())) if bare else set()
+    found = {text: urn for text, urn in bare.items() if (urn.scheme, urn.path) in present}
+    for text in texts:
+        if text not in found:
+            try:
+                found[text] = read_urn(text, workspace.country, path_length=URN_LENGTH_MAX)
+            except UrnError:
+                continue
+    return found
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether a text is too long for an address, as it is stored with its escapes."""
+    try:
+        return len(str(parse(text))) > URN_LENGTH_MAX
+    except UrnError:
+        return False
+
+
+def _read_bare(text: str) -> Urn | None:
+    """A `tel` address that is not international, as it stands."""
+    try:
+        urn = parse(text)
+    except UrnError:
+        return None
+    path = urn.path.strip().lower()
+    return Urn("tel", path) if urn.scheme.lower() == "tel" and not path.startswith("+") else None
+
+
+def _find_present(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> set[tuple[str, str]]:
+    rows = contact_urn.c
+    owned = (rows.workspace_id == workspace_id) & rows.contact_id.is_not(None)
+    statement = select(rows.scheme, rows.path).where(owned, is_one_of(urns))
+    return {(scheme, path) for scheme, path in tx.execute(statement)}

@@ -1,0 +1,73 @@
+"""Turns of contacts: one worker at a time moves a contact's conversations on, whatever sets them in motion.
+
+A turn is a lease on the contact's row. Whoever holds it may work outside any transaction; what was found out is
+recorded only while the turn is still held, so that the work of a worker that was believed dead changes nothing.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, or_, select, update
+
+from persistence.database import Transaction
+from persistence.tables.contacts import contact
+
+LEASE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class DueContact:
+    """A contact for whom something is due, and its workspace."""
+
+    workspace_id: int
+    contact_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The contacts whose turn it is until a moment, which also tells these turns from later ones."""
+
+    contact_ids: frozenset[int]
+    until: datetime
+
+
+def is_free(now: datetime) -> ColumnElement[bool]:
+    """Whether nobody has a contact's turn."""
+    return or_(contact.c.handling_until.is_(None), contact.c.handling_until <= now)
+
+
+def take_turns(tx: Transaction, contact_ids: Collection[int]) -> Turns:
+    """Takes the turns of those of these contacts that are free; locked rows count as taken."""
+    until = tx.now + LEASE
+    free = (
+        select(contact.c.id)
+        .where(contact.c.id.in_(sorted(contact_ids)), is_free(tx.now))
+        .order_by(contact.c.id)
+        .with_for_update(skip_locked=True)
+    )
+    taken = update(contact).where(contact.c.id.in_(free)).values(handling_until=until)
+    return Turns(frozenset(tx.execute(taken.returning(contact.c.id)).scalars()) if contact_ids else frozenset(), until)
+
+
+def renew_turns(tx: Transaction, turns: Turns) -> Turns:
+    """Holds turns for longer, those that are still held."""
+    until = tx.now + LEASE
+    renewed = update(contact).where(_are_held(turns)).values(handling_until=until)
+    return Turns(frozenset(tx.execute(renewed.returning(contact.c.id)).scalars()), until)
+
+
+def lock_turns(tx: Transaction, turns: Turns, *columns: ColumnElement[Any]) -> Sequence[Any]:
+    """Rows (id, columns) of the contacts whose turn is still held, locked in the order of their ids."""
+    statement = select(contact.c.id, *columns).where(_are_held(turns)).order_by(contact.c.id)
+    return tx.execute(statement.with_for_update()).all()
+
+
+def end_turns(tx: Transaction, turns: Turns) -> None:
+    """Lets others have these turns."""
+    tx.execute(update(contact).where(_are_held(turns)).values(handling_until=None))
+
+
+def _are_held(turns: Turns) -> ColumnElement[bool]:
+    return contact.c.id.in_(sorted(turns.contact_ids)) & (contact.c.handling_until == turns.until)

@@ -1,0 +1,184 @@
+"""Contacts by URN: who owns an address, and new contacts for addresses nobody owns."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, bindparam, false, func, insert, or_, select, update
+
+from flows.phones import normalize_number
+from flows.urns import Urn
+from persistence.database import Transaction
+from persistence.groups.smart_groups import follow_contacts
+from persistence.sql.columns import new_uuid
+from persistence.stamps import stamped
+from persistence.tables.contacts import ACTIVE, contact, contact_urn
+
+FIRST_PRIORITY = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UrnOwner:
+    """The contact that owns a URN, as far as receiving from it or sending to it is concerned."""
+
+    urn: str
+    urn_id: int
+    contact_id: int
+    uuid: str
+    name: str | None
+    status: str
+
+
+def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
+    """Whether a row is one of these URNs. SQLite finds no index for pairs, so each scheme has a list of its own."""
+    paths: dict[str, list[str]] = {}
+    for urn in urns:
+        paths.setdefault(urn.scheme, []).append(urn.path)
+    rows = contact_urn.c
+    return or_(false(), *(and_(rows.scheme == scheme, rows.path.in_(listed)) for scheme, listed in paths.items()))
+
+
+def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict[str, UrnOwner]:
+    """The owners of those URNs that have one, by URN identity; one statement."""
+    if not urns:
+        return {}
+    rows = contact_urn.c
+    statement = (
+        select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
+        .join(contact, contact.c.id == rows.contact_id)
+        .where(
+            rows.workspace_id == workspace_id,
+            is_one_of(urns),
+        )
+    )
+    owners = {}
+    for urn_id, scheme, path, contact_id, uuid, name, status in tx.execute(statement):
+        identity = Urn(scheme, path).identity
+        owners[identity] = UrnOwner(identity, urn_id, contact_id, uuid, name, status)
+    return owners
+
+
+def ensure_owners(
+    tx: Transaction, workspace_id: int, urns: Iterable[Urn], *, channel_id: int | None = None
+) -> dict[str, UrnOwner]:
+    """The owner of every URN, creating an active contact for each that nobody owns; a constant number of statements.
+
+    A rival that creates the same contact first makes this raise IntegrityError: run it by `Database.write`.
+    """
+    wanted = list({urn.identity: urn for urn in urns}.values())
+    owners = find_owners(tx, workspace_id, wanted)
+    missing = [urn for urn in wanted if urn.identity not in owners]
+    if missing:
+        _create_contacts(tx, workspace_id, missing, channel_id)
+        owners |= find_owners(tx, workspace_id, missing)
+        follow_contacts(tx, workspace_id, [owners[urn.identity].contact_id for urn in missing])
+    return owners
+
+
+def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], channel_id: int | None) -> None:
+    moment = stamped(tx, contact, workspace_id)
+    values = [
+        {
+            "uuid": new_uuid(),
+            "workspace_id": workspace_id,
+            "status": ACTIVE,
+            "is_deleted": False,
+            "fields": {},
+            "open_ticket_count": 0,
+            "created_on": tx.now,
+            "modified_on": moment,
+        }
+        for _ in urns
+    ]
+    tx.execute(insert(contact), values)
+    uuids = [str(row["uuid"]) for row in values]
+    rows = tx.execute(select(contact.c.uuid, contact.c.id).where(contact.c.uuid.in_(uuids)))
+    made = {uuid: contact_id for uuid, contact_id in rows}
+    contact_ids = {urn.identity: made[uuid] for urn, uuid in zip(urns, uuids, strict=True)}
+    _adopt_free(tx, workspace_id, contact_ids, urns, channel_id)
+
+
+def _adopt_free(
+    tx: Transaction, workspace_id: int, contact_ids: dict[str, int], urns: Sequence[Urn], channel_id: int | None
+) -> None:
+    """Tie URNs to their new contacts; a URN that exists without a contact is taken over."""
+    rows = contact_urn.c
+    free = tx.execute(
+        select(rows.id, rows.scheme, rows.path).where(
+            rows.workspace_id == workspace_id,
+            rows.contact_id.is_(None),
+            is_one_of(urns),
+        )
+    ).all()
+    taken = set()
+    for urn_id, scheme, path in free:
+        identity = Urn(scheme, path).identity
+        taken.add(identity)
+        values = {"contact_id": contact_ids[identity], "priority": FIRST_PRIORITY, "channel_id": channel_id}
+        tx.execute(update(contact_urn).where(rows.id == urn_id, rows.workspace_id == workspace_id).values(**values))
+    new = [
+        {
+            "workspace_id": workspace_id,
+            "contact_id": contact_ids[urn.identity],
+            "scheme": urn.scheme,
+            "path": urn.path,
+            "display": urn.display or None,
+            "priority": FIRST_PRIORITY,
+            "channel_id": channel_id,
+        }
+        for urn in urns
+        if urn.identity not in taken
+    ]
+    if new:
+        tx.execute(insert(contact_urn), new)
+
+
+def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> None:
+    """Answer these URNs through this channel from now on."""
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & rows.id.in_(urn_ids)
+    changed = rows.channel_id.is_distinct_from(channel_id)
+    tx.execute(update(contact_urn).where(mine, changed).values(channel_id=channel_id))
+
+
+def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
+    """Something was received from these contacts just now: last seen moves. A message makes a stopped one active."""
+    from sqlalchemy import case
+
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status) if revives else contact.c.status
+    tx.execute(
+        update(contact)
+        .where(mine)
+        .values(last_seen_on=tx.now, modified_on=stamped(tx, contact, workspace_id), status=revived)
+    )
+    follow_contacts(tx, workspace_id, contact_ids)
+
+
+def count_contacts(tx: Transaction, workspace_id: int) -> int:
+    """How many contacts the workspace has; for tests and the operator, never for a request."""
+    mine = (contact.c.workspace_id == workspace_id) & ~contact.c.is_deleted
+    return int(tx.execute(select(func.count()).select_from(contact).where(mine)).scalar_one())
+
+
+def normalise_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
+    """Bring numbers without `+` to E164 form where a country tells how; one that another contact has is left alone.
+
+    Returns how many changed. Two or three statements whatever the number.
+    """
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")
+    local = tx.execute(select(rows.id, rows.path).where(mine, ~rows.path.startswith("+"))).all()
+    wanted = {row.id: normalize_number(row.path, country) for row in local}
+    changed = {urn_id: path for urn_id, path in wanted.items() if path.startswith("+")}
+    if not changed:
+        return 0
+    taken = set(tx.execute(select(rows.path).where(mine, rows.path.in_(set(changed.values())))).scalars())
+    moves = []
+    for urn_id, path in changed.items():
+        if path not in taken:
+            taken.add(path)
+            moves.append({"urn_id": urn_id, "new_path": path})
+    if moves:
+        statement = update(contact_urn).where(rows.id == bindparam("urn_id")).values(path=bindparam("new_path"))
+        tx.execute(statement, moves)
+    return len(moves)

@@ -1,0 +1,216 @@
+"""Creating, changing and deleting contacts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, insert, select, update
+
+from flows.urns import Urn
+from persistence.contacts.places import read_place_values
+from persistence.contacts.urns import find_owners
+from persistence.contacts.values import read_value
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, LostRace
+from persistence.fields import find_fields
+from persistence.groups.members import hold_contacts, leave_all_groups, set_manual_groups
+from persistence.groups.smart_groups import follow_contacts
+from persistence.labels import hold_messages, recount_after
+from persistence.messages.outgoing import fail_waiting
+from persistence.relayers.forgotten_reports import forget_calls_of
+from persistence.sessions.sessions import delete_sessions_of
+from persistence.sql.columns import new_uuid
+from persistence.stamps import later, stamped
+from persistence.tables.contacts import ACTIVE, contact, contact_urn
+from persistence.tables.messages import DELETED, VISIBLE, message, message_label
+from persistence.tickets.actions import delete_tickets_of
+from persistence.translations import read_language
+from persistence.workspaces import Workspace
+
+TAKEN_URN = "This URN belongs to another contact."
+
+
+@dataclass(frozen=True, slots=True)
+class ContactChange:
+    """What a request says about a contact; None means not given (`clears` names what is given as null).
+
+    `are_urns_found_free` tells that the caller has found no other owner of the URNs, and would do otherwise with one.
+    """
+
+    name: str | None = None
+    language: str | None = None
+    urns: Sequence[Urn] | None = None
+    group_ids: Sequence[int] | None = None
+    fields: Mapping[str, str | None] | None = None
+    clears: frozenset[str] = frozenset()
+    are_urns_found_free: bool = False
+
+
+def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:
+    """A new active contact; returns its id. Raises InvalidInput, LostRace as `change_contact` does."""
+    change = _read_language(change)
+    fields = _read_fields(tx, workspace, change, {}, by_agent=by_agent)
+    urns = change.urns or ()
+    _check_free(tx, workspace.id, urns, contact_id=None, is_found_free=change.are_urns_found_free)
+    values: dict[str, Any] = {
+        "uuid": new_uuid(),
+        "name": change.name or None,
+        "language": change.language or None,
+        "status": ACTIVE,
+        "is_deleted": False,
+        "fields": {key: value for key, value in fields.items() if value is not None},
+        "open_ticket_count": 0,
+    }
+    times = {"created_on": tx.now, "modified_on": stamped(tx, contact, workspace.id)}
+    statement = insert(contact).values(workspace_id=workspace.id, **values, **times).returning(contact.c.id)
+    contact_id: int = tx.execute(statement).scalar_one()
+    set_urns(tx, workspace.id, contact_id, urns)
+    set_manual_groups(tx, workspace.id, contact_id, change.group_ids or ())
+    follow_contacts(tx, workspace.id, [contact_id])
+    return contact_id
+
+
+def change_contact(
+    tx: Transaction, workspace: Workspace, contact_id: int, change: ContactChange, *, by_agent: bool = False
+) -> None:
+    """Change what is given and leave the rest; modified_on moves only when something changed.
+
+    Raises InvalidInput, and LostRace when the contact was deleted, or an address taken, since the caller looked.
+    """
+    change = _read_language(change)
+    mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
+    row = tx.execute(select(contact).where(mine).with_for_update()).one()
+    if row.is_deleted:
+        raise LostRace
+    if change.group_ids and row.status != ACTIVE:
+        raise InvalidInput.on("groups", "Only active contacts can be in groups.")
+    read = _read_fields(tx, workspace, change, row.fields, by_agent=by_agent)
+    fields = _merge_fields(dict(row.fields), read)
+    wanted: dict[str, Any] = {"fields": fields}
+    for name in ("name", "language"):
+        given = getattr(change, name)
+        if given is not None or name in change.clears:
+            wanted[name] = given or None
+    changed = any(getattr(row, name) != value for name, value in wanted.items())
+    if change.urns is not None:
+        _check_free(tx, workspace.id, change.urns, contact_id, is_found_free=change.are_urns_found_free)
+        changed |= set_urns(tx, workspace.id, contact_id, change.urns)
+    if change.group_ids is not None:
+        changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
+    if changed:
+        tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace.id), **wanted))
+        follow_contacts(tx, workspace.id, [contact_id])
+
+
+def _read_language(change: ContactChange) -> ContactChange:
+    return replace(change, language=read_language(change.language)) if change.language else change
+
+
+def _read_fields(
+    tx: Transaction, workspace: Workspace, change: ContactChange, stored: Mapping[str, Any], *, by_agent: bool
+) -> dict[str, dict[str, Any] | None]:
+    """New values by the uuid of their field; `stored` are those of the contact so far.
+
+    Raises InvalidInput for unknown keys and fields agents may not edit.
+    """
+    if not change.fields:
+        return {}
+    known = find_fields(tx, workspace.id, list(change.fields))
+    values: dict[str, dict[str, Any] | None] = {}
+    kinds: dict[str, str] = {}
+    for key, text in change.fields.items():
+        uuid, kind, access = known.get(key, ("", "", "none"))
+        if key not in known or (by_agent and access == "none"):
+            raise InvalidInput.on("fields", f'No contact field "{key[:36]}".')
+        if by_agent and access != "edit":
+            raise InvalidInput.on("fields", f'Agents cannot edit the field "{key}".')
+        values[uuid] = read_value(workspace, text, tx.now)
+        kinds[uuid] = kind
+    return read_place_values(tx, workspace, stored, values, kinds)
+
+
+def _merge_fields(stored: dict[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**stored, **values}
+    return {uuid: value for uuid, value in merged.items() if value is not None}
+
+
+def _check_free(
+    tx: Transaction, workspace_id: int, urns: Sequence[Urn], contact_id: int | None, *, is_found_free: bool
+) -> None:
+    owners = find_owners(tx, workspace_id, urns)
+    for index, urn in enumerate(urns):
+        owner = owners.get(urn.identity)
+        if owner is not None and owner.contact_id != contact_id:
+            if is_found_free:
+                raise LostRace
+            raise InvalidInput.at("urns", index, TAKEN_URN)
+
+
+def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
+    """Make these the contact's URNs in this order; dropped ones become free. Says whether anything changed."""
+    rows = contact_urn.c
+    statement = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)
+    present = {(row.scheme, row.path): row.id for row in tx.execute(statement.order_by(rows.priority, rows.id))}
+    wanted = {(urn.scheme, urn.path): urn for urn in urns}
+    if list(present) == list(wanted):
+        return False
+    dropped = [urn_id for address, urn_id in present.items() if address not in wanted]
+    _free_urns(tx, (rows.workspace_id == workspace_id) & rows.id.in_(dropped))
+    # One that a rival took meanwhile is not updated; the insert then fails and the request is done again.
+    free_or_own = rows.contact_id.is_(None) | (rows.contact_id == contact_id)
+    for priority, ((scheme, path), urn) in enumerate(wanted.items()):
+        mine = (rows.workspace_id == workspace_id) & (rows.scheme == scheme) & (rows.path == path)
+        values = {"contact_id": contact_id, "priority": priority, "display": urn.display or None}
+        if tx.execute(update(contact_urn).where(mine, free_or_own).values(**values)).rowcount == 0:
+            address = {"workspace_id": workspace_id, "scheme": scheme, "path": path}
+            tx.execute(insert(contact_urn).values(**address, **values))
+    return True
+
+
+def release_urns(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Free the URNs of these contacts for others."""
+    rows = contact_urn.c
+    _free_urns(tx, (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids))
+
+
+def _free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:
+    tx.execute(update(contact_urn).where(condition).values(contact_id=None, channel_id=None))
+
+
+def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Mark contacts deleted: what describes them is cleared, URNs are free, tickets and runs gone, messages empty.
+
+    Raises LostRace when one of them was deleted since the caller found it.
+    """
+    hold_contacts(tx, workspace_id, contact_ids)
+    delete_sessions_of(tx, workspace_id, contact_ids)
+    leave_all_groups(tx, workspace_id, contact_ids)
+    release_urns(tx, workspace_id, contact_ids)
+    delete_tickets_of(tx, workspace_id, contact_ids)
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
+    cleared: dict[str, Any] = {
+        "name": None,
+        "language": None,
+        "fields": {},
+        "current_flow_id": None,
+        "open_ticket_count": 0,
+        "handling_until": None,
+    }
+    tx.execute(
+        update(contact).where(mine).values(is_deleted=True, modified_on=stamped(tx, contact, workspace_id), **cleared)
+    )
+    _delete_messages_of(tx, workspace_id, contact_ids)
+    forget_calls_of(tx, workspace_id, contact_ids)
+
+
+def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    hold_messages(tx, theirs)
+    fail_waiting(tx, workspace_id, contact_ids)
+    recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
+    tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
+    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None}
+    living = message.c.visibility != DELETED
+    tx.execute(
+        update(message).where(theirs, living).values(visibility=DELETED, modified_on=later(tx, message), **emptied)
+    )

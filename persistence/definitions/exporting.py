@@ -1,0 +1,135 @@
+"""Writing export files: flows and campaigns with what they need (flow format, definitions endpoint)."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Table, select
+
+from flows.definition.exports import Dependencies, ExportedField, ExportedGroup, Selection, select_parts
+from flows.definition.exports.shapes import FILE_VERSION
+from flows.queries import QueryError, inspect, parse_query
+from persistence.contacts.query_scope import open_group_scope
+from persistence.database import Transaction
+from persistence.definitions.campaigns import ExportedCampaigns, export_campaigns
+from persistence.definitions.parts import FlowParts, Parts, load_parts
+from persistence.definitions.triggers import TriggerParts
+from persistence.sql.columns import is_uuid
+from persistence.tables.contacts import field, group
+from persistence.tables.flows import flow, flow_revision
+from persistence.workspaces import Workspace
+
+
+def export_definitions(
+    tx: Transaction,
+    workspace: Workspace,
+    flow_uuids: Sequence[str],
+    campaign_uuids: Sequence[str],
+    *,
+    dependencies: Dependencies,
+    site: str,
+) -> bytes:
+    """An export file as JSON; unknown UUIDs are passed over. A constant number of statements.
+
+    With ALL dependencies the fields and groups that are used are listed, too.
+    """
+    parts = load_parts(tx, workspace.id)
+    selection = select_parts(
+        parts.together(),
+        [uuid.lower() for uuid in flow_uuids if is_uuid(uuid)],
+        [uuid.lower() for uuid in campaign_uuids if is_uuid(uuid)],
+        dependencies,
+    )
+    return _write(tx, workspace, parts, selection, dependencies, site)
+
+
+def export_workspace(tx: Transaction, workspace: Workspace, *, site: str) -> bytes:
+    """An export file as JSON with all flows, campaigns and triggers that are not archived, and all they need."""
+    parts = load_parts(tx, workspace.id)
+    living = select(flow.c.uuid).where(flow.c.workspace_id == workspace.id, ~flow.c.is_archived)
+    flow_uuids = list(tx.execute(living).scalars())
+    selection = select_parts(parts.together(), flow_uuids, list(parts.campaigns), Dependencies.ALL)
+    return _write(tx, workspace, parts, selection, Dependencies.ALL, site)
+
+
+def _write(
+    tx: Transaction,
+    workspace: Workspace,
+    parts: Parts,
+    selection: Selection,
+    dependencies: Dependencies,
+    site: str,
+) -> bytes:
+    campaigns = export_campaigns(tx, workspace.id, selection.campaigns)
+    triggers = [parts.triggers[key] for key in selection.triggers]
+    fields: list[dict[str, Any]] = []
+    groups: list[dict[str, Any]] = []
+    if dependencies is Dependencies.ALL:
+        used_groups = _list_group_uuids(selection, parts.flows, campaigns, triggers)
+        groups, query_fields = _export_groups(tx, workspace, used_groups)
+        used_fields = {key for uuid in selection.flows for key in parts.flows[uuid].field_keys}
+        fields = _export_fields(tx, workspace.id, used_fields | campaigns.field_keys | query_fields)
+    return orjson.dumps(
+        {
+            "version": FILE_VERSION,
+            "site": site,
+            "flows": [orjson.Fragment(text) for text in read_definitions(tx, workspace.id, selection.flows)],
+            "campaigns": campaigns.campaigns,
+            "triggers": [one.exported.to_json() for one in triggers],
+            "fields": fields,
+            "groups": groups,
+        }
+    )
+
+
+def read_definitions(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[str]:
+    """The newest definitions of flows as JSON texts, in the order in which the flows were made."""
+    rows = flow_revision.c
+    newest = (rows.flow_id == flow.c.id) & (rows.number == flow.c.definition_revision)
+    statement = select(rows.definition).join(flow, newest).where(flow.c.workspace_id == workspace_id)
+    return list(tx.execute(statement.where(flow.c.uuid.in_(uuids)).order_by(flow.c.id)).scalars())
+
+
+def _list_group_uuids(
+    selection: Selection,
+    flows: dict[str, FlowParts],
+    campaigns: ExportedCampaigns,
+    triggers: Iterable[TriggerParts],
+) -> set[str]:
+    of_flows = {uuid for flow_uuid in selection.flows for uuid in flows[flow_uuid].group_uuids}
+    of_triggers = {named.uuid for one in triggers for named in (*one.exported.groups, *one.exported.exclude_groups)}
+    return of_flows | of_triggers | campaigns.group_uuids
+
+
+def _export_groups(
+    tx: Transaction, workspace: Workspace, uuids: Collection[str]
+) -> tuple[list[dict[str, Any]], set[str]]:
+    """The groups, and the keys of the fields that their queries look at."""
+    columns = (group.c.uuid, group.c.name, group.c.query)
+    rows = _find_rows(tx, workspace.id, group, columns, group.c.uuid.in_(sorted(uuids)))
+    exported = [ExportedGroup(row.uuid, row.name, row.query).to_json() for row in rows]
+    queries = [row.query for row in rows if row.query]
+    if not queries:
+        return exported, set()
+    scope = open_group_scope(tx, workspace)
+    keys: set[str] = set()
+    for text in queries:
+        try:
+            query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
+        except QueryError:
+            continue  # it names a field that is gone
+        keys |= {key for key, _ in inspect(query).fields}
+    return exported, keys
+
+
+def _export_fields(tx: Transaction, workspace_id: int, keys: Collection[str]) -> list[dict[str, Any]]:
+    columns = (field.c.key, field.c.name, field.c.type)
+    rows = _find_rows(tx, workspace_id, field, columns, field.c.key.in_(sorted(keys)))
+    return [ExportedField(row.key, row.name, row.type).to_json() for row in rows]
+
+
+def _find_rows(
+    tx: Transaction, workspace_id: int, table: Table, columns: Sequence[Any], wanted: ColumnElement[bool]
+) -> Sequence[Any]:
+    statement = select(*columns).where(table.c.workspace_id == workspace_id, wanted).order_by(table.c.id)
+    return tx.execute(statement).all()

@@ -1,0 +1,165 @@
+"""Importing export files: flows with the campaigns, triggers, fields and groups that go with them.
+
+Everything in a file is found here by UUID, else by name, and made when it is not there, so that a file that is imported
+twice changes nothing the second time (flow format, export files).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from flows.definition import DefinitionError, Flow, inspect, load
+from flows.definition.exports import ExportError, ExportFile, Renamed, read_export
+from persistence.database import Transaction
+from persistence.definitions.assets import ImportedAssets
+from persistence.definitions.campaigns import import_campaigns_of_file, make_date_fields
+from persistence.definitions.places import PlacedFlow, free_old_names, place_flows
+from persistence.definitions.problems import read_problem
+from persistence.definitions.triggers import import_triggers
+from persistence.errors import InvalidInput, RuleBroken
+from persistence.flows.writes import create_flow, save_definition
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.workspaces import Workspace, hold_workspace
+
+NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+"""A NUL character in JSON: its escape, not one of the backslash before it."""
+
+
+class ImportRefused(RuleBroken):
+    """A file that cannot be imported; the message says where in the file, and why. Nothing was changed."""
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What an import did: the records of flows, campaigns and triggers with their `change`, and what it made besides.
+
+    `made` has the keys of fields and globals and the names of groups, labels and topics; `skipped` the triggers that
+    cannot be here, with the reason; `renamed` what has another name than in the file.
+    """
+
+    flows: list[dict[str, Any]] = field(default_factory=list)
+    campaigns: list[dict[str, Any]] = field(default_factory=list)
+    triggers: list[dict[str, Any]] = field(default_factory=list)
+    made: Mapping[str, list[str]] = field(default_factory=dict)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    renamed: list[dict[str, str]] = field(default_factory=list)
+
+
+def import_definitions(tx: Transaction, workspace: Workspace, document: Any, *, media_url: str = "") -> ImportReport:
+    """Brings the content of an export file, or one definition, into a workspace.
+
+    Relative addresses of old flows' attachments are taken below `media_url`. Raises ImportRefused for what cannot be
+    imported, LimitReached when there is no room.
+    """
+    hold_workspace(tx, workspace.id)
+    _write_text(document)
+    try:
+        file = read_export(document, media_url=media_url)
+        if NUL.search(_write_text(file.to_json())):
+            raise ImportRefused("this cannot be stored: a text has a NUL character")
+        return _import(tx, workspace, file)
+    except ExportError as error:
+        raise ImportRefused(str(error)) from error
+
+
+def _write_text(document: Any) -> bytes:
+    """The document as JSON; raises ImportRefused for numbers and depths that no database keeps."""
+    try:
+        return orjson.dumps(document)
+    except orjson.JSONEncodeError as error:
+        raise ImportRefused(f"this cannot be stored: {error}") from error
+
+
+def _import(tx: Transaction, workspace: Workspace, file: ExportFile) -> ImportReport:
+    assets = ImportedAssets(tx, workspace)
+    _import_fields(assets, file)
+    _import_groups(assets, file)
+    report = ImportReport(made=assets.made, renamed=[each.to_json() for each in file.renamed])
+    report.flows = _import_flows(tx, workspace, assets, file, report.renamed)
+    report.campaigns = import_campaigns_of_file(tx, workspace, assets, file.campaigns)
+    report.triggers, skipped = import_triggers(tx, workspace, assets, file.triggers)
+    report.skipped = [*(each.to_json() for each in file.skipped), *skipped]
+    return report
+
+
+def _import_fields(assets: ImportedAssets, file: ExportFile) -> None:
+    for index, given in enumerate(file.fields):
+        if not assets.ensure_field(given.key, given.name, given.type):
+            raise ExportError(f'no field can have the key "{given.key}"', f"fields[{index}].key")
+    # Before flows use them, who do not know that they hold dates.
+    make_date_fields(assets, file.campaigns)
+
+
+def _import_groups(assets: ImportedAssets, file: ExportFile) -> None:
+    for index, given in enumerate(file.groups):
+        try:
+            assets.ensure_group(given.uuid, given.name, given.query or "")
+        except InvalidInput as error:
+            raise ExportError(read_problem(error), f"groups[{index}]") from error
+
+
+def _import_flows(
+    tx: Transaction,
+    workspace: Workspace,
+    assets: ImportedAssets,
+    file: ExportFile,
+    renamed: list[dict[str, str]],
+) -> list[dict[str, Any]]:
+    placed = place_flows(tx, workspace.id, assets, file.flows)
+    renamed += [
+        Renamed("flow", one.definition["name"], one.name).to_json()
+        for one in placed
+        if one.name != one.definition["name"].strip()
+    ]
+    flows = [_link(assets, one, f"flows[{index}]") for index, one in enumerate(placed)]
+    free_old_names(tx, workspace.id, placed)
+    ids = [
+        one.flow_id if one.flow_id is not None else create_flow(tx, workspace.id, one.uuid, flow)
+        for one, flow in zip(placed, flows, strict=True)
+    ]
+    for index, flow in enumerate(flows):
+        _make_needs(tx, workspace, assets, flow, f"flows[{index}]")
+    return [
+        _save(tx, workspace, assets, one, flow, flow_id) for one, flow, flow_id in zip(placed, flows, ids, strict=True)
+    ]
+
+
+def _link(assets: ImportedAssets, placed: PlacedFlow, place: str) -> Flow:
+    """The flow with everything it refers to as it is known here."""
+    try:
+        return load({**placed.definition, "uuid": placed.uuid, "name": placed.name}, resolve=assets.resolve)
+    except DefinitionError as error:
+        raise ExportError(str(error), place) from error
+
+
+def _make_needs(tx: Transaction, workspace: Workspace, assets: ImportedAssets, flow: Flow, place: str) -> None:
+    """Fields, globals and resthooks that the flow uses and that are not there yet."""
+    for dependency in inspect(flow).dependencies:
+        needed = dependency.reference
+        if needed.kind == "field":
+            assets.ensure_field(needed.identity, needed.name, "text")
+        elif needed.kind == "global":
+            assets.ensure_global(needed.identity)
+    for node in flow.nodes:
+        for action in node.actions:
+            slug = action.fields.get("resthook")
+            if action.type != "call_resthook" or not isinstance(slug, str):
+                continue
+            try:
+                ensure_resthook(tx, workspace.id, slug)
+            except InvalidInput as error:
+                where = DefinitionError(read_problem(error), node=node.uuid, action=action.uuid, field="resthook")
+                raise ExportError(str(where), place) from error
+
+
+def _save(
+    tx: Transaction, workspace: Workspace, assets: ImportedAssets, placed: PlacedFlow, flow: Flow, flow_id: int
+) -> dict[str, Any]:
+    inspection = inspect(flow, assets)
+    is_changed = save_definition(tx, workspace.id, flow_id, flow, inspection)
+    change = "created" if placed.flow_id is None else "updated" if is_changed else "unchanged"
+    issues = [issue.to_json() for issue in inspection.issues]
+    return {"uuid": placed.uuid, "name": placed.name, "change": change, "issues": issues}

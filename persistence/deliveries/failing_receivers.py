@@ -1,0 +1,173 @@
+"""Receivers that fail for long are switched off: what is remembered of those that fail, one row each while they do.
+
+Healthy receivers have no row. A row begins with the first delivery that is given up, counts those that follow, and
+goes with the first that is accepted. When it has lasted too long the receiver is switched off, and stays so until it is
+switched on again, set anew, or accepts a delivery that somebody sends it all the same.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    bindparam,
+    delete,
+    exists,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.database import Transaction
+from persistence.sql.columns import time_text
+from persistence.tables.deliveries import webhook_trouble
+
+LEAST_GIVEN_UP = 20
+"""Fewer deliveries than this say too little about a receiver."""
+LONGEST_PAUSE = 2 / 3
+"""A pause between failures of more than this part of the time begins anew: what was not tried did not fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The delivery URL of a channel, or a subscriber of a resthook."""
+
+    workspace_id: int
+    channel_id: int | None = None
+    subscriber_id: int | None = None
+
+    @property
+    def kind(self) -> str:
+        return "channel" if self.subscriber_id is None else "subscriber"
+
+    @property
+    def number(self) -> int | None:
+        return self.channel_id if self.subscriber_id is None else self.subscriber_id
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """How many deliveries to an endpoint were given up just now, and the sentence that says why the last one was."""
+
+    count: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchedOff:
+    """An endpoint that is switched off, why and since when."""
+
+    endpoint: Endpoint
+    reason: str
+    since: datetime
+
+
+def is_switched_off(source: Any, *, of_channel: bool = False) -> ColumnElement[bool]:
+    """Whether the endpoint of a subscriber, or of a channel in its workspace, given by its columns, is switched off."""
+    rows = webhook_trouble.c
+    mine = rows.subscriber_id == source.id
+    if of_channel:
+        mine = (rows.channel_id == source.id) & (rows.workspace_id == source.workspace_id)
+    return exists(select(rows.id).where(mine, rows.switched_off_on.is_not(None)))
+
+
+def note_outcomes(
+    tx: Transaction,
+    accepted: Collection[Endpoint],
+    given_up: Mapping[Endpoint, GivenUp],
+    switch_off_after: timedelta,
+) -> list[SwitchedOff]:
+    """Takes over what became of deliveries just now; the endpoints that have failed for too long and are off from now.
+
+    An endpoint that accepted anything is healthy. No time at all to switch off after means never.
+    """
+    known = _lock_known(tx, {*accepted, *given_up})
+    healthy = [known[each].id for each in accepted if each in known]
+    if healthy:
+        tx.execute(delete(webhook_trouble).where(webhook_trouble.c.id.in_(sorted(healthy))))
+    failing = sorted(set(given_up) - set(accepted), key=lambda each: (each.kind, each.number))
+    _begin(tx, [(each, given_up[each]) for each in failing if each not in known])
+    moved = [(each, _go_on(tx.now, known[each], given_up[each], switch_off_after)) for each in failing if each in known]
+    if moved:
+        changes = update(webhook_trouble).where(webhook_trouble.c.id == bindparam("row_id"))
+        tx.execute(changes, [values for _, values in moved])
+    return [
+        SwitchedOff(each, str(values["reason"]), tx.now)
+        for each, values in moved
+        if values["switched_off_on"] == tx.now
+    ]
+
+
+def list_switched_off(tx: Transaction, workspace_id: int) -> list[SwitchedOff]:
+    """The endpoints of a workspace that get nothing any more."""
+    rows = webhook_trouble.c
+    off = (rows.workspace_id == workspace_id) & rows.switched_off_on.is_not(None)
+    found = tx.execute(select(webhook_trouble).where(off).order_by(rows.id))
+    return [
+        SwitchedOff(Endpoint(workspace_id, row.channel_id, row.subscriber_id), row.reason, row.switched_off_on)
+        for row in found
+    ]
+
+
+def end_trouble(tx: Transaction, *, channel_ids: Collection[int] = (), subscriber_ids: Collection[int] = ()) -> int:
+    """Forgets that endpoints failed, and so switches them on; how many had."""
+    rows = webhook_trouble.c
+    theirs = or_(rows.channel_id.in_(channel_ids), rows.subscriber_id.in_(subscriber_ids))
+    return tx.execute(delete(webhook_trouble).where(theirs)).rowcount
+
+
+def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoint, Any]:
+    """The rows of these endpoints, locked in one order, so that two workers never wait for each other."""
+    if not endpoints:
+        return {}
+    rows = webhook_trouble.c
+    theirs = or_(
+        rows.channel_id.in_(_numbers(each.channel_id for each in endpoints)),
+        rows.subscriber_id.in_(_numbers(each.subscriber_id for each in endpoints)),
+    )
+    found = tx.execute(select(webhook_trouble).where(theirs).order_by(rows.id).with_for_update())
+    return {Endpoint(row.workspace_id, row.channel_id, row.subscriber_id): row for row in found}
+
+
+def _numbers(ids: Iterable[int | None]) -> list[int]:
+    return sorted({each for each in ids if each is not None})
+
+
+def _begin(tx: Transaction, failing: Collection[tuple[Endpoint, GivenUp]]) -> None:
+    if not failing:
+        return
+    rows = [
+        {
+            "workspace_id": each.workspace_id,
+            "channel_id": each.channel_id,
+            "subscriber_id": each.subscriber_id,
+            "began_on": tx.now,
+            "last_failed_on": tx.now,
+            "given_up": failed.count,
+        }
+        for each, failed in failing
+    ]
+    # Another worker may have begun the same row: then this one failure more does not matter.
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    tx.execute(insert(webhook_trouble).on_conflict_do_nothing(), rows)
+
+
+def _go_on(now: datetime, row: Any, failed: GivenUp, switch_off_after: timedelta) -> dict[str, Any]:
+    pauses_too_long = now - row.last_failed_on > switch_off_after * LONGEST_PAUSE
+    if pauses_too_long and row.switched_off_on is None:
+        began_on, count = now, failed.count
+    else:
+        began_on, count = row.began_on, row.given_up + failed.count
+    values = {"row_id": row.id, "began_on": began_on, "last_failed_on": now, "given_up": count}
+    off = {"switched_off_on": row.switched_off_on, "reason": row.reason}
+    is_too_long = switch_off_after and now - began_on >= switch_off_after and count >= LEAST_GIVEN_UP
+    if is_too_long and row.switched_off_on is None:
+        since = time_text(began_on)
+        sentence = (
+            f"Nothing was accepted since {since}, and {count} deliveries were given up. The last one: {failed.why}"
+        )
+        off = {"switched_off_on": now, "reason": sentence}
+    return values | off

@@ -1,0 +1,212 @@
+"""Taking due deliveries and recording what became of them: what workers do, for all workspaces at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    bindparam,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    union_all,
+    update,
+)
+
+from persistence.database import Transaction
+from persistence.resthooks.subscribers import end_subscriptions
+from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
+
+ANSWER_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DueDelivery:
+    """A leased delivery. `attempt` counts from 1; `due_on` is the end of the lease and proves that it is still ours."""
+
+    id: int
+    uuid: str
+    workspace_id: int
+    event: str
+    channel_id: int | None
+    subscriber_id: int | None
+    contact_id: int | None
+    receiver: str
+    url: str
+    content_type: str
+    body: bytes
+    attempt: int
+    scheduled_on: datetime
+    due_on: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptOutcome:
+    """What one attempt gave: a status or an error, and what follows: DELIVERED, FAILED, or PENDING until `retry_at`.
+
+    A receiver that is gone for good ends its subscription. `delay_seconds` passed from the planned moment until the
+    attempt began.
+    """
+
+    state: str
+    retry_at: datetime | None
+    status: int | None
+    error: str | None
+    answer: bytes
+    duration_seconds: float
+    ends_subscription: bool = False
+    delay_seconds: float = 0.0
+
+
+_MOVE_ON = (
+    update(delivery)
+    .where(
+        delivery.c.id == bindparam("moved_id"),
+        # A plain parameter: the row is found by its id, and a literal one cannot be executed for many at once.
+        delivery.c.status == PENDING,
+        or_(
+            bindparam("state", type_=delivery.c.status.type) == DELIVERED,
+            delivery.c.due_on == bindparam("leased_until"),
+        ),
+    )
+    .values(
+        status=bindparam("state", type_=delivery.c.status.type),
+        attempts=delivery.c.attempts + 1,
+        last_status=bindparam("answered"),
+        last_error=bindparam("error"),
+        finished_on=bindparam("ended_on"),
+        scheduled_on=func.coalesce(bindparam("retry_at", type_=delivery.c.due_on.type), delivery.c.scheduled_on),
+        due_on=func.coalesce(bindparam("retry_at", type_=delivery.c.due_on.type), delivery.c.due_on),
+    )
+)
+
+
+def list_due_receivers(tx: Transaction) -> list[str]:
+    """The receivers with at least one delivery due, found by one jump in the index per receiver."""
+    is_pending = delivery.c.status == literal(PENDING, literal_execute=True)
+    receivers = (
+        select(func.min(delivery.c.receiver).label("receiver")).where(is_pending).cte("receivers", recursive=True)
+    )
+    following = select(func.min(delivery.c.receiver)).where(is_pending, delivery.c.receiver > receivers.c.receiver)
+    receivers = receivers.union_all(select(following.scalar_subquery()).where(receivers.c.receiver.is_not(None)))
+    has_due = exists(select(literal(1)).where(_is_due(tx.now), delivery.c.receiver == receivers.c.receiver))
+    return list(tx.execute(select(receivers.c.receiver).where(has_due)).scalars())
+
+
+def lease_deliveries(tx: Transaction, rooms: Mapping[str, int], lease: timedelta) -> list[DueDelivery]:
+    """Takes due deliveries, oldest first and so many per receiver at most; nobody else does while the lease lasts."""
+    picks = [_pick(receiver, room, tx.now) for receiver, room in rooms.items() if room > 0]
+    if not picks:
+        return []
+    mine = (
+        select(delivery.c.id)
+        .where(delivery.c.id.in_(union_all(*picks)), _is_due(tx.now))
+        .with_for_update(skip_locked=True)
+    )
+    columns = [delivery.c[name] for name in DueDelivery.__slots__ if name != "attempt"]
+    taken = tx.execute(
+        update(delivery)
+        .where(delivery.c.id.in_(mine.scalar_subquery()))
+        .values(due_on=tx.now + lease)
+        .returning(*columns, delivery.c.attempts)
+    )
+    leased = [_from_row(row) for row in taken.mappings()]
+    return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
+
+
+def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> bool:
+    """Writes down an attempt and moves its delivery on; False when somebody else has meanwhile.
+
+    What was delivered is delivered, even after the lease ran out; any other outcome counts only within the lease.
+    """
+    tx.execute(insert(delivery_attempt).values(_attempt_row(tx, leased, outcome)))
+    has_moved = bool(tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount)
+    _end_subscriptions(tx, [(leased, outcome)])
+    return has_moved
+
+
+def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
+    """The same for many at once."""
+    if attempts:
+        tx.execute(insert(delivery_attempt), [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
+        tx.execute(_MOVE_ON, [_move(tx, leased, outcome) for leased, outcome in attempts])
+        _end_subscriptions(tx, attempts)
+
+
+def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
+    """Ends leases whose work did not begin, so that others can take it at once."""
+    for_each = {each.id: each.due_on for each in leased}
+    if for_each:
+        tx.execute(
+            update(delivery)
+            .where(
+                delivery.c.id.in_(for_each),
+                delivery.c.status == literal(PENDING, literal_execute=True),
+                delivery.c.due_on.in_(for_each.values()),
+            )
+            .values(due_on=delivery.c.scheduled_on)
+        )
+
+
+def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
+    gone: dict[int, set[int]] = {}
+    for leased, outcome in attempts:
+        if outcome.ends_subscription and leased.subscriber_id is not None:
+            gone.setdefault(leased.workspace_id, set()).add(leased.subscriber_id)
+    for workspace_id, subscriber_ids in gone.items():
+        end_subscriptions(tx, workspace_id, subscriber_ids)
+
+
+def _is_due(now: datetime) -> ColumnElement[bool]:
+    return and_(delivery.c.status == literal(PENDING, literal_execute=True), delivery.c.due_on <= now)
+
+
+def _pick(receiver: str, room: int, now: datetime) -> Any:
+    one = delivery.alias()
+    due = (
+        select(one.c.id)
+        .where(one.c.receiver == receiver, one.c.status == literal(PENDING, literal_execute=True), one.c.due_on <= now)
+        .order_by(one.c.due_on, one.c.id)
+        .limit(room)
+        .subquery()
+    )
+    return select(due.c.id)
+
+
+def _from_row(row: Mapping[Any, Any]) -> DueDelivery:
+    values = {**row, "body": row["body"].encode(), "attempt": row["attempts"] + 1}
+    del values["attempts"]
+    return DueDelivery(**values)
+
+
+def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
+    answer = outcome.answer[:ANSWER_LENGTH].decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return {
+        "workspace_id": leased.workspace_id,
+        "delivery_id": leased.id,
+        "number": leased.attempt,
+        "scheduled_on": leased.scheduled_on,
+        "finished_on": tx.now,
+        "duration_ms": round(outcome.duration_seconds * 1000),
+        "status": outcome.status,
+        "error": outcome.error,
+        "answer": answer or None,
+    }
+
+
+def _move(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
+    return {
+        "moved_id": leased.id,
+        "leased_until": leased.due_on,
+        "state": outcome.state,
+        "answered": outcome.status,
+        "error": outcome.error,
+        "ended_on": None if outcome.retry_at is not None else tx.now,
+        "retry_at": outcome.retry_at,
+    }

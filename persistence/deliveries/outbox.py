@@ -1,0 +1,167 @@
+"""Deliveries of events to webhooks: the tables, and making a delivery in the transaction that changes the state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import (
+    insert,
+    select,
+    update,
+)
+
+from persistence.channels.event_form import CONTENT_TYPE, EventChannel, Fields, channel_fields, encode_form
+from persistence.database import Transaction
+from persistence.deliveries.failing_receivers import is_switched_off
+from persistence.errors import RecordMissing, Refused
+from persistence.sql.columns import is_uuid, new_uuid
+from persistence.tables.accounts import workspace
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import FAILED, PENDING, delivery
+
+WAKE = "webhooks"
+TEST_EVENT = "test"
+REMOVED = "The delivery URL was removed before this delivery."
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelEvent:
+    """One event of a channel with its parameters; `contact_id` is whom a reply without recipients goes to."""
+
+    event: str
+    fields: Fields
+    contact_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A body to send to a URL; it belongs to a channel or to a resthook's subscriber."""
+
+    event: str
+    url: str
+    content_type: str
+    body: bytes
+    channel_id: int | None = None
+    subscriber_id: int | None = None
+    contact_id: int | None = None
+
+
+def record_channel_event(
+    tx: Transaction, workspace_id: int, channel_id: int, event: str, fields: Fields, contact_id: int | None = None
+) -> str | None:
+    """Queues one event of a channel, see `record_channel_events`; its id, None when the channel does not want it."""
+    recorded = record_channel_events(tx, workspace_id, channel_id, [ChannelEvent(event, fields, contact_id)])
+    return recorded[0] if recorded else None
+
+
+def record_channel_events(
+    tx: Transaction, workspace_id: int, channel_id: int, events: Sequence[ChannelEvent]
+) -> list[str]:
+    """Queues events of a channel for its delivery URL in the caller's transaction; the ids of those queued.
+
+    Nothing is queued for a channel that is released or has no delivery URL, for a receiver that was switched off
+    because it failed for long, nor for events that are switched off.
+    In anonymous workspaces events name no phone and no URN.
+    """
+    wanted = _find_subscription(tx, workspace_id, channel_id) if events else None
+    if wanted is None:
+        return []
+    url, names, is_anonymous = wanted
+    hidden = ("phone", "urn") if is_anonymous else ()
+    deliveries = []
+    for each in events:
+        if names is None or each.event in names:
+            shown = {name: value for name, value in each.fields.items() if name not in hidden}
+            body = encode_form(shown)
+            deliveries.append(
+                NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id=channel_id, contact_id=each.contact_id)
+            )
+    return record_deliveries(tx, workspace_id, deliveries)
+
+
+def record_test_event(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
+    """Queues an event of the type `test` for a channel's delivery URL, whatever is switched on; its id.
+
+    Raises RecordMissing for an unknown channel and Refused for one that has no delivery URL.
+    """
+    found = select(channel.c.id, channel.c.uuid, channel.c.address, channel.c.webhook_url).where(
+        channel.c.workspace_id == workspace_id, channel.c.uuid == channel_uuid, channel.c.is_active
+    )
+    row = tx.execute(found).first() if is_uuid(channel_uuid) else None
+    if row is None:
+        raise RecordMissing("No such channel.")
+    if row.webhook_url is None:
+        raise Refused("The channel has no delivery URL.")
+    body = encode_form({**channel_fields(TEST_EVENT, EventChannel(row.id, row.uuid, row.address)), "time": tx.now})
+    return record_deliveries(
+        tx, workspace_id, [NewDelivery(TEST_EVENT, row.webhook_url, CONTENT_TYPE, body, channel_id=row.id)]
+    )[0]
+
+
+def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[NewDelivery]) -> list[str]:
+    """Queues deliveries and remembers to wake their workers; the event ids, in order."""
+    if not deliveries:
+        return []
+    rows = [
+        {
+            "uuid": new_uuid(),
+            "workspace_id": workspace_id,
+            "event": each.event,
+            "channel_id": each.channel_id,
+            "subscriber_id": each.subscriber_id,
+            "contact_id": each.contact_id,
+            "receiver": name_receiver(each.url),
+            "url": each.url,
+            "content_type": each.content_type,
+            "body": each.body.decode(),
+            "created_on": tx.now,
+            "scheduled_on": tx.now,
+            "due_on": tx.now,
+        }
+        for each in deliveries
+    ]
+    tx.execute(insert(delivery), rows)
+    tx.wake(WAKE)
+    return [str(row["uuid"]) for row in rows]
+
+
+def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None) -> None:
+    """Sends what waits for a channel's receiver to its new URL; without one that is given up."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
+    found = select(channel.c.id).where(mine).scalar_subquery()
+    waiting = (
+        delivery.c.workspace_id == workspace_id,
+        delivery.c.status == PENDING,
+        delivery.c.channel_id == found,
+        delivery.c.subscriber_id.is_(None),
+    )
+    values: dict[str, Any] = {"status": FAILED, "last_error": REMOVED, "finished_on": tx.now}
+    if url is not None:
+        values = {"url": url, "receiver": name_receiver(url)}
+    tx.execute(update(delivery).where(*waiting).values(**values))
+
+
+def name_receiver(url: str) -> str:
+    """What deliveries share that go to one server: scheme, host and port."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()[:300]
+
+
+def _find_subscription(
+    tx: Transaction, workspace_id: int, channel_id: int
+) -> tuple[str, list[str] | None, bool] | None:
+    """The delivery URL of an active channel, the events switched on (None: all), whether addresses are hidden.
+
+    None for a channel without one, and for a receiver that was switched off because it failed for long.
+    """
+    statement = select(channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous).where(
+        channel.c.workspace_id == workspace_id,
+        channel.c.id == channel_id,
+        channel.c.is_active,
+        channel.c.webhook_url.is_not(None),
+        ~is_switched_off(channel.c, of_channel=True),
+        workspace.c.id == channel.c.workspace_id,
+    )
+    row = tx.execute(statement).first()
+    return None if row is None else (row.webhook_url, row.webhook_events, row.is_anonymous)

@@ -1,0 +1,103 @@
+"""The secrets that calls to channels' delivery URLs and to subscribers of resthooks are signed with."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Column, select, update
+
+from persistence.channels.webhooks import new_webhook_secret
+from persistence.database import Transaction
+from persistence.deliveries.leases import DueDelivery
+from persistence.errors import RecordMissing, Refused
+from persistence.resthooks.subscribers import find_subscribers_at
+from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.tables.channels import channel, former_channel
+from persistence.tables.deliveries import resthook_subscriber
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """The secrets of a delivery URL, and since when the present one is used; a damaged one cannot be decrypted."""
+
+    secret: str | None
+    previous_secret: str | None
+    rotated_on: datetime | None
+    is_damaged: bool = False
+
+
+def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Signer]:
+    """The secrets that these deliveries are signed with now, by the id of each; three statements at most."""
+    from_channels = [each for each in leased if each.subscriber_id is None]
+    by_channel = _read_signers(tx, channel.c.id, {each.channel_id for each in from_channels})
+    moved = {each.channel_id for each in from_channels if (each.workspace_id, each.channel_id) not in by_channel}
+    by_channel = _read_signers(tx, former_channel.c.channel_id, moved) | by_channel
+    by_subscriber = _read_signers(tx, resthook_subscriber.c.id, {each.subscriber_id for each in leased})
+    found = {
+        each.id: by_channel.get((each.workspace_id, each.channel_id))
+        if each.subscriber_id is None
+        else by_subscriber.get((each.workspace_id, each.subscriber_id))
+        for each in leased
+    }
+    return {delivery_id: signer for delivery_id, signer in found.items() if signer is not None}
+
+
+Signers = dict[tuple[int, int | None], Signer]
+"""By the workspace, and the id of the channel or subscriber."""
+
+
+def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]) -> Signers:
+    """The secrets of channels or subscribers; one that cannot be decrypted stalls only its own receiver."""
+    table = key.table
+    wanted = sorted(each for each in ids if each is not None)
+    if not wanted:
+        return {}
+    secret, previous = table.c.webhook_secret, table.c.webhook_previous_secret
+    columns = (
+        table.c.workspace_id,
+        key.label("key"),
+        sealed_text(secret).label("secret"),
+        sealed_text(previous).label("previous"),
+        table.c.webhook_rotated_on,
+    )
+    signers: Signers = {}
+    for row in tx.execute(select(*columns).where(key.in_(wanted))):
+        opened = open_or_none(tx.dialect, secret, row.secret)
+        signers[row.workspace_id, row.key] = Signer(
+            opened,
+            open_or_none(tx.dialect, previous, row.previous),
+            row.webhook_rotated_on,
+            is_damaged=row.secret is not None and opened is None,
+        )
+    return signers
+
+
+def find_subscriber_signer(tx: Transaction, workspace_id: int, slug: str, url: str) -> Signer | None:
+    """The secrets of a resthook's subscriber at a URL."""
+    ids = find_subscribers_at(tx, workspace_id, slug, [url])
+    return _read_signers(tx, resthook_subscriber.c.id, ids).get((workspace_id, ids[0])) if ids else None
+
+
+def read_subscriber_secret(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
+    """What calls to a subscriber are signed with. Raises RecordMissing, Refused when it cannot be decrypted."""
+    signer = _read_signers(tx, resthook_subscriber.c.id, [subscriber_id]).get((workspace_id, subscriber_id))
+    if signer is None:
+        raise RecordMissing("No such subscriber.")
+    if signer.secret is None:
+        raise Refused("The secret of this subscriber cannot be decrypted; give it a new one.")
+    return signer.secret
+
+
+def rotate_subscriber_secret(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
+    """Gives a subscriber a new secret, which is returned; for a day calls are signed with the old one too.
+
+    Raises RecordMissing.
+    """
+    mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == subscriber_id)
+    if tx.execute(select(resthook_subscriber.c.id).where(mine).with_for_update()).first() is None:
+        raise RecordMissing("No such subscriber.")
+    signer = _read_signers(tx, resthook_subscriber.c.id, [subscriber_id])[workspace_id, subscriber_id]
+    secret = new_webhook_secret()
+    values = {"webhook_secret": secret, "webhook_previous_secret": signer.secret, "webhook_rotated_on": tx.now}
+    tx.execute(update(resthook_subscriber).where(mine).values(**values))
+    return secret

@@ -1,0 +1,187 @@
+"""Batches of a start: leased by workers, done once, and the end of the start when the last one is.
+
+A worker leases a batch, starts its contacts outside this transaction, each recorded by itself, and finishes the batch.
+A batch whose worker did not come back is leased again; `find_started` then says which contacts have their run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, or_, select, update
+
+from persistence.database import Transaction
+from persistence.errors import RecordMissing
+from persistence.flow_starts.flow_starts import COMPLETED, DONE, INTERRUPTED, IS_UNFINISHED, is_one_of
+from persistence.flow_starts.recipients import find_wanted
+from persistence.runs.runs import IS_OPEN, close_runs
+from persistence.stamps import stamped
+from persistence.tables.flow_starts import PENDING, flow_start, flow_start_batch
+from persistence.tables.runs import flow_run
+
+LEASE = timedelta(minutes=2)
+BUSY_DELAY = timedelta(seconds=1)
+IS_PENDING = is_one_of(flow_start_batch.c.status, (PENDING,))
+
+
+@dataclass(frozen=True, slots=True)
+class StartBatch:
+    """A leased batch with what its start says. `is_alone` tells that the whole start is of one contact."""
+
+    id: int
+    workspace_id: int
+    start_id: int
+    start_uuid: str
+    start_type: str
+    flow_id: int
+    contact_ids: Sequence[int]
+    params: Mapping[str, Any] | None
+    parent: Mapping[str, Any] | None
+    created_by_id: int | None
+    is_alone: bool
+    attempts: int
+    leased_until: datetime
+
+
+def lease_batch(tx: Transaction) -> StartBatch | None:
+    """The batch that is next, for LEASE; None when none is due. First batches of all starts come before second ones."""
+    rows = flow_start_batch.c
+    is_free = or_(rows.leased_until.is_(None), rows.leased_until <= tx.now)
+    due = (
+        select(rows.id)
+        .where(IS_PENDING, is_free)
+        .order_by(rows.number, rows.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    leased = (
+        update(flow_start_batch)
+        .where(rows.id.in_(due))
+        .values(leased_until=tx.now + LEASE, attempts=rows.attempts + 1)
+        .returning(flow_start_batch)
+    )
+    batch = tx.execute(leased).first()
+    if batch is None:
+        return None
+    start = tx.execute(select(flow_start).where(flow_start.c.id == batch.start_id)).one()
+    return StartBatch(
+        batch.id,
+        batch.workspace_id,
+        start.id,
+        start.uuid,
+        start.start_type,
+        start.flow_id,
+        tuple(batch.contact_ids),
+        start.params,
+        start.parent,
+        start.created_by_id,
+        is_alone=start.total == 1,
+        attempts=batch.attempts,
+        leased_until=batch.leased_until,
+    )
+
+
+def renew_batch(tx: Transaction, batch: StartBatch) -> datetime | None:
+    """Holds a batch for longer; the new end of its lease, None when it is no longer held."""
+    until = tx.now + LEASE
+    mine = update(flow_start_batch).where(_is_held(batch, batch.leased_until)).values(leased_until=until)
+    return until if tx.execute(mine).rowcount else None
+
+
+def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
+    """The contacts of a batch that its start has started already, or that an interruption of their run has spared."""
+    mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
+    is_begun = or_(flow_run.c.session_id.is_not(None), ~IS_OPEN)
+    return set(tx.execute(select(flow_run.c.contact_id).where(mine, is_begun)).scalars())
+
+
+def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
+    """The contacts of a batch that its start leaves out by now: others came first since they were found."""
+    start = tx.execute(select(flow_start).where(flow_start.c.id == batch.start_id)).one()
+    if start.restart_participants and not start.exclude_active:
+        return set()
+    return set(batch.contact_ids) - find_wanted(tx, batch.workspace_id, start, batch.contact_ids)
+
+
+def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:
+    """The uuids of the runs that were made ahead for contacts of a batch and wait to be gone through, by contact."""
+    mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
+    waiting = flow_run.c.session_id.is_(None)
+    rows = tx.execute(select(flow_run.c.contact_id, flow_run.c.uuid).where(mine, waiting, IS_OPEN))
+    return {contact_id: uuid for contact_id, uuid in rows}
+
+
+def finish_batch(tx: Transaction, batch: StartBatch, leased_until: datetime | None = None) -> bool:
+    """Notes that a batch is done, and the start too when it was the last; False when the batch is no longer held.
+
+    Runs made ahead for contacts that could not be started are interrupted. `leased_until` is that of a renewed lease.
+    """
+    mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
+    # The start is locked first: of two workers with the last two batches, the second one sees that both are done.
+    start = tx.execute(select(flow_start).where(mine).with_for_update(key_share=True)).one()
+    held = _is_held(batch, leased_until or batch.leased_until)
+    if not tx.execute(update(flow_start_batch).where(held).values(status=DONE, leased_until=None)).rowcount:
+        return False
+    left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
+    _close_made_runs(tx, batch.workspace_id, batch.start_id, left)
+    started = start.started + len(batch.contact_ids)
+    tx.execute(
+        update(flow_start)
+        .where(mine, IS_UNFINISHED)
+        .values(started=started, modified_on=stamped(tx, flow_start, batch.workspace_id))
+    )
+    if start.is_expanded and not has_pending(tx, start.id):
+        end_start(tx, batch.workspace_id, batch.start_id, COMPLETED)
+    return True
+
+
+def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
+    """Lets a batch come again in a moment, because some of its contacts are busy; it is no failed attempt."""
+    mine = update(flow_start_batch).where(_is_held(batch, batch.leased_until))
+    tx.execute(mine.values(leased_until=tx.now + BUSY_DELAY, attempts=flow_start_batch.c.attempts - 1))
+
+
+def has_pending(tx: Transaction, start_id: int) -> bool:
+    """Whether a start has batches that are not done."""
+    pending = (flow_start_batch.c.start_id == start_id) & IS_PENDING
+    return tx.execute(select(flow_start_batch.c.id).where(pending).limit(1)).first() is not None
+
+
+def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """Stops a start that is not finished: what is pending is dropped, what was started stays; its id.
+
+    Raises RecordMissing.
+    """
+    mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.uuid == uuid)
+    locked = select(flow_start.c.id).where(mine).with_for_update(key_share=True)
+    start_id: int | None = tx.execute(locked).scalar_one_or_none()
+    if start_id is None:
+        raise RecordMissing
+    end_start(tx, workspace_id, start_id, INTERRUPTED)
+    return start_id
+
+
+def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str) -> None:
+    """Ends an unfinished start: pending batches are dropped, runs made ahead that nobody has begun are interrupted."""
+    mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
+    ending = update(flow_start).where(mine, IS_UNFINISHED)
+    if not tx.execute(
+        ending.values(status=status, is_expanded=True, modified_on=stamped(tx, flow_start, workspace_id))
+    ).rowcount:
+        return
+    tx.execute(delete(flow_start_batch).where(flow_start_batch.c.start_id == start_id))
+    _close_made_runs(tx, workspace_id, start_id, flow_run.c.session_id.is_(None))
+
+
+def _close_made_runs(tx: Transaction, workspace_id: int, start_id: int, condition: ColumnElement[bool]) -> None:
+    close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition)
+
+
+def _is_held(batch: StartBatch, leased_until: datetime) -> ColumnElement[bool]:
+    rows = flow_start_batch.c
+    return (rows.id == batch.id) & (rows.leased_until == leased_until) & IS_PENDING
+
+
+def _runs_of(workspace_id: int, start_id: int) -> ColumnElement[bool]:
+    return (flow_run.c.workspace_id == workspace_id) & (flow_run.c.start_id == start_id)

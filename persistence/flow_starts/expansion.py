@@ -1,0 +1,119 @@
+"""From a start to its batches: a page of contacts at a time, each contact once.
+
+A page and the note of how far the start is are one transaction under the lock of the start's row: a worker that dies
+leaves neither, and two workers never find the contacts of the same start.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from flows.queries import QueryError
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.flow_starts.batches import end_start, has_pending
+from persistence.flow_starts.flow_starts import COMPLETED, FAILED, IS_UNFINISHED, WAKE
+from persistence.flow_starts.recipients import next_candidates
+from persistence.runs.runs import ACTIVE, RunState, save_runs
+from persistence.sql.columns import new_uuid, split
+from persistence.stamps import stamped
+from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start, flow_start_batch
+from persistence.tables.flows import flow
+from persistence.workspaces import find_workspace
+
+logger = logging.getLogger("relayboard.worker")
+
+PAGE = 1000
+BATCH = 100
+
+
+def lease_start(tx: Transaction) -> Any | None:
+    """The unfinished start that has waited longest for its next page, as `queued` at least; its row is locked.
+
+    None when no start has contacts to find.
+    """
+    tx.execute(update(flow_start).where(IS_UNFINISHED, flow_start.c.status == PENDING).values(status=QUEUED))
+    due = (
+        select(flow_start)
+        .where(IS_UNFINISHED, ~flow_start.c.is_expanded)
+        .order_by(flow_start.c.modified_on, flow_start.c.id)
+        .limit(1)
+        # Runs of this start are made meanwhile, which may look at its row.
+        .with_for_update(skip_locked=True, key_share=True)
+    )
+    return tx.execute(due).first()
+
+
+def expand_start(tx: Transaction, start: Any) -> list[int]:
+    """Puts the next page of contacts of a start, whose row is given and locked, into batches; the contacts taken.
+
+    The start is `started`, `completed` when nobody is taken at all, and `failed` when its flow is archived by now or
+    its query is broken.
+    """
+    workspace = find_workspace(tx, start.workspace_id)
+    assert workspace is not None, "starts belong to a workspace"
+    if tx.execute(select(flow.c.is_archived).where(flow.c.id == start.flow_id)).scalar_one():
+        end_start(tx, start.workspace_id, start.id, FAILED)
+        return []
+    try:
+        found = next_candidates(tx, workspace, start, PAGE)
+    except QueryError as error:
+        logger.warning("Start %s failed: its query cannot be used: %s", start.uuid, error.message)
+        end_start(tx, start.workspace_id, start.id, FAILED)
+        return []
+    taken = found.contact_ids
+    batches = [list(some) for some in split(taken, BATCH)]
+    _create_batches(tx, start, batches)
+    if start.makes_runs and taken:
+        _make_runs(tx, start, taken)
+    count, batch_count = start.contact_count + len(taken), start.batch_count + len(batches)
+    change = {"status": STARTED, "contact_count": count, "batch_count": batch_count, "is_expanded": found.is_end}
+    if found.last_contact_id is not None:
+        change["last_contact_id"] = found.last_contact_id
+    if found.is_end:
+        change["total"] = count
+    mine = (flow_start.c.workspace_id == start.workspace_id) & (flow_start.c.id == start.id)
+    tx.execute(update(flow_start).where(mine).values(modified_on=stamped(tx, flow_start, start.workspace_id), **change))
+    if found.is_end and not has_pending(tx, start.id):
+        end_start(tx, start.workspace_id, start.id, COMPLETED)
+    if batches:
+        tx.wake(WAKE)
+    return list(taken)
+
+
+def begin_start(tx: Transaction, workspace_id: int, start_id: int) -> None:
+    """Finds the first contacts of a new start at once, up to PAGE of them. Raises InvalidInput when nobody is taken."""
+    mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
+    taken: list[int] = []
+    while not taken:
+        start = tx.execute(select(flow_start).where(mine)).one()
+        if start.is_expanded:
+            raise InvalidInput.across("None of these contacts can be started.")
+        taken = expand_start(tx, start)
+
+
+def _create_batches(tx: Transaction, start: Any, batches: Sequence[list[int]]) -> None:
+    rows = [
+        {
+            "workspace_id": start.workspace_id,
+            "start_id": start.id,
+            "number": start.batch_count + index,
+            "contact_ids": contact_ids,
+            "status": PENDING,
+            "attempts": 0,
+            "created_on": tx.now,
+        }
+        for index, contact_ids in enumerate(batches)
+    ]
+    if rows:
+        tx.execute(insert(flow_start_batch), rows)
+
+
+def _make_runs(tx: Transaction, start: Any, contact_ids: Sequence[int]) -> None:
+    """Runs that workers will go through later: `active`, without session and path."""
+    runs = [
+        RunState(new_uuid(), start.flow_id, contact_id, ACTIVE, tx.now, start_id=start.id) for contact_id in contact_ids
+    ]
+    save_runs(tx, start.workspace_id, runs)

@@ -1,0 +1,111 @@
+"""What a request for a start says, checked against the workspace (contract reference, flow starts and v1 runs)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import select
+
+from flows.phones import PhoneError, parse_number
+from persistence.broadcasts.form import find_groups
+from persistence.contacts.actions import find_contacts
+from persistence.contacts.addresses import BAD_URN, read_recipients
+from persistence.contacts.urns import ensure_owners
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.flow_starts.flow_starts import API, API_V1, NewStart
+from persistence.sql.columns import is_uuid
+from persistence.tables.channels import channel
+from persistence.tables.flows import flow
+from persistence.workspaces import Workspace
+
+PARAMS_LENGTH = 10_000
+PHONE = "tel"
+
+
+def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], created_by_id: int | None) -> NewStart:
+    """The start a v2 request asks for; contacts are made for new addresses. Raises InvalidInput."""
+    flow_id = _find_flow(tx, workspace.id, body["flow"], field="flow")
+    params = _read_params(body)
+    if not any(body.get(name) for name in ("urns", "contacts", "groups")):
+        raise InvalidInput.across("Name at least one URN, contact or group.")
+    group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
+    contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
+    urns = read_recipients(tx, workspace, body.get("urns") or [])
+    owners = ensure_owners(tx, workspace.id, urns)
+    return NewStart(
+        flow_id,
+        API,
+        contact_ids,
+        [owners[urn.identity].contact_id for urn in urns],
+        group_ids,
+        restart_participants=bool(body.get("restart_participants", True)),
+        exclude_active=bool(body.get("exclude_active", False)),
+        params=params,
+        created_by_id=created_by_id,
+    )
+
+
+def read_phone_form(
+    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], created_by_id: int | None
+) -> NewStart:
+    """The start a v1 request asks for, whose runs are made at once. Raises InvalidInput."""
+    flow_id = _find_flow(tx, workspace.id, body["flow_uuid"], field="flow_uuid")
+    names = ("phone", "contact", "contacts", "groups")
+    listed = {name: [given] if isinstance(given := body.get(name) or [], str) else given for name in names}
+    if not any(listed.values()):
+        raise InvalidInput.across("Name at least one phone number, contact or group.")
+    contact_ids = [
+        contact_id
+        for name in ("contact", "contacts")
+        for contact_id in find_contacts(tx, workspace, listed[name], field=name)
+    ]
+    group_ids = find_groups(tx, workspace.id, listed["groups"])
+    return NewStart(
+        flow_id,
+        API_V1,
+        contact_ids,
+        _find_phone_owners(tx, workspace, listed["phone"]),
+        group_ids,
+        restart_participants=bool(body.get("restart_participants", True)),
+        makes_runs=True,
+        params=body.get("extra") or None,
+        created_by_id=created_by_id,
+    )
+
+
+def _find_flow(tx: Transaction, workspace_id: int, reference: str, *, field: str) -> int:
+    """The id of a flow that can be started. Raises InvalidInput for an unknown and an archived one."""
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == reference)
+    row = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first() if is_uuid(reference) else None
+    if row is None:
+        raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+    if row.is_archived:
+        raise InvalidInput.on(field, "This flow is archived.")
+    return int(row.id)
+
+
+def _read_params(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The values for the flow under either name. Raises InvalidInput for too many characters."""
+    name = "params" if body.get("params") is not None else "extra"
+    params: Mapping[str, Any] | None = body.get(name)
+    if params is not None and len(orjson.dumps(params).decode()) > PARAMS_LENGTH:
+        raise InvalidInput.on(name, f"Must be at most {PARAMS_LENGTH} characters as JSON.")
+    return params
+
+
+def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str]) -> list[int]:
+    """The contacts of phone numbers, made where they are new. Raises InvalidInput."""
+    if not texts:
+        return []
+    urns = read_recipients(tx, workspace, [f"{PHONE}:{text}" for text in texts], field="phone")
+    for index, text in enumerate(texts):
+        try:
+            parse_number(text, workspace.country or "")
+        except PhoneError as error:
+            raise InvalidInput.at("phone", index, BAD_URN) from error
+    mine = (channel.c.workspace_id == workspace.id) & channel.c.is_active
+    if not any(PHONE in schemes for schemes in tx.execute(select(channel.c.schemes).where(mine)).scalars()):
+        raise InvalidInput.on("phone", "No channel of this workspace can send to phone numbers.")
+    owners = ensure_owners(tx, workspace.id, urns)
+    return [owners[urn.identity].contact_id for urn in urns]

@@ -1,0 +1,163 @@
+"""Storing flows: their newest definition, and what inspecting it found."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import insert, select, update
+
+from flows.definition import DefinitionError, Flow, Inspection
+from persistence.campaign_events.v2 import living_events_of
+from persistence.database import Database, Transaction
+from persistence.errors import Refused
+from persistence.flows.flows import BACKGROUND, MESSAGE, SURVEY, VOICE
+from persistence.flows.revisions import read_revision
+from persistence.flows.rulesets import describe_rulesets
+from persistence.sessions.sessions import interrupt_flow
+from persistence.sql.columns import new_uuid
+from persistence.sql.names import name_key
+from persistence.stamps import stamped
+from persistence.tables.campaigns import campaign_event
+from persistence.tables.flows import flow, flow_revision
+from persistence.triggers.writes import archive_triggers_of_flow
+from persistence.workspaces import hold_workspace
+
+TYPES = {
+    "messaging": MESSAGE,
+    "messaging_background": BACKGROUND,
+    "messaging_offline": SURVEY,
+    "voice": VOICE,
+}
+"""The types of definitions, and of flows."""
+
+DEFAULT_EXPIRY_MINUTES = {MESSAGE: 3 * 24 * 60, VOICE: 5}
+NO_REVISION = 0
+
+
+def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow) -> int:
+    """A flow that has no revision yet; its id. The caller sees to it that the name is free."""
+    empty: dict[str, Any] = {"results": [], "parent_refs": [], "dependencies": [], "issues": [], "rulesets": []}
+    values = {"uuid": uuid, "definition_revision": NO_REVISION, **_describe(definition), **empty}
+    times = {"created_on": tx.now, "modified_on": stamped(tx, flow, workspace_id)}
+    made = insert(flow).values(workspace_id=workspace_id, **values, **times).returning(flow.c.id)
+    return tx.execute(made).scalar_one()
+
+
+def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition: Flow, inspection: Inspection) -> bool:
+    """Makes a definition the newest revision of its flow, and the flow one that is not archived.
+
+    A definition that says what the newest revision says becomes no revision. False if nothing has changed at all.
+    """
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    row = tx.execute(select(flow).where(mine).with_for_update()).one()
+    newest = row.definition_revision
+    is_new = not _says_the_same(_read_newest(tx, workspace_id, flow_id, newest), definition.raw)
+    found = _describe_findings(definition, inspection, flow_id)
+    values = _describe(definition) | found | {"is_archived": False}
+    if is_new:
+        _add_revision(tx, workspace_id, flow_id, newest + 1, definition)
+        values["definition_revision"] = newest + 1
+    elif all(getattr(row, name) == value for name, value in values.items()):
+        return False
+    tx.execute(update(flow).where(mine).values(modified_on=stamped(tx, flow, workspace_id), **values))
+    return True
+
+
+def make_flow_uuid(tx: Transaction, wanted: str) -> str:
+    """The UUID a new flow gets: the one it had elsewhere, unless a flow on this server has it."""
+    taken = tx.execute(select(flow.c.id).where(flow.c.uuid == wanted)).first() is not None
+    return new_uuid() if taken else wanted.lower()
+
+
+def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow) -> None:
+    text = orjson.dumps({**definition.raw, "revision": number}).decode()
+    values = {"number": number, "spec_version": definition.spec_version, "definition": text, "created_on": tx.now}
+    tx.execute(insert(flow_revision).values(workspace_id=workspace_id, flow_id=flow_id, **values))
+
+
+def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> Mapping[str, Any] | None:
+    """The newest definition; None if there is none that can be read, which an import then replaces."""
+    try:
+        return None if number == NO_REVISION else read_revision(tx, workspace_id, flow_id, number)
+    except DefinitionError:
+        return None
+
+
+def _says_the_same(stored: Any, given: Mapping[str, Any]) -> bool:
+    """Whether definitions differ by the number of their revision at most."""
+    if not isinstance(stored, dict):
+        return False
+    return bool(orjson.loads(orjson.dumps({**given, "revision": 0})) == {**stored, "revision": 0})
+
+
+def _describe(definition: Flow) -> dict[str, Any]:
+    kind = TYPES[definition.type]
+    return {
+        "name": definition.name,
+        "name_key": name_key(definition.name),
+        "type": kind,
+        "base_language": definition.language,
+        "expires_after_minutes": definition.expire_after_minutes or DEFAULT_EXPIRY_MINUTES.get(kind, 0),
+    }
+
+
+def _describe_findings(definition: Flow, inspection: Inspection, flow_id: int) -> dict[str, Any]:
+    return {
+        "results": [result.to_json() for result in inspection.results],
+        "parent_refs": list(inspection.parent_refs),
+        "dependencies": [dependency.to_json() for dependency in inspection.dependencies],
+        "issues": [issue.to_json() for issue in inspection.issues],
+        "rulesets": describe_rulesets(definition, inspection, flow_id),
+    }
+
+
+def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
+    """Puts a flow away: its triggers are archived, nothing starts it any more, and contacts in it are interrupted.
+
+    Two units of work, because flows are locked after contacts; it may be done again if it ends between them. Importing
+    the flow brings it back. Raises Refused while campaign events start it.
+    """
+    database.write(lambda tx: _put_away(tx, workspace_id, flow_id))
+    database.write(lambda tx: interrupt_flow(tx, workspace_id, flow_id))
+
+
+def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int]) -> set[int]:
+    """Those of these flows that are archived."""
+    if not flow_ids:
+        return set()
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.id.in_(sorted(flow_ids)) & flow.c.is_archived
+    return set(tx.execute(select(flow.c.id).where(mine)).scalars())
+
+
+def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    hold_workspace(tx, workspace_id)
+    using = select(campaign_event.c.id).where(*living_events_of(workspace_id), campaign_event.c.flow_id == flow_id)
+    if tx.execute(using.limit(1)).first() is not None:
+        raise Refused("Campaign events still start this flow.")
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    # Waits for those who are just bringing contacts into the flow; they are interrupted with the others then.
+    tx.execute(select(flow.c.id).where(mine).with_for_update())
+    tx.execute(
+        update(flow)
+        .where(mine, ~flow.c.is_archived)
+        .values(is_archived=True, modified_on=stamped(tx, flow, workspace_id))
+    )
+    archive_triggers_of_flow(tx, workspace_id, flow_id)
+
+
+def set_ignores_triggers(tx: Transaction, workspace_id: int, flow_id: int, *, ignores_triggers: bool) -> None:
+    """Whether contacts who are in the flow stay in it when what they send is the keyword of another one."""
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    changed = update(flow).where(mine, flow.c.ignores_triggers != ignores_triggers)
+    tx.execute(changed.values(ignores_triggers=ignores_triggers, modified_on=stamped(tx, flow, workspace_id)))
+
+
+def find_flow_using(tx: Transaction, workspace_id: int, kind: str, key: str) -> str | None:
+    """The name of a flow, not archived, that uses the field or the global with this key."""
+    columns = (flow.c.name, flow.c.dependencies)
+    rows = tx.execute(select(*columns).where(flow.c.workspace_id == workspace_id, ~flow.c.is_archived))
+    for name, dependencies in rows:
+        if any((each["type"], each.get("key")) == (kind, key) for each in dependencies):
+            found: str = name
+            return found
+    return None

@@ -1,0 +1,159 @@
+"""Globals: named values that all flows of a workspace share."""
+
+import re
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, insert, select, update
+
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.fields import make_key
+from persistence.flows.writes import find_flow_using
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name_is_free, check_room, name_key
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.stamps import stamped
+from persistence.tables.contacts import FIELD_KEY as KEY
+from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
+from persistence.workspaces import hold_workspace
+
+VALUE_LENGTH = 10_000
+NAME = re.compile(r"[\w \-]+\Z")
+
+GLOBAL_RECORD = declare_record(
+    {
+        "key": global_value.c.key,
+        "name": global_value.c.name,
+        "value": global_value.c.value,
+        "modified_on": global_value.c.modified_on,
+    }
+)
+
+
+def globals_order(*, reverse: bool = False) -> Order:
+    return Order(global_value.c.modified_on, global_value.c.id, descending=not reverse)
+
+
+def list_globals(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    key: str | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    reverse: bool = False,
+) -> Page:
+    """The globals of a workspace by their last change, newest first."""
+    conditions = [global_value.c.workspace_id == workspace_id]
+    if key is not None:
+        conditions.append(global_value.c.key == key)
+    if before is not None:
+        conditions.append(global_value.c.modified_on <= before)
+    if after is not None:
+        conditions.append(global_value.c.modified_on >= after)
+    return fetch_page(
+        tx,
+        record=GLOBAL_RECORD,
+        source=global_value,
+        source_id=global_value.c.id,
+        order=globals_order(reverse=reverse),
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def read_global(tx: Transaction, workspace_id: int, global_id: int) -> str:
+    """One global record as JSON text."""
+    tx.settle()
+    mine = (global_value.c.workspace_id == workspace_id) & (global_value.c.id == global_id)
+    return tx.execute(select(as_text(GLOBAL_RECORD)).where(mine)).scalar_one()
+
+
+def read_global_values(tx: Transaction, workspace_id: int) -> dict[str, str]:
+    """The values of all globals by key, as flows see them."""
+    rows = tx.execute(select(global_value.c.key, global_value.c.value).where(_is_of(workspace_id)))
+    return {key: value for key, value in rows}
+
+
+def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> int:
+    """A new global whose key is made from its name; returns its id.
+
+    Raises InvalidInput for a bad or taken name or a bad value, LimitReached when the workspace is full.
+    """
+    hold_workspace(tx, workspace_id)
+    name, value = _check_name(name), _check_value(value)
+    key = make_key(name)
+    if not KEY.match(key):
+        raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
+    check_name_is_free(tx, workspace_id, global_value, name)
+    if tx.execute(select(global_value.c.id).where(_is_of(workspace_id), global_value.c.key == key)).first():
+        raise InvalidInput.on("name", "Another global has the key made from this name.")
+    check_room(tx, workspace_id, global_value)
+    values = {"key": key, "name": name, "name_key": name_key(name), "value": value}
+    times = {"created_on": tx.now, "modified_on": stamped(tx, global_value, workspace_id)}
+    statement = insert(global_value).values(workspace_id=workspace_id, **values, **times)
+    return tx.execute(statement.returning(global_value.c.id)).scalar_one()
+
+
+def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name: str | None = None) -> int:
+    """Give a global another value and, where one is given, another name; its key stays. Returns its id.
+
+    Raises RecordMissing or InvalidInput.
+    """
+    hold_workspace(tx, workspace_id)
+    global_id = _find(tx, workspace_id, key)
+    values = {"value": _check_value(value)}
+    if name is not None:
+        name = _check_name(name)
+        check_name_is_free(tx, workspace_id, global_value, name, besides_id=global_id)
+        values |= {"name": name, "name_key": name_key(name)}
+    change = update(global_value).where(_is_of(workspace_id), global_value.c.id == global_id)
+    tx.execute(change.values(modified_on=stamped(tx, global_value, workspace_id), **values))
+    return global_id
+
+
+def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
+    """Delete a global. Raises RecordMissing."""
+    global_id = _find(tx, workspace_id, key)
+    tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
+
+
+def _find(tx: Transaction, workspace_id: int, key: str) -> int:
+    statement = select(global_value.c.id).where(_is_of(workspace_id), global_value.c.key == key)
+    global_id: int | None = tx.execute(statement).scalar_one_or_none()
+    if global_id is None:
+        raise RecordMissing
+    return global_id
+
+
+def _is_of(workspace_id: int) -> ColumnElement[bool]:
+    return global_value.c.workspace_id == workspace_id
+
+
+def _check_name(name: str) -> str:
+    name = name.strip()
+    if not 1 <= len(name) <= GLOBAL_NAME_LENGTH:
+        raise InvalidInput.on("name", f"1 to {GLOBAL_NAME_LENGTH} characters.")
+    if not NAME.match(name):
+        raise InvalidInput.on("name", "Only letters, digits, spaces, hyphens and underscores are allowed.")
+    return name
+
+
+def _check_value(value: str) -> str:
+    if not value.strip():
+        raise InvalidInput.on("value", "An empty value is not allowed.")
+    if len(value) > VALUE_LENGTH:
+        raise InvalidInput.on("value", f"At most {VALUE_LENGTH} characters.")
+    return value
+
+
+def remove_global(tx: Transaction, workspace_id: int, key: str) -> None:
+    """Delete a global. Raises RecordMissing, and Refused while a flow that is not archived uses it."""
+    hold_workspace(tx, workspace_id)
+    name = find_flow_using(tx, workspace_id, "global", key)
+    if name is not None:
+        raise Refused(f'The flow "{name}" uses this global.')
+    delete_global(tx, workspace_id, key)

@@ -1,0 +1,149 @@
+"""Contact groups: manual ones, smart ones with a query, and the system's own."""
+
+from sqlalchemy import Select, delete, insert, select, update
+
+from persistence.database import Transaction
+from persistence.errors import LostRace, RecordMissing, Refused, SystemRecord
+from persistence.sql.columns import new_uuid
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.stamps import stamped
+from persistence.tables.campaigns import campaign
+from persistence.tables.contacts import READY, contact, group, group_membership
+from persistence.tables.triggers import trigger, trigger_group
+from persistence.workspaces import hold_workspace
+
+OPEN_TICKETS = "Open Tickets"
+
+GROUP_RECORD = declare_record(
+    {
+        "uuid": group.c.uuid,
+        "name": group.c.name,
+        "query": group.c.query,
+        "status": group.c.status,
+        "system": group.c.is_system,
+        "count": group.c.member_count,
+    }
+)
+
+GROUPS_ORDER = Order(group.c.created_on, group.c.id)
+
+
+def create_system_groups(tx: Transaction, workspace_id: int) -> None:
+    """The groups every workspace has from its beginning."""
+    values = {"uuid": new_uuid(), "name": OPEN_TICKETS, "name_key": name_key(OPEN_TICKETS), "query": "tickets > 0"}
+    times = {"created_on": tx.now, "modified_on": tx.now}
+    tx.execute(insert(group).values(workspace_id=workspace_id, is_system=True, **values, **times))
+
+
+def list_groups(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    uuid: str | None = None,
+    name: str | None = None,
+) -> Page:
+    """The groups of a workspace, newest first; `name` matches whole names of any case."""
+    conditions = [group.c.workspace_id == workspace_id]
+    if uuid is not None:
+        conditions.append(group.c.uuid == uuid)
+    if name is not None:
+        conditions.append(group.c.name_key == name_key(name.strip()))
+    return fetch_page(
+        tx,
+        record=GROUP_RECORD,
+        source=group,
+        source_id=group.c.id,
+        order=GROUPS_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def read_group(tx: Transaction, workspace_id: int, group_id: int) -> str:
+    """One group record as JSON text."""
+    statement = select(as_text(GROUP_RECORD)).where(group.c.workspace_id == workspace_id, group.c.id == group_id)
+    return tx.execute(statement).scalar_one()
+
+
+def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
+    """A new manual group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    hold_workspace(tx, workspace_id)
+    name = check_name(name)
+    check_name_is_free(tx, workspace_id, group, name)
+    check_room(tx, workspace_id, group, ~group.c.is_system)
+    values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "status": READY, "is_system": False}
+    times = {"created_on": tx.now, "modified_on": tx.now}
+    statement = insert(group).values(workspace_id=workspace_id, **values, **times).returning(group.c.id)
+    return tx.execute(statement).scalar_one()
+
+
+def find_editable(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """The id of a group that is not the system's. Raises RecordMissing or SystemRecord."""
+    statement = select(group.c.id, group.c.is_system).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
+    row = tx.execute(statement).first()
+    if row is None:
+        raise RecordMissing
+    if row.is_system:
+        raise SystemRecord
+    group_id: int = row.id
+    return group_id
+
+
+def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
+    """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
+    hold_workspace(tx, workspace_id)
+    group_id = find_editable(tx, workspace_id, uuid)
+    name = check_name(name)
+    check_name_is_free(tx, workspace_id, group, name, besides_id=group_id)
+    mine = (group.c.workspace_id == workspace_id) & (group.c.id == group_id)
+    if tx.execute(select(group.c.name).where(mine)).scalar_one() != name:
+        _touch_members(tx, workspace_id, group_id)
+    tx.execute(update(group).where(mine).values(name=name, name_key=name_key(name), modified_on=tx.now))
+    return group_id
+
+
+def remove_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
+    """Delete a group; archived triggers and campaigns lose it.
+
+    Raises RecordMissing, SystemRecord, and Refused while a trigger or campaign that is not archived uses the group.
+    """
+    hold_workspace(tx, workspace_id)
+    mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
+    if any(tx.execute(using.limit(1)).first() is not None for using in _uses(mine)):
+        raise Refused("Active triggers or campaigns still use this group.")
+    group_id = find_editable(tx, workspace_id, uuid)
+    _touch_members(tx, workspace_id, group_id)
+    # Whoever is putting somebody into the group comes before this, and everybody else finds it gone.
+    tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
+    rows = group_membership.c
+    latecomers = select(rows.contact_id).join(contact, contact.c.id == rows.contact_id).where(rows.group_id == group_id)
+    if tx.execute(latecomers.where(contact.c.modified_on != stamped(tx, contact, workspace_id)).limit(1)).first():
+        raise LostRace
+    tx.execute(delete(group_membership).where(rows.group_id == group_id))
+    tx.execute(trigger_group.delete().where(trigger_group.c.group_id == group_id))
+    tx.execute(delete(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id))
+
+
+def _touch_members(tx: Transaction, workspace_id: int, group_id: int) -> None:
+    """Notes that the members' records change now. Contacts are locked before groups, in the order of ids."""
+    members = select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
+    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(members)
+    held = select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update(key_share=True)
+    moment = stamped(tx, contact, workspace_id)
+    tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
+
+
+def _uses(groups: Select[int]) -> tuple[Select[int], Select[int]]:
+    """The campaigns and triggers at work that use one of these groups."""
+    campaigns = select(campaign.c.id).where(campaign.c.group_id.in_(groups), ~campaign.c.is_archived)
+    triggers = (
+        select(trigger.c.id)
+        .join(trigger_group, trigger_group.c.trigger_id == trigger.c.id)
+        .where(trigger_group.c.group_id.in_(groups), ~trigger.c.is_archived)
+    )
+    return campaigns, triggers

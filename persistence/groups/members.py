@@ -1,0 +1,121 @@
+"""Who is in which group; counts change with the memberships, in the same transaction."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, LostRace
+from persistence.sql.columns import is_uuid
+from persistence.sql.names import name_key
+from persistence.stamps import stamped
+from persistence.tables.contacts import contact, group, group_membership
+
+
+def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[str], *, field: str) -> list[int]:
+    """The ids of groups named by uuid or name (any case). Raises InvalidInput for unknown ones and query groups."""
+    if not references:
+        return []
+    keys = {name_key(reference.strip()) for reference in references}
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    named = or_(group.c.uuid.in_(uuids), group.c.name_key.in_(keys)) if uuids else group.c.name_key.in_(keys)
+    statement = select(group.c.id, group.c.uuid, group.c.name_key, group.c.query, group.c.is_system)
+    rows = tx.execute(statement.where(group.c.workspace_id == workspace_id, named)).all()
+    by_key = {row.name_key: row for row in rows} | {row.uuid: row for row in rows}
+    found = []
+    for reference in references:
+        row = by_key.get(reference.lower() if is_uuid(reference) else name_key(reference.strip()))
+        row = row or by_key.get(name_key(reference.strip()))
+        if row is None:
+            raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+        if row.query is not None or row.is_system:
+            raise InvalidInput.on(field, "Members of a query group cannot be changed.")
+        found.append(row.id)
+    return list(dict.fromkeys(found))
+
+
+def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: Sequence[int]) -> list[int]:
+    """Put contacts into a group; returns those that were not in it."""
+    if not contact_ids:
+        return []
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    rows = [{"group_id": group_id, "contact_id": contact_id} for contact_id in sorted(set(contact_ids))]
+    statement = insert(group_membership).values(rows).on_conflict_do_nothing()
+    added = list(tx.execute(statement.returning(group_membership.c.contact_id)).scalars())
+    _count(tx, workspace_id, group_id, len(added))
+    touch_contacts(tx, workspace_id, added)
+    schedule_contacts(tx, workspace_id, added)
+    return added
+
+
+def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: Sequence[int]) -> list[int]:
+    """Take contacts out of a group; returns those that were in it."""
+    rows = group_membership.c
+    statement = delete(group_membership).where(rows.group_id == group_id, rows.contact_id.in_(contact_ids))
+    removed = list(tx.execute(statement.returning(rows.contact_id)).scalars())
+    _count(tx, workspace_id, group_id, -len(removed))
+    touch_contacts(tx, workspace_id, removed)
+    unschedule_contacts(tx, workspace_id, removed, group_id=group_id)
+    return removed
+
+
+def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Take contacts out of every group they are in, query groups too."""
+    rows = group_membership.c
+    statement = delete(group_membership).where(rows.contact_id.in_(contact_ids))
+    removed = tx.execute(statement.returning(rows.group_id, rows.contact_id)).all()
+    touch_contacts(tx, workspace_id, sorted({row.contact_id for row in removed}))
+    left = Counter(row.group_id for row in removed)
+    for group_id in sorted(left):
+        _count(tx, workspace_id, group_id, -left[group_id])
+    unschedule_contacts(tx, workspace_id, contact_ids)
+
+
+def set_manual_groups(tx: Transaction, workspace_id: int, contact_id: int, group_ids: Sequence[int]) -> bool:
+    """Make these the contact's only manual groups; says whether anything changed."""
+    rows = group_membership.c
+    statement = (
+        select(rows.group_id)
+        .join(group, group.c.id == rows.group_id)
+        .where(rows.contact_id == contact_id, group.c.query.is_(None), ~group.c.is_system)
+    )
+    present = set(tx.execute(statement).scalars())
+    for group_id in sorted(present ^ set(group_ids)):
+        change = add_members if group_id in set(group_ids) else remove_members
+        change(tx, workspace_id, group_id, [contact_id])
+    return present != set(group_ids)
+
+
+def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[str]:
+    """The statuses of these contacts, which nobody else changes until this transaction ends.
+
+    Raises LostRace when one was deleted since the caller found it.
+    """
+    rows = lock_contacts(tx, workspace_id, contact_ids)
+    if any(row.is_deleted for row in rows):
+        raise LostRace
+    return [row.status for row in rows]
+
+
+def lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Sequence[Any]:
+    """The locked rows (status, is_deleted) of contacts, which all lock in the order of ids, before all else."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    columns = (contact.c.status, contact.c.is_deleted)
+    return tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update()).all()
+
+
+def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Note that these contacts changed just now."""
+    if contact_ids:
+        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+        tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace_id)))
+
+
+def _count(tx: Transaction, workspace_id: int, group_id: int, change: int) -> None:
+    if change:
+        mine = (group.c.workspace_id == workspace_id) & (group.c.id == group_id)
+        tx.execute(update(group).where(mine).values(member_count=group.c.member_count + change))

@@ -1,0 +1,221 @@
+"""Groups whose members are found by a query: who belongs to them is computed, never set (contract reference, groups).
+
+Call `refresh_contacts` in the transaction that changes contacts, and `renew_groups_about` when what queries read
+changes. Queries know nothing of the present, so time alone changes no membership.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, case, exists, false, select, update
+
+from flows.environment import Environment
+from flows.queries import QueryError, inspect, parse_query, render
+from persistence.campaigns.fires import schedule_contacts
+from persistence.contacts.queries import SearchScope, find_matches
+from persistence.contacts.query_scope import open_group_scope
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.groups.groups import create_group
+from persistence.groups.members import add_members, lock_contacts, remove_members
+from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
+from persistence.workspaces import Workspace, find_workspace
+
+CONTACTS_PER_STATEMENT = 500
+GROUPS_PER_STATEMENT = 100
+
+
+def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field: str = "query") -> str:
+    """The canonical form of a query for a group. Raises InvalidInput for one that is broken or may not define one."""
+    scope = open_group_scope(tx, workspace)
+    try:
+        query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
+    except QueryError as error:
+        raise InvalidInput.on(field, f"{error.message[:1].upper()}{error.message[1:]}.") from error
+    if not inspect(query).allow_as_group:
+        raise InvalidInput.on(field, "A group cannot be based on id, ref, status, group, flow or history.")
+    return render(query)
+
+
+def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: str) -> int:
+    """A new query group, whose members a worker finds soon; its id. Raises InvalidInput or LimitReached."""
+    query = check_group_query(tx, workspace, query)
+    group_id = create_group(tx, workspace.id, name)
+    mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
+    tx.execute(update(group).where(mine).values(query=query, status=INITIALIZING))
+    tx.wake("groups")
+    return group_id
+
+
+def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Bring query groups and campaigns in line with contacts after changes that are no matter of tickets.
+
+    Two statements where no own group has a query and no campaign is about these contacts.
+    """
+    if not contact_ids:
+        return
+    own = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None) & ~group.c.is_system
+    workspace = None
+    if tx.execute(select(group.c.id).where(own).limit(1)).first() is not None:
+        workspace = find_workspace(tx, workspace_id)
+    if workspace is not None:
+        refresh_contacts(tx, workspace, contact_ids)
+    schedule_contacts(tx, workspace_id, contact_ids)
+
+
+def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
+    """Put contacts into, and take them out of, all query groups of the workspace, as their queries say now."""
+    rows = tx.execute(
+        select(group.c.id, group.c.query)
+        .where(group.c.workspace_id == workspace.id, group.c.query.is_not(None))
+        .order_by(group.c.id)
+        # Waits for changes of what queries read, which wait for this; writers do not wait for each other.
+        .with_for_update(read=True, key_share=True)
+    ).all()
+    if not rows:
+        return
+    scope = open_group_scope(tx, workspace)
+    for some in _chunk(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
+        for start in range(0, len(rows), GROUPS_PER_STATEMENT):
+            conditions = {
+                row.id: _membership(workspace.id, row.query, scope)
+                for row in rows[start : start + GROUPS_PER_STATEMENT]
+            }
+            _settle(tx, workspace.id, conditions, contact.c.id.in_(some))
+
+
+def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
+    """Lets a worker find the members of all query groups anew that speak of a field, which has changed.
+
+    Waits for those who are placing contacts by what the field was; whoever comes later sees what it is now.
+    """
+    mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
+    rows = tx.execute(select(group.c.id, group.c.query).where(mine))
+    group_ids = sorted(row.id for row in rows if speaks_of(row.query, key))
+    if not group_ids:
+        return
+    stale = mine & group.c.id.in_(group_ids)
+    tx.execute(select(group.c.id).where(stale).order_by(group.c.id).with_for_update())
+    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None))
+    tx.wake("groups")
+
+
+def speaks_of(query: str | None, key: str) -> bool:
+    """Whether a query names a field, even one that the workspace lacks or whose type no longer fits."""
+    try:
+        return any(used == key for used, _ in inspect(parse_query(query or "", Environment())).fields)
+    except QueryError:
+        return False
+
+
+def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> int | None:
+    """Put the next contacts after an id into a query group or take them out, as its query says now.
+
+    Up to CONTACTS_PER_STATEMENT of those that are in it wrongly, or wrongly not. Returns the id of the last one, None
+    when there are no more.
+    """
+    text = select(group.c.query).where(group.c.workspace_id == workspace.id, group.c.id == group_id)
+    condition = _membership(workspace.id, tx.execute(text).scalar_one(), open_group_scope(tx, workspace))
+    is_member = exists().where(group_membership.c.group_id == group_id, group_membership.c.contact_id == contact.c.id)
+    of_workspace = (contact.c.workspace_id == workspace.id) & (contact.c.id > after_id)
+    wrong = select(contact.c.id).where(of_workspace, case((condition, 1), else_=0) != case((is_member, 1), else_=0))
+    ids: list[int] = list(tx.execute(wrong.order_by(contact.c.id).limit(CONTACTS_PER_STATEMENT)).scalars())
+    if not ids:
+        return None
+    # Who held one of them, or changed what the query reads, may have been waited for: all is looked at again.
+    lock_contacts(tx, workspace.id, ids)
+    held = tx.execute(text.with_for_update(read=True, key_share=True)).scalar_one_or_none()
+    if held is None:
+        return None
+    _settle(
+        tx,
+        workspace.id,
+        {group_id: _membership(workspace.id, held, open_group_scope(tx, workspace))},
+        contact.c.id.in_(ids),
+    )
+    return ids[-1]
+
+
+def _settle(
+    tx: Transaction, workspace_id: int, conditions: dict[int, ColumnElement[bool]], among: ColumnElement[bool]
+) -> None:
+    """Brings the memberships of some contacts in line with the conditions of groups, read in one statement."""
+    columns = [condition.label(f"in_{group_id}") for group_id, condition in conditions.items()]
+    matches = tx.execute(select(contact.c.id, *columns).where(contact.c.workspace_id == workspace_id, among)).all()
+    rows = group_membership.c
+    held = select(rows.group_id, rows.contact_id).where(
+        rows.group_id.in_(conditions), rows.contact_id.in_([row.id for row in matches])
+    )
+    present = {(group_id, contact_id) for group_id, contact_id in tx.execute(held)}
+    for position, group_id in enumerate(conditions, start=1):
+        wanted = {row.id for row in matches if row[position]}
+        members = {contact_id for held_group, contact_id in present if held_group == group_id}
+        if wanted - members:
+            add_members(tx, workspace_id, group_id, sorted(wanted - members))
+        if members - wanted:
+            remove_members(tx, workspace_id, group_id, sorted(members - wanted))
+
+
+def _membership(workspace_id: int, text: str | None, scope: SearchScope) -> ColumnElement[bool]:
+    """The condition for members; a query that no longer makes sense, for lack of a field it names, has none."""
+    try:
+        query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
+        return and_(find_matches(workspace_id, query, scope))
+    except QueryError:
+        return false()
+
+
+def _chunk(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+LEASE = timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedGroup:
+    """A query group whose members this process finds now."""
+
+    workspace_id: int
+    group_id: int
+    until: datetime
+
+
+def lease_group(tx: Transaction) -> LeasedGroup | None:
+    """The oldest group that waits for its members, or whose worker did not come back, as `evaluating`."""
+    is_free = group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= tx.now)
+    due = (
+        select(group.c.id)
+        .where(group.c.status.in_((INITIALIZING, EVALUATING)), group.c.query.is_not(None), is_free)
+        .order_by(group.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    taken = update(group).where(group.c.id.in_(due)).values(status=EVALUATING, evaluated_until=tx.now + LEASE)
+    row = tx.execute(taken.returning(group.c.workspace_id, group.c.id, group.c.evaluated_until)).first()
+    return None if row is None else LeasedGroup(row.workspace_id, row.id, row.evaluated_until)
+
+
+def evaluate_some(tx: Transaction, leased: LeasedGroup, after_id: int) -> int | None:
+    """Find members of a leased group among the contacts after an id; the last one looked at, None at the end.
+
+    The group is `ready` then. One that is deleted, or that is to be evaluated anew, is let go.
+    """
+    mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
+    held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
+    workspace = find_workspace(tx, leased.workspace_id)
+    if workspace is None or tx.execute(select(group.c.id).where(held)).first() is None:
+        return None
+    last_id = refresh_some(tx, workspace, leased.group_id, after_id)
+    if last_id is None:
+        tx.execute(update(group).where(held).values(status=READY, evaluated_until=None))
+    return last_id
+
+
+def renew_group(tx: Transaction, leased: LeasedGroup) -> LeasedGroup | None:
+    """Holds a group for longer; None when it is no longer held."""
+    mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
+    held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
+    longer = replace(leased, until=tx.now + LEASE)
+    return longer if tx.execute(update(group).where(held).values(evaluated_until=longer.until)).rowcount else None

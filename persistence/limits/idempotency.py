@@ -1,0 +1,56 @@
+"""Answers kept under the client's Idempotency-Key, stored in the transaction of their effect."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import delete, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.database import Transaction
+from persistence.errors import Clash
+from persistence.tables.service import kept_answer
+
+KEPT_FOR = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    status: int
+    body: str | None
+
+
+def claim_key(tx: Transaction, workspace_id: int, operation: str, key: str, request: bytes) -> KeptAnswer | None:
+    """The answer first given under this key, or None when the key is new and now ours.
+
+    A simultaneous twin waits here until the first one commits (PostgreSQL: on the unique key, SQLite: on the write
+    lock). Raises Clash when the key was used with another request.
+    """
+    request_hash = hashlib.sha256(request).hexdigest()
+    rows = kept_answer.c
+    mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
+    tx.execute(delete(kept_answer).where(mine, rows.created_on < tx.now - KEPT_FOR))
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    values = {"workspace_id": workspace_id, "operation": operation, "key": key, "request_hash": request_hash}
+    claim = insert(kept_answer).values(created_on=tx.now, **values).on_conflict_do_nothing()
+    if tx.execute(claim).rowcount == 1:
+        return None
+    row = tx.execute(select(rows.request_hash, rows.status, rows.body).where(mine)).one()
+    if row.request_hash != request_hash:
+        raise Clash("This Idempotency-Key was used with another request.")
+    return KeptAnswer(row.status, row.body)
+
+
+def keep_answer(tx: Transaction, workspace_id: int, operation: str, key: str, status: int, body: str | None) -> None:
+    """Store the answer of the request that claimed the key."""
+    rows = kept_answer.c
+    mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
+    tx.execute(update(kept_answer).where(mine).values(status=status, body=body))
+
+
+def trim_answers(tx: Transaction, limit: int) -> int:
+    """Deletes answers that are older than KEPT_FOR; how many."""
+    rows = kept_answer.c
+    keys = (rows.workspace_id, rows.operation, rows.key)
+    old = select(*keys).where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on).limit(limit)
+    return tx.execute(delete(kept_answer).where(tuple_(*keys).in_(old))).rowcount

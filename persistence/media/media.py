@@ -1,0 +1,144 @@
+"""Uploaded media that messages attach."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    delete,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.database import Database, Transaction
+from persistence.errors import InvalidInput, LimitReached
+from persistence.media.store import MediaStore
+from persistence.sql.columns import is_uuid
+from persistence.tables.messages import media, media_usage
+
+UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE | re.ASCII)
+
+RECEIVED_SECONDS = 3600.0
+"""A file that nobody wrote to for so long is no upload any more: slower clients are dropped."""
+
+
+def add_media(
+    tx: Transaction,
+    workspace_id: int,
+    uuid: str,
+    *,
+    content_type: str,
+    filename: str,
+    size: int,
+    url: str,
+    quota_bytes: int,
+) -> None:
+    """Record a file that the media store holds or is about to. Raises LimitReached when the workspace has no room."""
+    _occupy(tx, workspace_id, size, quota_bytes)
+    values = {"content_type": content_type, "filename": filename, "size": size, "url": url}
+    tx.execute(insert(media).values(workspace_id=workspace_id, uuid=uuid, created_on=tx.now, **values))
+
+
+def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> None:
+    """Counts and compares in one statement, so that simultaneous uploads cannot all take the last room."""
+    first = (sqlite.insert if tx.sqlite else postgresql.insert)(media_usage).values(workspace_id=workspace_id, bytes=0)
+    tx.execute(first.on_conflict_do_nothing())
+    used = media_usage.c
+    has_room = (used.workspace_id == workspace_id) & (used.bytes + size <= quota_bytes)
+    if tx.execute(update(media_usage).where(has_room).values(bytes=used.bytes + size)).rowcount == 0:
+        raise LimitReached(f"The files of a workspace may occupy {quota_bytes} bytes; there is no room for this one.")
+
+
+def delete_media(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
+    """Forget a file and give its room back; its place in the store, or None when the workspace has no such file."""
+    if not is_uuid(uuid):
+        return None
+    mine = (media.c.workspace_id == workspace_id) & (media.c.uuid == uuid.lower())
+    row = tx.execute(delete(media).where(mine).returning(media.c.size, media.c.url)).first()
+    if row is None:
+        return None
+    freed = update(media_usage).where(media_usage.c.workspace_id == workspace_id)
+    tx.execute(freed.values(bytes=media_usage.c.bytes - row.size))
+    return place_in_store(row.url)
+
+
+def list_media(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
+    """The files of a workspace, newest first."""
+    columns = (media.c.uuid, media.c.content_type, media.c.filename, media.c.size, media.c.url, media.c.created_on)
+    rows = tx.execute(select(*columns).where(media.c.workspace_id == workspace_id).order_by(media.c.id.desc()))
+    return [{str(name): value for name, value in row._mapping.items()} for row in rows]
+
+
+def read_usage(tx: Transaction, workspace_id: int) -> int:
+    """The bytes that the files of a workspace occupy together."""
+    used = select(media_usage.c.bytes).where(media_usage.c.workspace_id == workspace_id)
+    return tx.execute(used).scalar() or 0
+
+
+def place_in_store(url: str) -> str:
+    """The place of a file in the media store, which its address ends with."""
+    return url.rpartition("/media/")[2]
+
+
+def settle_received(database: Database, store: MediaStore) -> None:
+    """Finish what killed processes left: a file whose row was committed moves to its place, others are deleted."""
+    for uuid in store.list_received(RECEIVED_SECONDS):
+        with database.reading() as tx:
+            url = tx.execute(select(media.c.url).where(media.c.uuid == uuid)).scalar()
+        if url is None:
+            store.discard(uuid)
+        else:
+            store.accept(uuid, place_in_store(url))
+
+
+@dataclass(frozen=True, slots=True)
+class MediaFile:
+    """An uploaded file: its uuid, and the `content_type` and `url` that messages carry."""
+
+    uuid: str
+    content_type: str
+    url: str
+
+    @property
+    def attachment(self) -> dict[str, str]:
+        return {"content_type": self.content_type, "url": self.url}
+
+
+def find_media(tx: Transaction, workspace_id: int, references: Iterable[str]) -> dict[str, MediaFile]:
+    """Uploaded files of the workspace by the references that name them; one statement, unknown references are left out.
+
+    A reference is a media uuid, or `type:url` text whose URL holds the uuid.
+    """
+    uuids = {reference: _uuids_in(reference) for reference in references}
+    wanted = {uuid for found in uuids.values() for uuid in found}
+    if not wanted:
+        return {}
+    statement = select(media.c.uuid, media.c.content_type, media.c.url)
+    rows = tx.execute(statement.where(media.c.workspace_id == workspace_id, media.c.uuid.in_(wanted)))
+    known = {row.uuid: MediaFile(row.uuid, row.content_type, row.url) for row in rows}
+    named = {
+        reference: next((known[uuid] for uuid in found if uuid in known), None) for reference, found in uuids.items()
+    }
+    return {reference: file for reference, file in named.items() if file is not None}
+
+
+def find_attachments(
+    tx: Transaction, workspace_id: int, references: Sequence[str], *, field: str = "attachments"
+) -> list[dict[str, str]]:
+    """What messages carry for the files that references name (see `find_media`).
+
+    Raises InvalidInput at the first that names no media of the workspace.
+    """
+    known = find_media(tx, workspace_id, references)
+    for index, reference in enumerate(references):
+        if reference not in known:
+            raise InvalidInput.at(field, index, f'Nothing found for "{reference[:64]}".')
+    return [known[reference].attachment for reference in references]
+
+
+def _uuids_in(reference: str) -> list[str]:
+    """All uuids of a reference, the last one first: in URLs the file comes after its workspace."""
+    return [found.lower() for found in UUID.findall(reference)][::-1]

@@ -1,0 +1,139 @@
+"""What bulk actions do to incoming messages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, LostRace
+from persistence.labels import change_count, hold_messages, recount_after
+from persistence.messages.states import INCOMING, OUTGOING
+from persistence.sql.columns import NO_ID, is_uuid, read_id
+from persistence.stamps import later
+from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, message, message_label
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The messages of an action that exist, and the references that named nothing."""
+
+    ids: list[int]
+    missing: list[int | str]
+
+
+def select_incoming(
+    tx: Transaction, workspace_id: int, references: Sequence[int | str], *, ignore_outgoing: bool = False
+) -> Selection:
+    """Incoming messages named by integer id or uuid; one statement.
+
+    Raises InvalidInput for an outgoing one, unless they are to be ignored (v1).
+    """
+    numbers = {int(reference) for reference in references if _is_number(reference)}
+    uuids = {str(reference).lower() for reference in references if is_uuid(str(reference))}
+    named = or_(message.c.id.in_(numbers), message.c.uuid.in_(uuids)) if uuids else message.c.id.in_(numbers)
+    statement = select(message.c.id, message.c.uuid, message.c.direction).where(
+        message.c.workspace_id == workspace_id, message.c.visibility != DELETED, named
+    )
+    found: dict[int | str, Any] = {}
+    for row in tx.execute(statement):
+        found[row.id] = found[row.uuid] = row
+    ids: list[int] = []
+    missing: list[int | str] = []
+    for reference in references:
+        named_one: Any = found.get(int(reference) if _is_number(reference) else str(reference).lower())
+        if named_one is None:
+            missing.append(reference)
+        elif named_one.direction != OUTGOING:
+            ids.append(named_one.id)
+        elif not ignore_outgoing:
+            raise InvalidInput.on("messages", f"Message {reference} is not incoming.")
+    return Selection(list(dict.fromkeys(ids)), missing)
+
+
+def _is_number(reference: int | str) -> bool:
+    text = str(reference)
+    return text.isascii() and text.isdecimal() and len(text) <= 10 and read_id(text) != NO_ID
+
+
+def add_label(
+    tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int, *, may_be_gone: bool = False
+) -> None:
+    """Label messages; those that bear the label already are left alone.
+
+    Raises LostRace when one was deleted since the caller selected it, unless they `may_be_gone`.
+    """
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    rows = tx.execute(_chosen(workspace_id, message_ids)).all()
+    if len(rows) < len(message_ids) and not may_be_gone:
+        raise LostRace
+    links = [{"message_id": row.id, "label_id": label_id, "created_on": row.created_on} for row in rows]
+    if not links:
+        return
+    statement = insert(message_label).values(links).on_conflict_do_nothing().returning(message_label.c.message_id)
+    added = set(tx.execute(statement).scalars())
+    visible = sum(1 for row in rows if row.id in added and row.visibility == VISIBLE)
+    change_count(tx, workspace_id, label_id, visible)
+    _touch(tx, workspace_id, sorted(added))
+
+
+def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int) -> None:
+    """Take a label off messages."""
+    links = message_label.c
+    _hold(tx, workspace_id, message_ids)
+    statement = delete(message_label).where(links.label_id == label_id, links.message_id.in_(message_ids))
+    removed = list(tx.execute(statement.returning(links.message_id)).scalars())
+    rows = tx.execute(_chosen(workspace_id, removed)).all()
+    change_count(tx, workspace_id, label_id, -sum(1 for row in rows if row.visibility == VISIBLE))
+    _touch(tx, workspace_id, removed)
+
+
+def archive_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+    """Visible messages become archived; labels no longer count them."""
+    _move(tx, workspace_id, message_ids, VISIBLE, ARCHIVED, -1)
+
+
+def restore_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+    """Archived messages become visible again."""
+    _move(tx, workspace_id, message_ids, ARCHIVED, VISIBLE, 1)
+
+
+def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+    """Delete messages: their content and labels go, the record stays as `deleted`."""
+    theirs = _mine(workspace_id, message_ids)
+    _hold(tx, workspace_id, message_ids)
+    recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
+    tx.execute(delete(message_label).where(message_label.c.message_id.in_(message_ids)))
+    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}
+    tx.execute(update(message).where(theirs).values(visibility=DELETED, modified_on=later(tx, message), **emptied))
+
+
+def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
+    theirs = _mine(workspace_id, message_ids) & (message.c.visibility == old)
+    # All of them, not only those to move: others become such while this waits.
+    _hold(tx, workspace_id, message_ids)
+    recount_after(tx, workspace_id, theirs, counts)
+    tx.execute(update(message).where(theirs).values(visibility=new, modified_on=later(tx, message)))
+
+
+def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+    """Holds messages that the caller has selected. Raises LostRace when one was deleted since."""
+    if hold_messages(tx, _mine(workspace_id, message_ids)) < len(message_ids):
+        raise LostRace
+
+
+def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
+    living = (message.c.direction == INCOMING) & (message.c.visibility != DELETED)
+    return (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & living
+
+
+def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Any:
+    columns = (message.c.id, message.c.created_on, message.c.visibility)
+    return select(*columns).where(_mine(workspace_id, message_ids)).order_by(message.c.id).with_for_update()
+
+
+def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+    if message_ids:
+        tx.execute(update(message).where(_mine(workspace_id, message_ids)).values(modified_on=later(tx, message)))

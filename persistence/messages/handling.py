@@ -1,0 +1,112 @@
+"""Handling of incoming messages: which are due, which go to the inbox at once, and what became of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, exists, select, update
+
+from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
+from persistence.contacts.leases import DueContact, is_free
+from persistence.database import Transaction
+from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
+from persistence.sessions.sessions import IS_WAITING
+from persistence.stamps import later
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
+from persistence.tables.runs import flow_session
+from persistence.tables.triggers import trigger
+from persistence.triggers.triggers import IS_MESSAGE_TRIGGER
+
+
+@dataclass(frozen=True, slots=True)
+class UnhandledMessage:
+    """A message that came in; `channel` and `urn` say how."""
+
+    id: int
+    uuid: str
+    contact_id: int
+    text: str
+    attachments: Sequence[Mapping[str, str]]
+    urn: str | None
+    channel_uuid: str | None
+    channel_name: str | None
+    created_on: datetime
+
+
+def shelve_plain(tx: Transaction, limit: int) -> int:
+    """Put the oldest messages that no flow can want into the inbox; returns how many. Several processes may do so.
+
+    No flow wants a message when its workspace has no trigger for messages and its contact is in no flow.
+    """
+    may_start = exists().where(trigger.c.workspace_id == message.c.workspace_id, IS_MESSAGE_TRIGGER)
+    is_waiting = exists().where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING)
+    due = (
+        select(message.c.id)
+        .join(contact, contact.c.id == message.c.contact_id)
+        .where(IS_UNHANDLED, is_free(tx.now), ~may_start, ~is_waiting)
+        .order_by(message.c.created_on, message.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    moved = update(message).where(message.c.id.in_(due), message.c.status == QUEUED)
+    return tx.execute(moved.values(status=HANDLED, modified_on=later(tx, message))).rowcount
+
+
+def find_senders(tx: Transaction, limit: int) -> list[DueContact]:
+    """Contacts with unhandled messages whose turn nobody has, those that wait longest first."""
+    statement = (
+        select(message.c.workspace_id, message.c.contact_id)
+        .join(contact, contact.c.id == message.c.contact_id)
+        .where(IS_UNHANDLED, is_free(tx.now))
+        .order_by(message.c.created_on, message.c.id)
+        .limit(limit)
+    )
+    return list(dict.fromkeys(DueContact(*row) for row in tx.execute(statement)))
+
+
+def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, UnhandledMessage]:
+    """The oldest unhandled message of each contact, by contact id; one statement."""
+    columns = (
+        message.c.id,
+        message.c.uuid,
+        message.c.contact_id,
+        message.c.text,
+        message.c.attachments,
+        message.c.urn,
+        SEEN_UUID,
+        SEEN_NAME,
+        message.c.created_on,
+    )
+    statement = (
+        select(*columns)
+        .select_from(join_channels(message, message))
+        .where(message.c.workspace_id == workspace_id, message.c.contact_id.in_(contact_ids), IS_UNHANDLED)
+        .order_by(message.c.created_on.desc(), message.c.id.desc())
+    )
+    return {row.contact_id: UnhandledMessage(*row) for row in tx.execute(statement)}
+
+
+def find_newcomers(tx: Transaction, workspace_id: int, messages: Sequence[UnhandledMessage]) -> set[int]:
+    """Those of the senders with whom a conversation begins: they have no message before this one."""
+    ids = [each.id for each in messages]
+    other = message.alias("other")
+    earlier = exists().where(other.c.contact_id == message.c.contact_id, other.c.id < message.c.id)
+    mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(ids)
+    return set(tx.execute(select(message.c.contact_id).where(mine, ~earlier)).scalars())
+
+
+def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int | None]) -> None:
+    """Marks messages as handled; `flows` says for each id which flow took it, None for the inbox."""
+    by_flow: dict[int | None, list[int]] = {}
+    for message_id, flow_id in flows.items():
+        by_flow.setdefault(flow_id, []).append(message_id)
+    for flow_id, ids in by_flow.items():
+        mine: ColumnElement[bool] = (message.c.workspace_id == workspace_id) & message.c.id.in_(sorted(ids))
+        handled: dict[str, Any] = {
+            "status": HANDLED,
+            "flow_id": flow_id,
+            "modified_on": later(tx, message),
+        }
+        tx.execute(update(message).where(mine, IS_UNHANDLED).values(**handled))

@@ -1,0 +1,260 @@
+"""Messages on their way to contacts: creation with a route, and the moves of their status."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, insert, or_, select, update
+
+from flows.urns import Urn, parse
+from persistence.channels.channels import EXTERNAL
+from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
+from persistence.contacts.urns import ensure_owners
+from persistence.database import Transaction
+from persistence.messages.states import ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED
+from persistence.sql.columns import new_uuid
+from persistence.stamps import later
+from persistence.tables.channels import channel
+from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
+from persistence.tables.messages import DELETED, VISIBLE, message
+
+NO_ROUTE = "no_route"
+CONTACT_INACTIVE = "contact_inactive"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The URN and channel a contact is reached by; without them `failed_reason` says why it is not.
+
+    `is_by_gateway` tells gateways, which workers call, from phones, which fetch their messages.
+    """
+
+    urn: str | None = None
+    channel_id: int | None = None
+    failed_reason: str | None = None
+    is_by_gateway: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message to make: to whom, and what it says; `route` says where it goes when that is decided already.
+
+    `is_bulk` messages, of broadcasts and the like, let conversations go first where both wait.
+    """
+
+    contact_id: int
+    text: str = ""
+    attachments: tuple[Mapping[str, str], ...] = ()
+    quick_replies: tuple[Mapping[str, str], ...] = ()
+    broadcast_id: int | None = None
+    flow_id: int | None = None
+    route: Route | None = None
+    is_bulk: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it: such messages are not made (flow format, messages)."""
+        return not (self.text.strip() or self.attachments or self.quick_replies)
+
+
+def may_go_out() -> ColumnElement[bool]:
+    """Whether a message that waits, joined with its contact, is still to be sent.
+
+    Messages to contacts that aren't active stay here, but for what a flow said before it stopped or archived its own.
+    """
+    is_put_away = and_(contact.c.status != BLOCKED, message.c.flow_id.is_not(None))
+    return and_(~contact.c.is_deleted, or_(contact.c.status == ACTIVE, is_put_away))
+
+
+def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Fail what still waits to be sent to contacts that are not active any more."""
+    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    waits = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
+    failed = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None, "modified_on": later(tx, message)}
+    tx.execute(update(message).where(theirs, waits).values(**failed))
+
+
+@dataclass(slots=True)
+class _Candidates:
+    status: str
+    urns: list[Any] = field(default_factory=list)
+
+
+def find_routes(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, channel_id: int | None = None
+) -> dict[int, Route]:
+    """The best route to each contact: its first URN whose scheme an active channel serves; two statements.
+
+    A URN's own channel comes first, then the channel seen last; `channel_id` allows that channel only.
+    """
+    senders = tx.execute(
+        select(channel.c.id, channel.c.type, channel.c.schemes)
+        .where(channel.c.workspace_id == workspace_id, channel.c.is_active)
+        .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+    ).all()
+    if channel_id is not None:
+        senders = [sender for sender in senders if sender.id == channel_id]
+    rows = contact_urn.c
+    statement = (
+        select(contact.c.id, contact.c.status, rows.scheme, rows.path, rows.channel_id)
+        .outerjoin(contact_urn, rows.contact_id == contact.c.id)
+        .where(contact.c.workspace_id == workspace_id, contact.c.id.in_(contact_ids), ~contact.c.is_deleted)
+        .order_by(contact.c.id, rows.priority, rows.id)
+        # Held until the messages are there, so that whoever deletes the contact deletes them too.
+        .with_for_update(read=True, of=contact)
+    )
+    candidates: dict[int, _Candidates] = {}
+    for row in tx.execute(statement):
+        candidates.setdefault(row.id, _Candidates(row.status)).urns.append(row)
+    return {contact_id: _choose(found, senders) for contact_id, found in candidates.items()}
+
+
+def _choose(found: _Candidates, senders: Sequence[Any]) -> Route:
+    if found.status != ACTIVE:
+        return Route(failed_reason=CONTACT_INACTIVE)
+    for urn in found.urns:
+        able = [sender for sender in senders if urn.scheme in sender.schemes]
+        if able:
+            chosen = next((sender for sender in able if sender.id == urn.channel_id), able[0])
+            is_by_gateway = chosen.type == EXTERNAL
+            return Route(Urn(urn.scheme, urn.path).identity, chosen.id, is_by_gateway=is_by_gateway)
+    return Route(failed_reason=NO_ROUTE)
+
+
+def create_outgoing(
+    tx: Transaction, workspace_id: int, drafts: Sequence[Draft], *, channel_id: int | None = None
+) -> list[int]:
+    """`add_outgoing`, and the ids of the messages in the order of the drafts."""
+    uuids = add_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
+    found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids))) if uuids else ()
+    made = {uuid: message_id for uuid, message_id in found}
+    return [int(made[uuid]) for uuid in uuids]
+
+
+def add_outgoing(
+    tx: Transaction,
+    workspace_id: int,
+    drafts: Sequence[Draft],
+    *,
+    channel_id: int | None = None,
+    leaves_out_unreachable: bool = False,
+) -> list[str]:
+    """Create outgoing messages as `queued`, or as `failed` with a reason where a contact cannot be reached.
+
+    `leaves_out_unreachable` makes no message instead of a failed one. Returns their uuids in the order of the drafts;
+    a constant number of statements whatever theirs.
+    """
+    undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
+    routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
+    made = [
+        (draft, route, _row(tx, workspace_id, draft, route))
+        for draft in drafts
+        for route in [draft.route or routes.get(draft.contact_id)]
+        if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
+    ]
+    if not made:
+        return []
+    tx.execute(insert(message), [row for _, _, row in made])
+    for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.is_by_gateway]
+    if for_gateways:
+        queue_sends(tx, [row["uuid"] for draft, row in for_gateways if not draft.is_bulk], CONVERSATION)
+        queue_sends(tx, [row["uuid"] for draft, row in for_gateways if draft.is_bulk], BULK)
+        tx.wake("sending")
+    return [row["uuid"] for _, _, row in made]
+
+
+def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:
+    if route is None:
+        # The contact was deleted after it was looked up: the message ends as if it had come just before that.
+        draft = Draft(draft.contact_id, broadcast_id=draft.broadcast_id, flow_id=draft.flow_id)
+    visibility = VISIBLE if route is not None else DELETED
+    route = route or Route(failed_reason=CONTACT_INACTIVE)
+    return {
+        "uuid": new_uuid(),
+        "workspace_id": workspace_id,
+        "contact_id": draft.contact_id,
+        "urn": route.urn,
+        "channel_id": route.channel_id,
+        "broadcast_id": draft.broadcast_id,
+        "flow_id": draft.flow_id,
+        "direction": OUTGOING,
+        "type": "text",
+        "status": QUEUED if route.failed_reason is None else FAILED,
+        "visibility": visibility,
+        "text": draft.text,
+        "attachments": [dict(attachment) for attachment in draft.attachments],
+        "quick_replies": [dict(reply) for reply in draft.quick_replies],
+        "failed_reason": route.failed_reason,
+        "error_count": 0,
+        "created_on": tx.now,
+        "modified_on": tx.now,
+    }
+
+
+def send_event_reply(
+    tx: Transaction,
+    workspace_id: int,
+    text: str,
+    *,
+    urns: Sequence[str],
+    contact_uuids: Sequence[str],
+    event_contact_id: int | None,
+    channel_id: int | None,
+) -> list[int]:
+    """Sends a text to URNs (normalized; new contacts are made for those nobody owns) and contacts; the message ids.
+
+    With neither it goes to the contact of the event. The channel is that of the event. Nothing is sent, and no contact
+    made, when one of the contacts does not exist. A rival that creates the same contact makes this raise
+    IntegrityError: run it by `Database.write`.
+    """
+    named = _find_contacts(tx, workspace_id, contact_uuids, event_contact_id if not urns else None)
+    if named is None:
+        return []
+    owners = ensure_owners(tx, workspace_id, [parse(urn) for urn in urns], channel_id=channel_id)
+    recipients = dict.fromkeys([*named, *(owner.contact_id for owner in owners.values())])
+    drafts = [Draft(contact_id, text) for contact_id in recipients]
+    return create_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
+
+
+def _find_contacts(
+    tx: Transaction, workspace_id: int, uuids: Sequence[str], default_id: int | None
+) -> list[int] | None:
+    """The contacts of these UUIDs, or without any the default one; None when one of them does not exist."""
+    if not uuids and default_id is None:
+        return []
+    wanted = contact.c.uuid.in_(uuids) if uuids else contact.c.id == default_id
+    statement = select(contact.c.id).where(contact.c.workspace_id == workspace_id, ~contact.c.is_deleted, wanted)
+    found = list(tx.execute(statement.order_by(contact.c.id)).scalars())
+    return found if len(found) == (len(uuids) or 1) else None
+
+
+TOO_OLD = "too_old"
+UNSENT_FOR = timedelta(days=7)
+"""Relayer protocol, life of an outgoing message: queued or errored ones fail after seven days."""
+
+
+def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
+    """Fails up to `limit` outgoing messages that are queued or errored for longer than UNSENT_FOR; how many."""
+    is_waiting = message.c.status.in_((QUEUED, ERRORED))
+    old = (
+        select(message.c.id)
+        .where(IS_UNSENT, is_waiting, message.c.created_on < tx.now - UNSENT_FOR)
+        .order_by(message.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    statement = (
+        update(message)
+        .where(message.c.id.in_(old.scalar_subquery()), is_waiting)
+        .values(status=FAILED, failed_reason=TOO_OLD, modified_on=later(tx, message))
+    )
+    return tx.execute(statement).rowcount
+
+
+QuickReply = dict[str, str]
+
+
+def read_quick_replies(given: Sequence[Mapping[str, Any]]) -> list[QuickReply]:
+    """Their `text`, and `extra` where there is one; the rest is ignored, as unknown fields are everywhere."""
+    return [{name: reply[name] for name in ("text", "extra") if reply.get(name)} for reply in given]

@@ -1,0 +1,31 @@
+"""Messages in both directions: the table and the v2 record."""
+
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    bindparam,
+    literal,
+    literal_column,
+)
+
+from persistence.tables.messages import message
+
+INCOMING, OUTGOING = "in", "out"
+QUEUED, HANDLED, WIRED, SENT = "queued", "handled", "wired", "sent"
+DELIVERED, READ, ERRORED, FAILED = "delivered", "read", "errored", "failed"
+STATUSES = (QUEUED, HANDLED, WIRED, SENT, DELIVERED, READ, ERRORED, FAILED)
+
+
+def _listed(*statuses: str) -> ColumnElement[bool]:
+    listed: BindParameter[Any] = bindparam(None, statuses, expanding=True, literal_execute=True)
+    return message.c.status.in_(listed)
+
+
+IS_UNSENT = (message.c.direction == literal(OUTGOING, literal_execute=True)) & _listed(QUEUED, WIRED, ERRORED)
+IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) & (
+    message.c.status == literal(QUEUED, literal_execute=True)
+)
+IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])
+"""Conditions of partial indexes, written out in statements: SQLite uses such an index only when it sees them."""

@@ -1,0 +1,44 @@
+"""Reports of phones whose record went with its contact: a repeat of one must not bring the contact back."""
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+
+from sqlalchemy import delete, literal, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from persistence.database import Transaction
+from persistence.sql.columns import UtcDateTime
+from persistence.tables.channels import channel_event, forgotten_report
+
+KEPT_FOR = timedelta(days=90)
+"""As long as messages keep the names of their reports."""
+
+
+def forget_calls_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Delete the channel events of contacts, and remember the names of what their phones reported."""
+    rows = channel_event.c
+    theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
+    insert = sqlite.insert if tx.sqlite else postgresql.insert
+    names = select(rows.channel_id, rows.external_id, literal(tx.now, UtcDateTime))
+    kept = insert(forgotten_report).from_select(
+        ["channel_id", "report_key", "forgotten_on"], names.where(theirs, rows.external_id.is_not(None))
+    )
+    tx.execute(kept.on_conflict_do_nothing())
+    tx.execute(delete(channel_event).where(theirs))
+
+
+def find_known_calls(tx: Transaction, channel_id: int, external_ids: Collection[str]) -> set[str]:
+    """Those names that reports of this channel have had already, whoever had the channel then; one statement."""
+    wanted = list(external_ids)
+    present, gone = channel_event.c, forgotten_report.c
+    stored = select(present.external_id).where(present.channel_id == channel_id, present.external_id.in_(wanted))
+    forgotten = select(gone.report_key).where(gone.channel_id == channel_id, gone.report_key.in_(wanted))
+    return {name for name in tx.execute(stored.union_all(forgotten)).scalars() if name is not None}
+
+
+def trim_forgotten(tx: Transaction, limit: int) -> int:
+    """Deletes names that were kept for KEPT_FOR; how many."""
+    rows = forgotten_report.c
+    is_old = rows.forgotten_on < tx.now - KEPT_FOR
+    old = select(rows.id).where(is_old).order_by(rows.forgotten_on, rows.id).limit(limit)
+    return tx.execute(delete(forgotten_report).where(rows.id.in_(old.scalar_subquery()))).rowcount

@@ -1,0 +1,126 @@
+"""Android phones as channels of workspaces: claiming and release (relayer protocol, sections 6, 15, 16)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, select, update
+
+from flows.phones import PhoneError, country_of, parse_number
+from persistence.channels.alarms import close_alarms
+from persistence.channels.former_channels import note_arrival, note_departure
+from persistence.channels.gateway_sends import drop_sends_of
+from persistence.contacts.urns import normalise_numbers
+from persistence.database import Transaction
+from persistence.deliveries.failing_receivers import end_trouble
+from persistence.errors import InvalidInput
+from persistence.messages.states import FAILED, IS_UNSENT
+from persistence.relayers.registrations import drop_waiting, insert_phone, swap_registrations
+from persistence.stamps import later
+from persistence.tables.channels import channel, waiting_registration
+from persistence.tables.messages import message
+from persistence.triggers.writes import archive_triggers_of_channels
+from persistence.workspaces import Workspace
+
+CHANNEL_REMOVED = "channel_removed"
+LEFT_BEHIND: dict[str, Any] = dict.fromkeys(
+    ("name", "webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
+)
+"""What a phone does not take along when another workspace claims it: that workspace's events are not for the old one's
+receiver."""
+
+
+def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, phone: str, name: str | None) -> int:
+    """Attach the phone that shows this code to the workspace under its number; returns the channel id.
+
+    Raises InvalidInput on `claim_code` or `phone`. Contact numbers without country code are normalised again.
+    A registration that waits beside a phone of another workspace becomes a phone of its own: its device uuid proves
+    nothing, so the other workspace keeps its phone.
+    """
+    row, waiting = _find_claimed(tx, "".join(claim_code.split()).upper())
+    said = row if waiting is None else waiting
+    address = read_own_number(phone, said.country)
+    changes: dict[str, Any] = {"workspace_id": workspace.id, "claim_code": None, "address": address}
+    changes["country"] = said.country or country_of(address) or None
+    if name is not None:
+        changes["name"] = name
+    channel_id: int = row.id
+    if waiting is not None:
+        changes |= {"secret": waiting.secret, "push_token": waiting.push_token, "is_secret_used": False}
+        changes |= {"previous_secret": None, "device": waiting.device, "os": waiting.os}
+    if waiting is not None and row.workspace_id not in (None, workspace.id):
+        drop_waiting(tx, waiting)
+        own = {"device_uuid": row.device_uuid, "parted_from_id": row.parted_from_id or row.id, "last_seen": tx.now}
+        channel_id = insert_phone(tx, **changes | own)
+    else:
+        _hand_over(tx, row, waiting, workspace.id, changes)
+    normalise_numbers(tx, workspace.id, workspace.country or changes["country"] or "")
+    return channel_id
+
+
+def _find_claimed(tx: Transaction, code: str) -> tuple[Any, Any | None]:
+    """The phone that shows a code, locked, and the registration that waits beside it if the code is that one's."""
+    row = tx.execute(select(channel).where(channel.c.is_active, channel.c.claim_code == code).with_for_update()).first()
+    if row is not None:
+        return row, None
+    shown = waiting_registration.c.claim_code == code
+    beside = select(waiting_registration.c.channel_id).where(shown).scalar_subquery()
+    row = tx.execute(select(channel).where(channel.c.is_active, channel.c.id == beside).with_for_update()).first()
+    waiting = tx.execute(select(waiting_registration).where(shown).with_for_update()).first()
+    if row is None or waiting is None:
+        raise InvalidInput.on("claim_code", "Unknown claim code.")
+    return row, waiting
+
+
+def _hand_over(tx: Transaction, row: Any, waiting: Any | None, workspace_id: int, changes: dict[str, Any]) -> None:
+    """Give a phone to the workspace, and the one that had it what belongs to the time before."""
+    if waiting is not None and row.workspace_id is None:
+        swap_registrations(tx, waiting, row)
+    elif waiting is not None:
+        drop_waiting(tx, waiting)
+    has_moved = row.workspace_id not in (None, workspace_id)
+    if has_moved:
+        note_departure(tx, row)
+        note_arrival(tx, row.id, workspace_id)
+        changes = LEFT_BEHIND | changes
+    tx.execute(update(channel).where(channel.c.id == row.id).values(**changes))
+    if has_moved:
+        _leave(tx, row.workspace_id, [row.id])
+        close_alarms(tx, row.id)
+        end_trouble(tx, channel_ids=[row.id])
+
+
+def read_own_number(text: str, country: str | None) -> str:
+    """A phone's own number in E164 form. Raises InvalidInput when it is no possible number."""
+    for form in (text, "+" + text.strip().lstrip("+")):
+        try:
+            return parse_number(form, country or "")
+        except PhoneError:
+            continue
+    raise InvalidInput.on("phone", "Not a possible phone number.")
+
+
+def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> list[int]:
+    """Release the workspace's active channels under a condition; what they had not sent fails. Returns their ids."""
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & condition
+    gone: dict[str, Any] = {"is_active": False, "push_token": None, "claim_code": None}
+    statement = update(channel).where(mine).values(**gone).returning(channel.c.id)
+    released = list(tx.execute(statement).scalars())
+    tx.execute(delete(waiting_registration).where(waiting_registration.c.channel_id.in_(released)))
+    _leave(tx, workspace_id, released)
+    return released
+
+
+def _leave(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
+    """What the end of channels in a workspace means there: nothing is sent through them, no trigger listens to them."""
+    fail_unsent(tx, workspace_id, channel_ids)
+    archive_triggers_of_channels(tx, workspace_id, channel_ids)
+
+
+def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
+    """Fail what these channels have not sent, with the reason that the channel was removed."""
+    if not channel_ids:
+        return
+    theirs = (message.c.workspace_id == workspace_id) & message.c.channel_id.in_(channel_ids)
+    failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
+    tx.execute(update(message).where(theirs, IS_UNSENT).values(modified_on=later(tx, message), **failed))
+    drop_sends_of(tx, workspace_id, channel_ids)

@@ -1,0 +1,190 @@
+"""SMS and calls that phones report: contacts, messages, channel events and their webhooks, each once."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from sqlalchemy.dialects import postgresql, sqlite
+
+from flows.phones import normalize_number
+from flows.urns import Urn
+from persistence.channels.event_form import EventChannel, EventContact, call_fields, message_fields
+from persistence.channels.events import CALL_TYPES
+from persistence.contacts.urns import UrnOwner, ensure_owners, note_seen, prefer_channel
+from persistence.database import Transaction
+from persistence.deliveries.outbox import ChannelEvent, record_channel_events
+from persistence.messages.incoming import Received, find_known_messages, store_received
+from persistence.relayers.commands import CallReport, SmsReport
+from persistence.relayers.forgotten_reports import find_known_calls
+from persistence.relayers.reported_times import believe
+from persistence.sql.columns import new_uuid
+from persistence.tables.channels import channel_event
+from persistence.tables.contacts import BLOCKED
+
+HIDDEN_NUMBERS = ("", "-1", "-2", "-3")
+
+CallName = Literal["mo_miss", "mo_call", "mt_call", "mt_miss"]
+
+TRIGGERING_CALLS = ("mo_call", "mo_miss")
+"""Calls of contacts, which may start a flow; calls to them do not."""
+
+
+def sender_urn(number: str, country: str | None) -> Urn | None:
+    """Whose number a phone shows; short codes and sender names count, hidden callers are nobody."""
+    if number.strip() in HIDDEN_NUMBERS:
+        return None
+    path = normalize_number(number, country or "")
+    return Urn("tel", path) if path else None
+
+
+def event_channel(phone: Any) -> EventChannel:
+    return EventChannel(phone.id, phone.uuid, phone.address)
+
+
+def event_contact(owner: UrnOwner) -> EventContact:
+    number = owner.urn.partition(":")[2] if owner.urn.startswith("tel:") else None
+    return EventContact(owner.uuid, owner.name, owner.urn, number)
+
+
+def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dict[SmsReport, int]:
+    """Store incoming SMS, oldest first; the message id of each report, new or repeated.
+
+    What blocked contacts send is dropped. A report without a usable sender gives no message, and none that another
+    workspace got, when the phone was its own. A repeat changes nothing, whatever became of its contact.
+    """
+    named: dict[str, tuple[SmsReport, Urn]] = {}
+    names: dict[SmsReport, str] = {}
+    for report in sorted(reports, key=lambda report: report.moment or tx.now):
+        urn = sender_urn(report.number, phone.country)
+        if urn is not None:
+            names[report] = _fingerprint("sms", urn.identity, _milliseconds(report.moment), report.text)
+            named[names[report]] = (report, urn)
+    known = find_known_messages(tx, phone.id, named) if named else {}
+    new = {name: each for name, each in named.items() if name not in known}
+    owners = find_senders(tx, phone, [urn for _, urn in new.values()])
+    received = [
+        Received(owner, report.text, believe(report.moment, tx.now) or tx.now, name)
+        for name, (report, urn) in new.items()
+        if (owner := owners[urn.identity]).status != BLOCKED
+    ]
+    message_ids = announce_received(tx, phone, received)
+    message_ids |= {name: number for name, (owner_id, number) in known.items() if owner_id == phone.workspace_id}
+    return {report: message_ids[name] for report, name in names.items() if name in message_ids}
+
+
+def announce_received(tx: Transaction, source: Any, received: Sequence[Received]) -> dict[str, int]:
+    """Store what came in through a channel and queue an event for each new message; message ids by external id."""
+    stored = store_received(tx, source.workspace_id, source.id, received)
+    first: dict[str, Received] = {}
+    for each in received:
+        if each.external_id in stored and stored[each.external_id].is_new:
+            first.setdefault(each.external_id, each)
+    events = [
+        ChannelEvent("mo_sms", _sms_fields(source, each, stored[each.external_id].message_id), each.owner.contact_id)
+        for each in first.values()
+    ]
+    record_channel_events(tx, source.workspace_id, source.id, events)
+    return {external_id: each.message_id for external_id, each in stored.items()}
+
+
+def _sms_fields(phone: Any, received: Received, message_id: int) -> Any:
+    return message_fields(
+        "mo_sms",
+        event_channel(phone),
+        event_contact(received.owner),
+        message_id=message_id,
+        text=received.text,
+        time=received.received_on,
+    )
+
+
+def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> None:
+    """Store calls as channel events; a repeat in this or a later sync makes no second one."""
+    named: dict[str, tuple[CallReport, Urn]] = {}
+    for report in reports:
+        urn = sender_urn(report.number, phone.country)
+        if urn is not None:
+            named[_fingerprint("call", urn.identity, report.kind, _milliseconds(report.moment))] = (report, urn)
+    known = find_known_calls(tx, phone.id, named) if named else set()
+    new = {name: each for name, each in named.items() if name not in known}
+    if not new:
+        return
+    owners = find_callers(tx, phone, new.values())
+    calls = {name: (report, owners[urn.identity]) for name, (report, urn) in new.items()}
+    rows = {name: _call_row(tx, phone, report, owner, name) for name, (report, owner) in calls.items()}
+    insert_row = sqlite.insert if tx.sqlite else postgresql.insert
+    columns = channel_event.c
+    statement = (
+        insert_row(channel_event)
+        .values(list(rows.values()))
+        .on_conflict_do_nothing(index_elements=[columns.channel_id, columns.external_id])
+        .returning(columns.id, columns.external_id)
+    )
+    events = []
+    for event_id, name in tx.execute(statement).all():
+        assert name is not None, "calls of phones are stored by name"
+        report, owner = calls[name]
+        fields = call_fields(
+            cast(CallName, report.kind),
+            event_channel(phone),
+            event_contact(owner),
+            call_id=event_id,
+            time=rows[name]["occurred_on"],
+            duration_seconds=report.duration_seconds,
+        )
+        events.append(ChannelEvent(report.kind, fields, owner.contact_id))
+    record_channel_events(tx, phone.workspace_id, phone.id, events)
+    tx.wake("calls")
+
+
+def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, name: str) -> dict[str, Any]:
+    missed = report.kind in ("mo_miss", "mt_miss")
+    return {
+        "uuid": new_uuid(),
+        "workspace_id": phone.workspace_id,
+        "channel_id": phone.id,
+        "contact_id": owner.contact_id,
+        "type": CALL_TYPES[report.kind],
+        "urn": owner.urn,
+        "extra": {"duration": 0 if missed else report.duration_seconds},
+        "external_id": name,
+        "occurred_on": believe(report.moment, tx.now) or tx.now,
+        "created_on": tx.now,
+        "is_pending": report.kind in TRIGGERING_CALLS,
+    }
+
+
+def find_senders(tx: Transaction, phone: Any, urns: Collection[Urn]) -> dict[str, UrnOwner]:
+    """Who writes from these numbers, from now on seen just now and answered through this phone, and active again."""
+    if not urns:
+        return {}
+    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id)
+    _note_contact(tx, phone, owners, owners, revives=True)
+    return owners
+
+
+def find_callers(tx: Transaction, phone: Any, calls: Collection[tuple[CallReport, Urn]]) -> dict[str, UrnOwner]:
+    """Who is at the other end of calls, from now on answered through this phone; seen just now is who called."""
+    owners = ensure_owners(tx, phone.workspace_id, [urn for _, urn in calls], channel_id=phone.id)
+    calling = {urn.identity for report, urn in calls if report.kind in TRIGGERING_CALLS}
+    _note_contact(tx, phone, owners, calling, revives=False)
+    return owners
+
+
+def _note_contact(
+    tx: Transaction, phone: Any, owners: Mapping[str, UrnOwner], seen: Collection[str], *, revives: bool
+) -> None:
+    welcome = {identity: owner for identity, owner in owners.items() if owner.status != BLOCKED}
+    active = sorted({owner.contact_id for identity, owner in welcome.items() if identity in seen})
+    if active:
+        note_seen(tx, phone.workspace_id, active, revives=revives)
+    prefer_channel(tx, phone.workspace_id, sorted(owner.urn_id for owner in welcome.values()), phone.id)
+
+
+def _milliseconds(moment: datetime | None) -> str:
+    return "" if moment is None else str(int(moment.timestamp() * 1000))
+
+
+def _fingerprint(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()

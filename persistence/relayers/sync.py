@@ -1,0 +1,152 @@
+"""One sync of a phone: its reports taken over, its acknowledgements and its outbox given back (protocol, 7 to 12)."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, exists, insert, select, update
+
+from persistence.channels.alarms import note_power_report
+from persistence.channels.channels import ANDROID
+from persistence.database import Transaction
+from persistence.messages.outgoing import may_go_out
+from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED
+from persistence.relayers.commands import CallReport, FateReport, Report, Reset, SmsReport, StatusReport, Upload
+from persistence.relayers.delivery_reports import record_fates
+from persistence.relayers.relayers import release_channels
+from persistence.relayers.reports import record_calls, record_sms
+from persistence.stamps import later
+from persistence.tables.channels import channel, sync_record
+from persistence.tables.contacts import contact
+from persistence.tables.messages import VISIBLE, message
+
+OUTBOX_LIMIT = 1000
+FULL_UPLOAD = 2 + 50
+"""Beside its identity and state a phone uploads at most 50 reports. One that does has more to say, perhaps about what
+it was asked to send: asked again, it would report each of them again, and its queue would grow without end."""
+SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
+
+Command = dict[str, Any]
+
+
+def lock_phones(tx: Transaction, channel_id: int) -> list[Any]:
+    """The active phones that sync under an id, its own first; held until the transaction ends, so that the syncs of
+    a phone come one after another. More than one when registrations under other push tokens were claimed elsewhere."""
+    named = (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id)
+    known = named & (channel.c.type == ANDROID) & channel.c.is_active
+    return list(tx.execute(select(channel).where(known).order_by(channel.c.id).with_for_update()))
+
+
+def note_secret_used(tx: Transaction, phone: Any) -> None:
+    """The phone holds its newest secret now: the one before is no longer accepted."""
+    if not phone.is_secret_used:
+        used = {"is_secret_used": True, "previous_secret": None}
+        tx.execute(update(channel).where(channel.c.id == phone.id).values(**used))
+
+
+def note_unclaimed_sync(tx: Transaction, phone: Any) -> None:
+    tx.execute(update(channel).where(channel.c.id == phone.id).values(last_seen=tx.now))
+
+
+def apply_sync(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
+    """Take over what a claimed phone reports and answer it; a constant number of statements for any 50 commands.
+
+    Every report is acknowledged, understood or not, so that none can clog the phone's queue. Repeats change nothing.
+    """
+    claim = _note_status(tx, phone, upload)
+    reports = [report for _, report in upload.reports]
+    message_ids = record_sms(tx, phone, [report for report in reports if isinstance(report, SmsReport)])
+    record_calls(tx, phone, [report for report in reports if isinstance(report, CallReport)])
+    record_fates(tx, phone, [report for report in reports if isinstance(report, FateReport)])
+    answer = claim + [_acknowledge(number, report, message_ids) for number, report in upload.reports]
+    if any(isinstance(report, Reset) for report in reports):
+        release_channels(tx, phone.workspace_id, channel.c.id == phone.id)
+        return answer
+    held = upload.status.pending + upload.status.retry if upload.status is not None else ()
+    outbox = _read_outbox(tx, phone, held, only_new=upload.command_count >= FULL_UPLOAD)
+    _record_sync(tx, phone, upload, len(claim) + len(outbox))
+    return answer + outbox
+
+
+def _acknowledge(number: Any, report: Report, message_ids: dict[SmsReport, int]) -> Command:
+    acknowledgement = {"cmd": "ack", "p_id": number}
+    if isinstance(report, SmsReport) and report in message_ids:
+        acknowledgement["extra"] = {"msg_id": message_ids[report]}
+    return acknowledgement
+
+
+def _note_status(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
+    """Store the phone's state; a `claim` command when the phone believes in another workspace."""
+    seen: dict[str, Any] = {"last_seen": tx.now}
+    if upload.push_token:
+        seen["push_token"] = upload.push_token
+    status = upload.status
+    if status is not None:
+        seen |= _state(status)
+    tx.execute(update(channel).where(channel.c.id == phone.id).values(**seen))
+    if status is None:
+        return []
+    note_power_report(tx, phone.workspace_id, phone.id)
+    return [] if status.workspace_id == phone.workspace_id else [{"cmd": "claim", "org_id": phone.workspace_id}]
+
+
+def _state(status: StatusReport) -> dict[str, Any]:
+    said = {"device": status.device, "os": status.os, "app_version": status.app_version}
+    return {
+        "power_level": status.power_level,
+        "power_status": status.power_status,
+        "power_source": status.power_source,
+        "network_type": status.network_type,
+        "pending_count": len(status.pending),
+        "retry_count": len(status.retry),
+        **{name: value for name, value in said.items() if value is not None},
+    }
+
+
+def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: bool) -> list[Command]:
+    """What the phone should send: unsent messages it does not hold, oldest first, equal texts together.
+
+    Those it holds are wired from now on; errored ones are offered again. With `only_new` those it was asked to send
+    before are left out.
+    """
+    mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
+    unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
+    if held:
+        wired = {"status": WIRED, "sent_on": tx.now, "modified_on": later(tx, message)}
+        waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
+        tx.execute(update(message).where(unsent, waits).values(**wired))
+    columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
+    statement = select(*columns).join(contact, contact.c.id == message.c.contact_id).where(unsent, may_go_out())
+    if held:
+        statement = statement.where(message.c.id.not_in(held))
+    if only_new:
+        statement = statement.where(message.c.offered_on.is_(None))
+    rows = tx.execute(statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)).all()
+    new = [row.id for row in rows if row.offered_on is None]
+    if new:
+        tx.execute(update(message).where(mine, message.c.id.in_(new)).values(offered_on=tx.now))
+    commands: list[Command] = []
+    for row in rows:
+        text = "\n".join([row.text, *(attachment["url"] for attachment in row.attachments)]).strip("\n")
+        if not commands or commands[-1]["msg"] != text:
+            commands.append({"cmd": "mt_bcast", "msg": text, "to": []})
+        commands[-1]["to"].append({"phone": row.urn.partition(":")[2], "id": row.id})
+    return commands
+
+
+def _record_sync(tx: Transaction, phone: Any, upload: Upload, outgoing_count: int) -> None:
+    status = upload.status
+    if status is None:
+        return
+    values = {name: value for name, value in _state(status).items() if name in sync_record.c}
+    counts = {"incoming_count": max(0, upload.command_count - 2), "outgoing_count": outgoing_count}
+    tx.execute(insert(sync_record).values(channel_id=phone.id, created_on=tx.now, **values, **counts))
+
+
+def trim_syncs(tx: Transaction, limit: int) -> int:
+    """Deletes sync records that are older than SYNC_RECORDS_KEPT_FOR, but the newest of each phone; how many."""
+    rows, later = sync_record.c, sync_record.alias("later")
+    has_later = exists().where(later.c.channel_id == rows.channel_id, later.c.id > rows.id)
+    is_old = (rows.created_on < tx.now - SYNC_RECORDS_KEPT_FOR) & has_later
+    old = select(rows.id).where(is_old).order_by(rows.created_on, rows.id).limit(limit)
+    return tx.execute(delete(sync_record).where(rows.id.in_(old.scalar_subquery()))).rowcount

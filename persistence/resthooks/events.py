@@ -1,0 +1,86 @@
+"""Events of resthooks: what happened when flows triggered them, kept for two days and delivered to all subscribers."""
+
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from sqlalchemy import delete, insert, select
+
+from persistence.database import Transaction
+from persistence.deliveries.failing_receivers import end_trouble
+from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.sql.json_sql import declare_record
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.tables.deliveries import resthook, resthook_event, resthook_subscriber, webhook_trouble
+
+KEPT_FOR = timedelta(hours=48)
+EVENT = "resthook"
+CONTENT_TYPE = "application/json"
+
+EVENT_RECORD = declare_record(
+    {"resthook": resthook.c.slug, "data": resthook_event.c.data, "created_on": resthook_event.c.created_on}
+)
+
+EVENTS_ORDER = Order(resthook_event.c.created_on, resthook_event.c.id)
+
+
+def list_resthook_events(
+    tx: Transaction, workspace_id: int, position: Position | None, size: int, *, slug: str | None = None
+) -> Page:
+    """What resthooks of a workspace had in the last two days, newest first; an unknown slug gives an empty page."""
+    rows = resthook_event.c
+    conditions = [rows.workspace_id == workspace_id, rows.created_on >= tx.now - KEPT_FOR]
+    if slug is not None:
+        named = select(resthook.c.id).where(resthook.c.workspace_id == workspace_id, resthook.c.slug == slug)
+        conditions.append(rows.resthook_id == named.scalar_subquery())
+    return fetch_page(
+        tx,
+        record=EVENT_RECORD,
+        source=resthook_event.join(resthook, resthook.c.id == rows.resthook_id),
+        source_id=rows.id,
+        order=EVENTS_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def record_resthook_event(
+    tx: Transaction, workspace_id: int, slug: str, data: Mapping[str, Any], *, told: Collection[str] = ()
+) -> list[str]:
+    """Notes that a resthook was triggered and queues a delivery of `data` to each subscriber; the delivery ids.
+
+    `data` is a resthook event's body (interface, resthooks). Subscribers whose URL is among `told` know already and are
+    healthy; those that were switched off because they failed for long get nothing. A resthook that does not exist
+    comes into being. Raises InvalidInput for a bad slug.
+    """
+    resthook_id = ensure_resthook(tx, workspace_id, slug)
+    values = {"resthook_id": resthook_id, "data": dict(data), "created_on": tx.now}
+    tx.execute(insert(resthook_event).values(workspace_id=workspace_id, **values))
+    body = orjson.dumps(data)
+    rows, trouble = resthook_subscriber.c, webhook_trouble.c
+    found = (
+        select(rows.id, rows.target_url, trouble.began_on, trouble.switched_off_on)
+        .outerjoin(webhook_trouble, trouble.subscriber_id == rows.id)
+        .where(rows.resthook_id == resthook_id)
+        .order_by(rows.id)
+    )
+    subscribers = tx.execute(found).all()
+    recovered = [row.id for row in subscribers if row.target_url in told and row.began_on is not None]
+    if recovered:
+        end_trouble(tx, subscriber_ids=recovered)
+    deliveries = [
+        NewDelivery(EVENT, row.target_url, CONTENT_TYPE, body, subscriber_id=row.id)
+        for row in subscribers
+        if row.target_url not in told and row.switched_off_on is None
+    ]
+    return record_deliveries(tx, workspace_id, deliveries)
+
+
+def trim_resthook_events(tx: Transaction, limit: int = 1000) -> int:
+    """Deletes events that are older than KEPT_FOR; the number deleted."""
+    rows = resthook_event.c
+    old = select(rows.id).where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on, rows.id).limit(limit)
+    return tx.execute(delete(resthook_event).where(rows.id.in_(old.scalar_subquery()))).rowcount

@@ -1,0 +1,174 @@
+"""Subscribers of resthooks: addresses that are called when a resthook is triggered."""
+
+from collections.abc import Collection, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import Index, delete, insert, select, text, update
+
+from persistence.channels.webhooks import check_webhook_url, new_webhook_secret
+from persistence.database import Transaction
+from persistence.deliveries.failing_receivers import end_trouble
+from persistence.errors import InvalidInput, RecordMissing
+from persistence.resthooks.resthooks import find_resthook, touch_resthooks
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.tables.deliveries import FAILED, PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
+
+ENDED = "The subscription ended before this delivery."
+LOCAL_NAMES = ("localhost", "local", "internal")
+
+Network = IPv4Network | IPv6Network
+# Ending a subscription looks for what is still to be delivered to it.
+Index(
+    "ix_delivery_subscriber",
+    delivery.c.subscriber_id,
+    postgresql_where=text("status = 'pending' AND subscriber_id IS NOT NULL"),
+    sqlite_where=text("status = 'pending' AND subscriber_id IS NOT NULL"),
+)
+
+SUBSCRIBER_RECORD = declare_record(
+    {
+        "id": resthook_subscriber.c.id,
+        "resthook": resthook.c.slug,
+        "target_url": resthook_subscriber.c.target_url,
+        "created_on": resthook_subscriber.c.created_on,
+    }
+)
+
+SUBSCRIBERS_ORDER = Order(resthook_subscriber.c.created_on, resthook_subscriber.c.id)
+WITH_RESTHOOK = resthook_subscriber.join(resthook, resthook.c.id == resthook_subscriber.c.resthook_id)
+
+
+def list_subscribers(
+    tx: Transaction,
+    workspace_id: int,
+    position: Position | None,
+    size: int,
+    *,
+    subscriber_id: int | None = None,
+    slug: str | None = None,
+) -> Page:
+    """The subscribers of a workspace's resthooks, newest first; an unknown slug gives an empty page."""
+    conditions = [resthook_subscriber.c.workspace_id == workspace_id]
+    if subscriber_id is not None:
+        conditions.append(resthook_subscriber.c.id == subscriber_id)
+    if slug is not None:
+        named = select(resthook.c.id).where(resthook.c.workspace_id == workspace_id, resthook.c.slug == slug)
+        conditions.append(resthook_subscriber.c.resthook_id == named.scalar_subquery())
+    return fetch_page(
+        tx,
+        record=SUBSCRIBER_RECORD,
+        source=WITH_RESTHOOK,
+        source_id=resthook_subscriber.c.id,
+        order=SUBSCRIBERS_ORDER,
+        conditions=conditions,
+        position=position,
+        size=size,
+    )
+
+
+def read_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
+    """One subscriber record as JSON text."""
+    mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == subscriber_id)
+    statement = select(as_text(SUBSCRIBER_RECORD)).select_from(WITH_RESTHOOK).where(mine)
+    return tx.execute(statement).scalar_one()
+
+
+def create_subscriber(
+    tx: Transaction, workspace_id: int, slug: str, target_url: str, *, allowed_networks: Sequence[Network] = ()
+) -> int:
+    """Subscribe a URL to a resthook; returns the subscriber's id.
+
+    Raises InvalidInput for an unknown resthook, a bad URL, one that names a private address outside
+    `allowed_networks`, and one that is subscribed already.
+    """
+    resthook_id = find_resthook(tx, workspace_id, slug)
+    if resthook_id is None:
+        raise InvalidInput.on("resthook", f'Nothing found for "{slug[:64]}".')
+    target_url = check_webhook_url(target_url, "target_url")
+    _check_is_public(target_url, allowed_networks)
+    rows = resthook_subscriber.c
+    same = select(rows.id).where(rows.resthook_id == resthook_id, rows.target_url == target_url)
+    if tx.execute(same).first() is not None:
+        raise InvalidInput.across("This URL is already subscribed.")
+    values = {"resthook_id": resthook_id, "target_url": target_url, "created_on": tx.now}
+    values["webhook_secret"] = new_webhook_secret()
+    statement = insert(resthook_subscriber).values(workspace_id=workspace_id, **values).returning(rows.id)
+    subscriber_id: int = tx.execute(statement).scalar_one()
+    touch_resthooks(tx, workspace_id, [resthook_id])
+    return subscriber_id
+
+
+def delete_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> None:
+    """End a subscription. Raises RecordMissing."""
+    if not end_subscriptions(tx, workspace_id, [subscriber_id]):
+        raise RecordMissing
+
+
+def list_subscriber_states(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
+    """All subscribers of a workspace for operators, with when and why they were switched off if they were."""
+    rows, trouble = resthook_subscriber.c, webhook_trouble.c
+    off = (trouble.switched_off_on, trouble.reason.label("switched_off_reason"))
+    statement = (
+        select(rows.id, resthook.c.slug.label("resthook"), rows.target_url, rows.created_on, *off)
+        .select_from(WITH_RESTHOOK.outerjoin(webhook_trouble, trouble.subscriber_id == rows.id))
+        .where(rows.workspace_id == workspace_id)
+        .order_by(rows.id)
+    )
+    # Names of joined columns are a kind of str of their own, which is no key for JSON.
+    return [{str(name): value for name, value in row._mapping.items()} for row in tx.execute(statement)]
+
+
+def switch_on_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> bool:
+    """Calls a subscriber again that failed for long, or forgets that it failed; says whether it did.
+
+    Raises RecordMissing.
+    """
+    rows = resthook_subscriber.c
+    mine = (rows.workspace_id == workspace_id) & (rows.id == subscriber_id)
+    if tx.execute(select(rows.id).where(mine)).first() is None:
+        raise RecordMissing("No such subscriber.")
+    return end_trouble(tx, subscriber_ids=[subscriber_id]) > 0
+
+
+def find_subscribers_at(tx: Transaction, workspace_id: int, slug: str, urls: Collection[str]) -> list[int]:
+    """The ids of a resthook's subscribers at these URLs."""
+    rows = resthook_subscriber.c
+    statement = (
+        select(rows.id)
+        .join(resthook, resthook.c.id == rows.resthook_id)
+        .where(rows.workspace_id == workspace_id, resthook.c.slug == slug, rows.target_url.in_(sorted(urls)))
+    )
+    return list(tx.execute(statement.order_by(rows.id)).scalars())
+
+
+def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collection[int]) -> bool:
+    """Removes subscribers and gives up what is still to be delivered to them; says whether any existed."""
+    rows = resthook_subscriber.c
+    theirs = (rows.workspace_id == workspace_id) & rows.id.in_(subscriber_ids)
+    ended = list(tx.execute(delete(resthook_subscriber).where(theirs).returning(rows.resthook_id)).scalars())
+    waiting = (delivery.c.workspace_id == workspace_id) & delivery.c.subscriber_id.in_(subscriber_ids)
+    tx.execute(
+        update(delivery)
+        .where(waiting, delivery.c.subscriber_id.is_not(None), delivery.c.status == PENDING)
+        .values(status=FAILED, last_error=ENDED, finished_on=tx.now)
+    )
+    end_trouble(tx, subscriber_ids=subscriber_ids)
+    touch_resthooks(tx, workspace_id, ended)
+    return bool(ended)
+
+
+def _check_is_public(url: str, allowed_networks: Sequence[Network]) -> None:
+    """Refuses addresses that are private by their spelling; those that names lead to are checked at each call."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        is_private = host.rpartition(".")[2] in LOCAL_NAMES and not allowed_networks
+    else:
+        is_allowed = any(address in network for network in allowed_networks if network.version == address.version)
+        is_private = not is_allowed and not address.is_global
+    if is_private:
+        raise InvalidInput.on("target_url", "This address is on a private network.")

@@ -1,0 +1,195 @@
+"""Runs: each passage of a contact through a flow, saved by workers as the engine left it."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+from persistence.database import Transaction
+from persistence.sql.columns import (
+    split,
+)
+from persistence.stamps import stamped
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_run
+
+ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"
+INTERRUPTED, EXPIRED, FAILED = "interrupted", "expired", "failed"
+OPEN = (ACTIVE, WAITING)
+
+
+def _listed(*statuses: str) -> ColumnElement[bool]:
+    listed: BindParameter[Any] = bindparam(None, statuses, expanding=True, literal_execute=True)
+    return flow_run.c.status.in_(listed)
+
+
+IS_OPEN = _listed(*OPEN)
+"""The condition of a partial index, written out in statements: SQLite uses such an index only when it sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run to save. `flow_id` and `contact_id` never change; `exited_on` is given once it is over."""
+
+    uuid: str
+    flow_id: int
+    contact_id: int
+    status: str
+    created_on: datetime
+    session_id: int | None = None
+    start_id: int | None = None
+    parent_uuid: str | None = None
+    responded: bool = False
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    path: Sequence[Mapping[str, Any]] = ()
+    visits: Sequence[Mapping[str, Any]] = ()
+    expires_on: datetime | None = None
+    exited_on: datetime | None = None
+
+    def values(self, modified_on: datetime) -> dict[str, Any]:
+        """What is stored of it, whether it is new or not."""
+        return {
+            "session_id": self.session_id,
+            "status": self.status,
+            "responded": self.responded,
+            "results": dict(self.results),
+            "path": list(self.path),
+            "visits": list(self.visits),
+            "modified_on": modified_on,
+            "expires_on": self.expires_on,
+            "exited_on": self.exited_on,
+        }
+
+
+class RunCounts:
+    """Changes of the flows' counts of runs, made together: `active` counts all runs without an end.
+
+    A unit of work has one of them, `counts_of` gives it, and it changes the flows at the end of that unit: many workers
+    wait for these rows, and all take them in the order of ids.
+    """
+
+    is_last = False
+
+    def __init__(self) -> None:
+        self._changes: Counter[tuple[int, str]] = Counter()
+
+    def move(self, flow_id: int, before: str | None, after: str | None, number: int = 1) -> None:
+        """Notes that runs went from a status to another; None: there is no such run."""
+        if before is not None:
+            self._changes[flow_id, _column_of(before)] -= number
+        if after is not None:
+            self._changes[flow_id, _column_of(after)] += number
+
+    def settle(self, tx: Transaction) -> None:
+        """Changes the flows, in the order of their ids, so that two transactions never wait for each other."""
+        noted, self._changes = self._changes, Counter()
+        for flow_id in sorted({flow_id for (flow_id, _), change in noted.items() if change}):
+            changes = {
+                name: flow.c[name] + change
+                for (changed_id, name), change in noted.items()
+                if changed_id == flow_id and change
+            }
+            tx.execute(update(flow).where(flow.c.id == flow_id).values(changes))
+
+
+def counts_of(tx: Transaction) -> RunCounts:
+    """The counts that change with a unit of work."""
+    return tx.put_off(RunCounts)
+
+
+def _column_of(status: str) -> str:
+    """The column of a flow that counts runs of a status; failed ones count as interrupted."""
+    word = {ACTIVE: "active", WAITING: "active", FAILED: "interrupted"}.get(status, status)
+    return f"{word}_run_count"
+
+
+def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) -> dict[str, int]:
+    """Stores new runs and the present state of known ones, by uuid; the ids of those stored, by uuid.
+
+    A known run that is over stays as it is, and is left out of the answer: whoever ended it was faster.
+    """
+    known = _find_known(tx, workspace_id, [run.uuid for run in runs])
+    counts, moment = counts_of(tx), stamped(tx, flow_run, workspace_id)
+    new = [run for run in runs if run.uuid not in known]
+    changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
+    if new:
+        tx.execute(insert(flow_run), [_new_row(workspace_id, run, moment) for run in new])
+    if changed:
+        mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.id == bindparam("known_id"))
+        columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values(moment)}
+        rows = [
+            {"known_id": known[run.uuid].id}
+            | {f"new_{name}": value for name, value in run.values(moment).items()}
+            | {"new_visits": _merge_visits(known[run.uuid].visits, run.visits)}
+            for run in changed
+        ]
+        tx.execute(update(flow_run).where(mine).values(columns), rows)
+    for run in new:
+        counts.move(run.flow_id, None, run.status)
+    for run in changed:
+        counts.move(run.flow_id, known[run.uuid].status, run.status)
+    made = _find_known(tx, workspace_id, [run.uuid for run in new])
+    return {run.uuid: int((made if run.uuid in made else known)[run.uuid].id) for run in (*new, *changed)}
+
+
+def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Present visits with the results that were stored of them, followed by the new ones."""
+    known = [*before, *({} for _ in range(len(now) - len(before)))]
+    return [
+        {**visit, "results": [*(old.get("results") or ()), *visit["results"]]}
+        for old, visit in zip(known, now, strict=False)
+    ]
+
+
+def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for some in split(uuids):
+        mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.uuid.in_(some)
+        columns = (flow_run.c.uuid, flow_run.c.id, flow_run.c.status, flow_run.c.visits)
+        statement = select(*columns).where(mine).order_by(flow_run.c.id)
+        found |= {row.uuid: row for row in tx.execute(statement.with_for_update())}
+    return found
+
+
+def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[str, Any]:
+    identity = {
+        "uuid": run.uuid,
+        "workspace_id": workspace_id,
+        "flow_id": run.flow_id,
+        "contact_id": run.contact_id,
+        "start_id": run.start_id,
+        "parent_uuid": run.parent_uuid,
+        "created_on": run.created_on,
+    }
+    return identity | run.values(modified_on)
+
+
+def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:
+    """Ends the open runs that a condition chooses, as `interrupted` or `expired`."""
+    counts = counts_of(tx)
+    mine = (flow_run.c.workspace_id == workspace_id) & condition
+    for before in OPEN:
+        ending = update(flow_run).where(mine, _listed(before))
+        moment = stamped(tx, flow_run, workspace_id)
+        ended = ending.values(status=status, modified_on=moment, exited_on=tx.now).returning(flow_run.c.flow_id)
+        for flow_id, number in Counter(tx.execute(ended).scalars()).items():
+            counts.move(flow_id, before, status, number)
+
+
+def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Deletes all runs of contacts, with what they said in them; flows no longer count these runs."""
+    theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
+    counts = counts_of(tx)
+    for row in tx.execute(delete(flow_run).where(theirs).returning(flow_run.c.flow_id, flow_run.c.status)):
+        counts.move(row.flow_id, row.status, None)

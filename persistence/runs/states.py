@@ -1,0 +1,84 @@
+"""What is stored of the engine's runs (flow format, sessions and results)."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from flows.engine.state import Result, Run
+from persistence.runs.runs import EXPIRED, RunState
+from persistence.sql.columns import time_text
+
+ACTIONS, RULES = "A", "R"
+
+
+def describe_run(
+    run: Run,
+    *,
+    flow_id: int,
+    contact_id: int,
+    session_id: int | None,
+    routing_nodes: Collection[str],
+    start_id: int | None = None,
+    expires_on: datetime | None = None,
+) -> RunState:
+    """A run of the engine as `save_runs` takes it.
+
+    `routing_nodes` are the uuids of the flow's nodes that have a router. `start_id` belongs to the run a start made
+    only. `expires_on` is when it will expire; a run that has expired did so when it ended.
+    """
+    exited_on = read_moment(run.exited_on) if run.exited_on else None
+    return RunState(
+        uuid=run.uuid,
+        flow_id=flow_id,
+        contact_id=contact_id,
+        status=run.status,
+        created_on=read_moment(run.created_on),
+        session_id=session_id,
+        start_id=start_id,
+        parent_uuid=run.parent_uuid or None,
+        responded=run.had_input,
+        results={key: _describe_result(result) for key, result in run.results.items()},
+        path=[{"node": step.node_uuid, "time": _rewrite(step.arrived_on)} for step in run.path],
+        visits=_describe_visits(run, routing_nodes),
+        expires_on=exited_on if run.status == EXPIRED else expires_on,
+        exited_on=exited_on,
+    )
+
+
+def read_moment(text: str) -> datetime:
+    """A moment of the engine, which has an offset."""
+    return datetime.fromisoformat(text)
+
+
+def _rewrite(text: str) -> str:
+    return time_text(read_moment(text))
+
+
+def _describe_result(result: Result) -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "value": result.value,
+        "category": result.category or None,
+        "node": result.node_uuid,
+        "time": _rewrite(result.created_on),
+        "input": result.input or None,
+    }
+
+
+def _describe_visits(run: Run, routing_nodes: Collection[str]) -> list[Mapping[str, Any]]:
+    """What only generation 1 shows of each step: what kind of node it is, when it was left, and what was said there.
+
+    Of earlier sprints' results the run knows the last of each name only; `save_runs` keeps what was stored of them.
+    """
+    saved: dict[int, list[Result]] = {}
+    for index, result in run.saved:
+        saved.setdefault(index, []).append(result)
+    departures = [step.arrived_on for step in run.path[1:]] + [run.exited_on]
+    return [
+        {
+            "type": RULES if step.node_uuid in routing_nodes else ACTIONS,
+            "left_on": _rewrite(left_on) if left_on else None,
+            "results": [_describe_result(result) for result in saved.get(index, ())],
+        }
+        for index, (step, left_on) in enumerate(zip(run.path, departures, strict=False))
+    ]

@@ -1,0 +1,77 @@
+"""Going over to another secret key: everything that is sealed under a former one is sealed anew."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Table, Text, select, type_coerce, update
+
+from persistence.database import Database, Transaction
+from persistence.secrets.encrypted_columns import Sealed
+from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
+from persistence.sql.columns import metadata
+
+BATCH = 500
+
+
+@dataclass(slots=True)
+class Renewal:
+    """How many secrets were sealed anew, and how many were emptied because no key opens them."""
+
+    renewed: int = 0
+    dropped: int = 0
+
+
+def renew_secrets(database: Database, keys: KeyRing, *, drops_unreadable: bool = False) -> Renewal:
+    """Seals all secrets under the present key, in short transactions; may be run again after an interruption.
+
+    Raises SecretKeyChanged or SecretDamaged for one that no key opens, unless those are to be emptied.
+    """
+    done = Renewal()
+    for table in metadata.sorted_tables:
+        columns = [column.name for column in table.c if isinstance(column.type, Sealed)]
+        last_id: int | None = 0 if columns else None
+        while last_id is not None:
+            with database.writing() as tx:
+                last_id = _renew_batch(tx, _Batch(table, columns, last_id), keys, done, drops_unreadable)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    table: Table
+    columns: list[str]
+    after_id: int
+
+    def lock(self, tx: Transaction) -> list[Any]:
+        sealed = [type_coerce(self.table.c[name], Text).label(name) for name in self.columns]
+        following = select(self.table.c.id, *sealed).where(self.table.c.id > self.after_id)
+        return list(tx.execute(following.order_by(self.table.c.id).limit(BATCH).with_for_update()))
+
+    def secrets_of(self, row: Any) -> Iterator[tuple[str, Sealed, str]]:
+        for name in self.columns:
+            kind, sealed = self.table.c[name].type, row._mapping[name]
+            if sealed is not None and isinstance(kind, Sealed):
+                yield name, kind, sealed
+
+
+def _renew_batch(tx: Transaction, batch: _Batch, keys: KeyRing, done: Renewal, drops_unreadable: bool) -> int | None:
+    """Renews the secrets of some rows; the id to go on after, None at the end."""
+    rows = batch.lock(tx)
+    for row in rows:
+        changes: dict[str, Any] = {}
+        for name, kind, sealed in batch.secrets_of(row):
+            try:
+                opened = keys.open(sealed, kind.place)
+            except (SecretKeyChanged, SecretDamaged):
+                if not drops_unreadable:
+                    raise
+                changes[name] = None
+                done.dropped += 1
+            else:
+                if not keys.is_current(sealed):
+                    changes[name] = kind.from_text(opened)
+                    done.renewed += 1
+        if changes:
+            tx.execute(update(batch.table).where(batch.table.c.id == row.id).values(changes))
+    return rows[-1].id if len(rows) == BATCH else None

@@ -1,0 +1,141 @@
+"""Contacts as the flow engine sees them, many at a time."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import select
+
+from flows.engine import Contact
+from flows.engine.contact import Ticket
+from flows.engine.events import write_moment
+from flows.engine.field_values import FieldValue
+from flows.urns import Urn
+from persistence.database import Transaction
+from persistence.tables.accounts import user
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, contact_urn, field, group, group_membership
+from persistence.tables.tickets import OPEN, ticket, topic
+
+PLACES = ("state", "district", "ward")
+
+CONTACT_COLUMNS = (
+    contact.c.id,
+    contact.c.uuid,
+    contact.c.name,
+    contact.c.language,
+    contact.c.status,
+    contact.c.timezone,
+    contact.c.created_on,
+    contact.c.last_seen_on,
+    contact.c.fields,
+)
+"""The columns of a contact that the engine sees."""
+
+
+def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, Contact]:
+    """The contacts of these ids that are not deleted, by id; five statements whatever their number."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
+    rows = tx.execute(select(*CONTACT_COLUMNS).where(mine)).all()
+    return complete_contacts(tx, workspace_id, rows, _read_field_keys(tx, workspace_id))
+
+
+def complete_contacts(
+    tx: Transaction,
+    workspace_id: int,
+    rows: Sequence[Any],
+    keys: Mapping[str, str],
+    *,
+    with_groups: bool = True,
+    with_tickets: bool = True,
+) -> dict[int, Contact]:
+    """The contacts of rows with at least CONTACT_COLUMNS, by id; `keys` are fields' keys by UUID.
+
+    Three statements, fewer without groups or tickets.
+    """
+    found = {row.id: _read_contact(row, keys) for row in rows}
+    _add_urns(tx, workspace_id, found)
+    if with_groups:
+        _add_groups(tx, workspace_id, found)
+    if with_tickets:
+        _add_tickets(tx, workspace_id, found)
+    return found
+
+
+def _read_field_keys(tx: Transaction, workspace_id: int) -> dict[str, str]:
+    statement = select(field.c.uuid, field.c.key).where(field.c.workspace_id == workspace_id)
+    return {uuid: key for uuid, key in tx.execute(statement)}
+
+
+def _read_contact(row: Any, keys: Mapping[str, str]) -> Contact:
+    return Contact(
+        row.uuid,
+        row.id,
+        name=row.name or "",
+        language=row.language or "",
+        status=row.status,
+        timezone=row.timezone or "",
+        created_on=write_moment(row.created_on),
+        last_seen_on=write_moment(row.last_seen_on) if row.last_seen_on else "",
+        fields={keys[uuid]: _read_value(stored) for uuid, stored in row.fields.items() if uuid in keys},
+    )
+
+
+def _read_value(stored: Mapping[str, str]) -> FieldValue:
+    number = stored.get("number")
+    texts = {name: stored.get(name) or "" for name in ("datetime", *PLACES)}
+    return FieldValue(stored["text"], None if number is None else Decimal(number), **texts)
+
+
+def write_value(value: FieldValue | None) -> dict[str, str] | None:
+    """What a value is stored as."""
+    if value is None or not value.text:
+        return None
+    stored = {"text": value.text}
+    if value.number is not None:
+        stored["number"] = format(value.number, "f")
+    texts = {name: getattr(value, name) for name in ("datetime", *PLACES)}
+    return stored | {name: text for name, text in texts.items() if text}
+
+
+def _add_urns(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
+    rows = contact_urn.c
+    is_theirs = (channel.c.id == rows.channel_id) & (channel.c.workspace_id == rows.workspace_id)
+    statement = (
+        select(rows.contact_id, rows.scheme, rows.path, rows.display, channel.c.uuid)
+        .outerjoin(channel, is_theirs & channel.c.is_active)
+        .where(rows.workspace_id == workspace_id, rows.contact_id.in_(list(found)))
+        .order_by(rows.contact_id, rows.priority, rows.id)
+    )
+    for contact_id, scheme, path, display, channel_uuid in tx.execute(statement):
+        assert contact_id is not None, "only addresses of these contacts are read"
+        query = f"channel={channel_uuid}" if channel_uuid else ""
+        found[contact_id].urns.append(Urn(scheme, path, query, display or ""))
+
+
+def _add_groups(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
+    rows = group_membership.c
+    statement = (
+        select(rows.contact_id, group.c.uuid, group.c.name)
+        .join(group, group.c.id == rows.group_id)
+        .where(group.c.workspace_id == workspace_id, rows.contact_id.in_(list(found)), ~group.c.is_system)
+        .order_by(rows.contact_id, group.c.id)
+    )
+    for contact_id, uuid, name in tx.execute(statement):
+        found[contact_id].groups.append(uuid)
+        found[contact_id].group_names[uuid] = name
+
+
+def _add_tickets(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
+    name = (user.c.first_name + " " + user.c.last_name).label("assignee_name")
+    statement = (
+        select(ticket.c.contact_id, ticket.c.uuid, topic.c.uuid, topic.c.name, user.c.uuid, name, user.c.email)
+        .join(topic, topic.c.id == ticket.c.topic_id)
+        .outerjoin(user, user.c.id == ticket.c.assignee_id)
+        .where(ticket.c.workspace_id == workspace_id, ticket.c.contact_id.in_(list(found)), ticket.c.status == OPEN)
+        .order_by(ticket.c.contact_id, ticket.c.id)
+    )
+    for contact_id, uuid, topic_uuid, topic_name, user_uuid, user_name, email in tx.execute(statement):
+        chosen = {"uuid": topic_uuid, "name": topic_name}
+        assignee = {"uuid": user_uuid, "name": user_name.strip(), "email": email} if user_uuid else None
+        found[contact_id].tickets.append(Ticket(uuid, OPEN, chosen, assignee))

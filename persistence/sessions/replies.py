@@ -1,0 +1,90 @@
+"""Messages that flows send: where each goes, and from which flow it is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from flows.urns import UrnError, parse
+from persistence.channels.channels import EXTERNAL
+from persistence.database import Transaction
+from persistence.messages.outgoing import Draft, Route, add_outgoing
+from persistence.tables.channels import channel
+
+REASONS = {
+    "no_route": "no_route",
+    "no_destination": "no_route",
+    "contact_blocked": "contact_inactive",
+    "contact_stopped": "contact_inactive",
+    "contact_archived": "contact_inactive",
+}
+"""Why a message cannot be sent, in the engine's words and in those of message records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A message of a flow as the engine's event has it (`msg`: urn, channel, text, attachments, quick_replies).
+
+    `is_bulk` ones were sent because the flow was started for many, not because the contact wrote.
+    """
+
+    contact_id: int
+    flow_id: int | None
+    content: Mapping[str, Any]
+    is_bulk: bool = False
+
+
+def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[Reply]) -> None:
+    """Queues messages in this order, those that say something. One that cannot be sent is `failed` with its reason."""
+    uuids = {str(reply.content["channel"]["uuid"]) for reply in replies if reply.content.get("channel")}
+    channels = _find_channels(tx, workspace_id, uuids)
+    drafts = [_draft(reply, channels) for reply in replies]
+    add_outgoing(tx, workspace_id, [draft for draft in drafts if not draft.is_empty])
+
+
+def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, tuple[int, bool]]:
+    """Ids of active channels by uuid, and whether each is a gateway."""
+    if not uuids:
+        return {}
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.uuid.in_(sorted(uuids)) & channel.c.is_active
+    found = tx.execute(select(channel.c.uuid, channel.c.id, channel.c.type).where(mine))
+    return {uuid: (channel_id, kind == EXTERNAL) for uuid, channel_id, kind in found}
+
+
+def _draft(reply: Reply, channels: Mapping[str, tuple[int, bool]]) -> Draft:
+    content = reply.content
+    return Draft(
+        reply.contact_id,
+        content.get("text") or "",
+        tuple(_attachment(text) for text in content.get("attachments") or ()),
+        tuple(_quick_reply(each) for each in content.get("quick_replies") or ()),
+        flow_id=reply.flow_id,
+        route=_route(content, channels),
+        is_bulk=reply.is_bulk,
+    )
+
+
+def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]]) -> Route | None:
+    """Where the engine wants a message to go; None when that channel is gone and another may do."""
+    reason = content.get("unsendable_reason")
+    if reason:
+        return Route(failed_reason=REASONS.get(reason, "no_route"))
+    found = channels.get(str((content.get("channel") or {}).get("uuid")))
+    try:
+        if found is None:
+            return None
+        return Route(parse(content.get("urn") or "").identity, found[0], is_by_gateway=found[1])
+    except UrnError:
+        return None
+
+
+def _attachment(text: str) -> dict[str, str]:
+    content_type, _, url = text.partition(":")
+    return {"content_type": content_type, "url": url}
+
+
+def _quick_reply(reply: Any) -> dict[str, str]:
+    if isinstance(reply, str):
+        return {"text": reply}
+    return {name: reply[name] for name in ("text", "extra") if reply.get(name)}

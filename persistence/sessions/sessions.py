@@ -1,0 +1,196 @@
+"""Sessions: the conversations of flows with contacts, of which a contact has at most one at a time that waits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Integer,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
+
+from persistence.database import Transaction
+from persistence.runs.runs import INTERRUPTED, IS_OPEN, WAITING, close_runs, delete_runs_of
+from persistence.sql.columns import split
+from persistence.stamps import stamped
+from persistence.tables.contacts import contact
+from persistence.tables.runs import flow_run, flow_session
+
+_WAITING_WORD: BindParameter[Any] = literal(WAITING, literal_execute=True)
+IS_WAITING: ColumnElement[bool] = flow_session.c.status == _WAITING_WORD
+"""The condition of partial indexes, written out in statements: SQLite uses such an index only when it sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """A session to save. `state` is kept only while it waits; `ended_on` is given once it is over."""
+
+    uuid: str
+    contact_id: int
+    session_type: str
+    status: str
+    sprint_count: int
+    created_on: datetime
+    state: Mapping[str, Any] | None = None
+    current_flow_id: int | None = None
+    timeout_on: datetime | None = None
+    expires_on: datetime | None = None
+    ended_on: datetime | None = None
+
+    def values(self, now: datetime) -> dict[str, Any]:
+        """What is stored of it, whether it is new or not."""
+        is_waiting = self.status == WAITING
+        return {
+            "status": self.status,
+            "state": dict(self.state) if is_waiting and self.state is not None else None,
+            "current_flow_id": self.current_flow_id if is_waiting else None,
+            "sprint_count": self.sprint_count,
+            "modified_on": now,
+            "timeout_on": self.timeout_on if is_waiting else None,
+            "expires_on": self.expires_on if is_waiting else None,
+            "ended_on": self.ended_on,
+        }
+
+
+def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> dict[str, int]:
+    """Stores new sessions and the present state of known ones, by uuid; the ids of those stored, by uuid.
+
+    Call it under the turns of their contacts, one session of a contact at a time, after older ones were interrupted.
+    A known session that no longer waits stays as it is, and is left out of the answer. The contacts' current flow
+    follows.
+    """
+    known = _find_known(tx, workspace_id, [session.uuid for session in sessions])
+    new = [session for session in sessions if session.uuid not in known]
+    changed = [session for session in sessions if session.uuid in known and known[session.uuid].status == WAITING]
+    if new:
+        tx.execute(insert(flow_session), [_new_row(tx, workspace_id, session) for session in new])
+    if changed:
+        mine = (flow_session.c.workspace_id == workspace_id) & (flow_session.c.id == bindparam("known_id"))
+        columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values(tx.now)}
+        rows = [
+            {"known_id": known[session.uuid].id}
+            | {f"new_{name}": value for name, value in session.values(tx.now).items()}
+            for session in changed
+        ]
+        tx.execute(update(flow_session).where(mine).values(columns), rows)
+    # A new session that is over already, one in the background for instance, leaves the contact where it waits.
+    _note_current_flows(tx, workspace_id, [*(one for one in new if one.status == WAITING), *changed])
+    made = _find_known(tx, workspace_id, [session.uuid for session in new])
+    return {one.uuid: int((made if one.uuid in made else known)[one.uuid].id) for one in (*new, *changed)}
+
+
+def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, Any]:
+    rows = flow_session.c
+    found: dict[str, Any] = {}
+    for some in split(uuids):
+        mine = (rows.workspace_id == workspace_id) & rows.uuid.in_(some)
+        statement = select(rows.uuid, rows.id, rows.status).where(mine).order_by(rows.id).with_for_update()
+        found |= {row.uuid: row for row in tx.execute(statement)}
+    return found
+
+
+def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[str, Any]:
+    identity = {
+        "uuid": session.uuid,
+        "workspace_id": workspace_id,
+        "contact_id": session.contact_id,
+        "session_type": session.session_type,
+        "created_on": session.created_on,
+    }
+    return identity | session.values(tx.now)
+
+
+def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> None:
+    """The contacts show the flow they wait in."""
+    rows = [
+        {"of_id": one.contact_id, "new_flow_id": one.current_flow_id if one.status == WAITING else None}
+        for one in sorted(sessions, key=lambda one: one.contact_id)
+    ]
+    if rows:
+        flow_id: BindParameter[int | None] = bindparam("new_flow_id", type_=Integer)
+        mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == bindparam("of_id"))
+        differs = contact.c.current_flow_id.is_distinct_from(flow_id)
+        tx.execute(
+            update(contact)
+            .where(mine, differs)
+            .values(current_flow_id=flow_id, modified_on=stamped(tx, contact, workspace_id)),
+            rows,
+        )
+
+
+def interrupt_contacts(
+    tx: Transaction,
+    workspace_id: int,
+    contact_ids: Sequence[int],
+    *,
+    status: str = INTERRUPTED,
+    takes_turns: bool = False,
+) -> None:
+    """Ends the sessions these contacts wait in, and their runs, as `interrupted` (or `expired`), without the engine.
+
+    `takes_turns` is for requests: runs that were made ahead for these contacts end too, though no session has begun,
+    and a worker that holds the turn of such a contact loses it, so that the sprint under way is not recorded and what
+    set it in motion is looked at again.
+    """
+    _lock_contacts(tx, workspace_id, contact_ids)
+    _end_sessions(tx, workspace_id, contact_ids, true(), status)
+    if takes_turns:
+        for some in split(contact_ids):
+            made = flow_run.c.contact_id.in_(some) & flow_run.c.session_id.is_(None)
+            close_runs(tx, workspace_id, made, status)
+            mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
+            held = contact.c.handling_until.is_not(None)
+            tx.execute(update(contact).where(mine, held).values(handling_until=None))
+
+
+def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    """Interrupts every session with an open run in a flow, and the runs that were made ahead for it."""
+    in_flow = flow_session.c.id.in_(
+        select(flow_run.c.session_id).where(flow_run.c.flow_id == flow_id, IS_OPEN, flow_run.c.session_id.is_not(None))
+    )
+    mine = (flow_session.c.workspace_id == workspace_id) & IS_WAITING & in_flow
+    contact_ids = tx.execute(select(flow_session.c.contact_id).where(mine)).scalars().all()
+    _lock_contacts(tx, workspace_id, contact_ids)
+    _end_sessions(tx, workspace_id, contact_ids, in_flow, INTERRUPTED)
+    close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None))
+
+
+def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Locks contacts before all else and in the order of ids, as workers do, so that nobody waits in a ring."""
+    for some in split(sorted(contact_ids)):
+        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
+        tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))
+
+
+def _end_sessions(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], which: ColumnElement[bool], status: str
+) -> None:
+    emptied = {"state": None, "current_flow_id": None, "timeout_on": None, "expires_on": None}
+    for some in split(sorted(contact_ids)):
+        theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(some)
+        ending = update(flow_session).where(theirs, IS_WAITING, which)
+        ended = ending.values(status=status, modified_on=tx.now, ended_on=tx.now, **emptied)
+        rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
+        if rows:
+            close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), status)
+            left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
+            tx.execute(
+                update(contact).where(left).values(current_flow_id=None, modified_on=stamped(tx, contact, workspace_id))
+            )
+
+
+def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Deletes all sessions and runs of contacts, with what they said in them."""
+    _lock_contacts(tx, workspace_id, contact_ids)
+    delete_runs_of(tx, workspace_id, contact_ids)
+    theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(contact_ids)
+    tx.execute(delete(flow_session).where(theirs))

@@ -1,0 +1,95 @@
+"""Sessions that wait: for their contacts' messages, for a timeout, for their expiration."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select, update
+
+from persistence.contacts.leases import DueContact, is_free
+from persistence.database import Transaction
+from persistence.runs.runs import EXPIRED, FAILED
+from persistence.sessions.sessions import IS_WAITING, interrupt_contacts
+from persistence.tables.contacts import contact
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_session
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingSession:
+    """A session that waits, and when its wait ends by itself; `ignores_triggers` belongs to the flow it waits in."""
+
+    id: int
+    contact_id: int
+    state: Mapping[str, Any]
+    ignores_triggers: bool
+    timeout_on: datetime | None
+    expires_on: datetime | None
+
+
+def load_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, WaitingSession]:
+    """The waiting sessions of contacts, by contact id; one statement."""
+    rows = flow_session.c
+    columns = (rows.id, rows.contact_id, rows.state, flow.c.ignores_triggers, rows.timeout_on, rows.expires_on)
+    statement = (
+        select(*columns)
+        .outerjoin(flow, flow.c.id == rows.current_flow_id)
+        .where(rows.workspace_id == workspace_id, rows.contact_id.in_(contact_ids), IS_WAITING)
+    )
+    return {
+        row.contact_id: WaitingSession(
+            row.id, row.contact_id, row.state or {}, bool(row.ignores_triggers), row.timeout_on, row.expires_on
+        )
+        for row in tx.execute(statement)
+    }
+
+
+def find_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> set[int]:
+    """Those of these contacts that wait in a flow; one statement."""
+    theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(contact_ids)
+    return set(tx.execute(select(flow_session.c.contact_id).where(theirs, IS_WAITING)).scalars())
+
+
+def lock_waiting(tx: Transaction, workspace_id: int, session_ids: Collection[int]) -> set[int]:
+    """Those of these sessions that still wait, locked in the order of their ids."""
+    if not session_ids:
+        return set()
+    mine = (flow_session.c.workspace_id == workspace_id) & flow_session.c.id.in_(sorted(session_ids)) & IS_WAITING
+    return set(
+        tx.execute(select(flow_session.c.id).where(mine).order_by(flow_session.c.id).with_for_update()).scalars()
+    )
+
+
+def find_due_waits(tx: Transaction, limit: int) -> list[DueContact]:
+    """Contacts whose wait has timed out or expired and whose turn nobody has, those due longest first."""
+    due: list[DueContact] = []
+    for moment in (flow_session.c.timeout_on, flow_session.c.expires_on):
+        statement = (
+            select(flow_session.c.workspace_id, flow_session.c.contact_id)
+            .join(contact, contact.c.id == flow_session.c.contact_id)
+            .where(IS_WAITING, moment <= tx.now, is_free(tx.now))
+            .order_by(moment, flow_session.c.id)
+            .limit(limit)
+        )
+        due += [DueContact(*row) for row in tx.execute(statement)]
+    return list(dict.fromkeys(due))[:limit]
+
+
+def forget_timeouts(tx: Transaction, workspace_id: int, session_ids: Collection[int]) -> None:
+    """Lets sessions wait on without a timeout: what they wait for no longer has one."""
+    if session_ids:
+        mine = (flow_session.c.workspace_id == workspace_id) & flow_session.c.id.in_(sorted(session_ids)) & IS_WAITING
+        tx.execute(update(flow_session).where(mine).values(timeout_on=None, modified_on=tx.now))
+
+
+def expire_sessions(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Ends the waiting sessions of contacts, and all their runs, as `expired`, without the engine."""
+    if contact_ids:
+        interrupt_contacts(tx, workspace_id, contact_ids, status=EXPIRED)
+
+
+def fail_sessions(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Ends the waiting sessions of contacts, and their runs, as `failed`: they cannot go on."""
+    if contact_ids:
+        interrupt_contacts(tx, workspace_id, contact_ids, status=FAILED)

@@ -1,0 +1,155 @@
+"""Column types that mean the same on SQLite and PostgreSQL, and short builders for the columns most tables have."""
+
+import uuid as uuid_module
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    text,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeEngine
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+metadata = MetaData(naming_convention=NAMING)
+
+TIME_LAYOUT = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def time_text(moment: datetime) -> str:
+    """A moment as the API writes it: `2026-03-02T08:10:10.123000Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware moment in UTC with microseconds: timestamptz on PostgreSQL, the API's text form on SQLite."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(String(27))
+        return dialect.type_descriptor(DateTime(timezone=True))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        if value is None or dialect.name != "sqlite":
+            return value
+        return time_text(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return datetime.fromisoformat(value)
+        moment: datetime = value
+        return moment.astimezone(UTC)
+
+
+class UuidText(TypeDecorator[str]):
+    """A UUID handled as lower-case text with hyphens: uuid on PostgreSQL, text on SQLite."""
+
+    impl = String(36)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
+        return dialect.type_descriptor(String(36))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else value.lower()
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else str(value)
+
+
+LARGEST_ID = 2**31 - 1
+NO_ID = 0
+"""What no record has."""
+
+Json = JSON(none_as_null=True)
+"""A document passed through as it is."""
+
+JsonIndexed = JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+"""A document whose parts are looked up by queries."""
+
+
+def new_uuid() -> str:
+    return str(uuid_module.uuid4())
+
+
+def read_id(text: int | str) -> int:
+    """The number of a record; NO_ID for one that is too large to be any."""
+    number = int(text)
+    return number if number <= LARGEST_ID else NO_ID
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID in its usual form, any version and any case."""
+    if len(text) != 36:
+        return False
+    try:
+        return str(uuid_module.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def id_column() -> Column[int]:
+    """The integer id that v1 shows and that phones need below 2**31; never given twice."""
+    return Column("id", Integer, primary_key=True, autoincrement=True)
+
+
+def uuid_column() -> Column[str]:
+    return Column("uuid", UuidText, nullable=False, unique=True, default=new_uuid)
+
+
+def workspace_column(*, nullable: bool = False) -> Column[int]:
+    return Column("workspace_id", Integer, ForeignKey("workspace.id"), nullable=nullable)
+
+
+def time_column(name: str, *, nullable: bool = False) -> Column[datetime]:
+    return Column(name, UtcDateTime, nullable=nullable)
+
+
+def name_columns(length: int = 64) -> tuple[Column[str], Column[str]]:
+    """A display name and the key that makes it unique without regard to case (see `persistence.sql.names`)."""
+    return Column("name", String(length), nullable=False), Column("name_key", Text, nullable=False)
+
+
+FOUND_BY = "found_by"
+"""Key of `Table.info`: a condition that holds for all rows that are shown, for an index to be used."""
+
+ROWS_PER_STATEMENT = 1000
+
+Item = TypeVar("Item")
+
+
+def split(items: Sequence[Item], size: int = ROWS_PER_STATEMENT) -> Iterator[Sequence[Item]]:
+    """The items in their order, at most `size` at a time."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def partial_index(name: str, *columns: str | ColumnElement[Any], where: str, unique: bool = False) -> Index:
+    """An index over the rows that satisfy a condition, the same on both databases."""
+    return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=text(where))

@@ -1,0 +1,189 @@
+"""Keyset paging: pages of JSON records in a documented order, each found by one statement whatever its depth."""
+
+import base64
+import binascii
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Date, FromClause, Select, Subquery, select, tuple_, union_all
+from sqlalchemy.types import Integer, TypeEngine
+
+from persistence.database import Transaction
+from persistence.sql.columns import TIME_LAYOUT, UtcDateTime, time_text
+from persistence.sql.json_sql import as_text
+
+CURSOR_LENGTH = 1000
+
+
+class InvalidCursor(Exception):
+    """A cursor that this list did not make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The documented order of a list: a column that is never null, then the record's id to break ties."""
+
+    column: ColumnElement[Any]
+    id: ColumnElement[Any]
+    descending: bool = True
+
+    def reversed(self) -> "Order":
+        return Order(self.column, self.id, not self.descending)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place between two records: the sort value and id of the one next to it, and the direction to read in."""
+
+    value: datetime | date | int | str
+    id: int
+    backward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Records as JSON texts, and the positions of the pages around them (None: there is none)."""
+
+    records: list[str]
+    next: Position | None
+    previous: Position | None
+
+
+def encode_cursor(position: Position, order: Order) -> str:
+    """The opaque text of a position in lists of this order; it holds no secret and gives access to nothing."""
+    value = position.value
+    if isinstance(value, datetime):
+        value = time_text(value)
+    elif isinstance(value, date):
+        value = value.isoformat()
+    packed = orjson.dumps([value, position.id, int(position.backward), _mark_of(order)])
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def decode_cursor(text: str, order: Order) -> Position:
+    """The position a cursor stands for; raises InvalidCursor for what `encode_cursor` did not make for this order."""
+    if len(text) > CURSOR_LENGTH:
+        raise InvalidCursor
+    try:
+        value, record_id, backward, mark = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        position = Position(_sort_value(value, order.column.type), record_id, bool(backward))
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise InvalidCursor from error
+    if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1) or mark != _mark_of(order):
+        raise InvalidCursor
+    return position
+
+
+def _mark_of(order: Order) -> int:
+    """Tells cursors of lists with different orders apart, whose values may look the same."""
+    return zlib.crc32(str(order.column).encode())
+
+
+def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | str:
+    if isinstance(kind, UtcDateTime):
+        return datetime.strptime(value, TIME_LAYOUT).replace(tzinfo=UTC)
+    if isinstance(kind, Date):
+        return date.fromisoformat(value)
+    expected = int if isinstance(kind, Integer) else str
+    if type(value) is not expected or (isinstance(value, str) and "\x00" in value):
+        raise ValueError(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(value)
+    return value
+
+
+def fetch_page(
+    tx: Transaction,
+    *,
+    record: ColumnElement[Any],
+    source: FromClause,
+    source_id: ColumnElement[Any],
+    order: Order,
+    conditions: Sequence[ColumnElement[bool]],
+    position: Position | None,
+    size: int,
+) -> Page:
+    """One page of `record` documents in one statement.
+
+    `conditions` and `order` choose ids (they may speak of another table than `source`, a join table for instance);
+    `source` is the table, or join of tables, that `record` is built from, `source_id` its id column.
+    """
+    backward = position is not None and position.backward
+    reading = order.reversed() if backward else order
+    picked = pick_ids(reading, conditions, position, size + 1, sqlite=tx.sqlite)
+    key, tie = picked.c.key, picked.c.id
+    statement = (
+        select(as_text(record).label("document"), key, tie)
+        .select_from(picked.join(source, source_id == tie))
+        .order_by(*sorting_of(Order(key, tie, reading.descending)))
+    )
+    rows = tx.execute(statement).all()
+    more = len(rows) > size
+    rows = rows[:size]
+    if backward:
+        rows = rows[::-1]
+    first = Position(rows[0].key, rows[0].id, True) if rows else None
+    last = Position(rows[-1].key, rows[-1].id) if rows else None
+    if backward:
+        return Page([row.document for row in rows], last, first if more else None)
+    return Page([row.document for row in rows], last if more else None, first if position is not None else None)
+
+
+def pick_ids(
+    order: Order,
+    conditions: Sequence[ColumnElement[bool]],
+    position: Position | None,
+    limit: int,
+    *,
+    sqlite: bool,
+    offset: int = 0,
+) -> Subquery:
+    """The `id` and `key` of `limit` records after a position and `offset` more, in their order."""
+    base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
+    sorting = sorting_of(order)
+    if position is None:
+        return _cut(base.order_by(*sorting), limit, offset)
+    if not sqlite:
+        return _cut(base.where(is_beyond(order, position)).order_by(*sorting), limit, offset)
+    return _pick_on_sqlite(base, order, position, limit, offset)
+
+
+def is_beyond(order: Order, position: Position) -> ColumnElement[bool]:
+    """Whether a record comes after a position."""
+    here = tuple_(order.column, order.id)
+    there = tuple_(_literal(position.value, order.column), position.id)
+    return here < there if order.descending else here > there
+
+
+def _cut(ordered: Select[Any], limit: int, offset: int) -> Subquery:
+    return (ordered.limit(limit).offset(offset) if offset else ordered.limit(limit)).subquery("picked")
+
+
+def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Subquery:
+    # SQLite seeks only on the first column of a row value, so a long run of equal sort values would be scanned.
+    sorting = sorting_of(order)
+    after_id = order.id < position.id if order.descending else order.id > position.id
+    after_value = order.column < position.value if order.descending else order.column > position.value
+    most = limit + offset
+    tied = base.where(order.column == position.value, after_id).order_by(sorting[1]).limit(most).subquery()
+    later = base.where(after_value).order_by(*sorting).limit(most).subquery()
+    both = union_all(select(tied.c.id, tied.c.key), select(later.c.id, later.c.key)).subquery()
+    outer = Order(both.c.key, both.c.id, order.descending)
+    return _cut(select(both.c.id, both.c.key).order_by(*sorting_of(outer)), limit, offset)
+
+
+def _literal(value: Any, column: ColumnElement[Any]) -> ColumnElement[Any]:
+    from sqlalchemy import bindparam
+
+    return bindparam(None, value, type_=column.type)
+
+
+def sorting_of(order: Order) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """What a statement is ordered by."""
+    if order.descending:
+        return order.column.desc(), order.id.desc()
+    return order.column.asc(), order.id.asc()

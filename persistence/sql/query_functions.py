@@ -1,0 +1,211 @@
+"""What contact queries need of SQL beyond its common part, with the same meaning on SQLite and PostgreSQL.
+
+SQLite gets functions of the contact query language itself, written in Python. PostgreSQL has equivalents for all of
+them; letters are folded by its own Unicode tables from version 17 on, before by the character type of the database,
+which has to be a UTF-8 one.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import regex
+from sqlalchemy import Boolean, ColumnElement, Dialect, Integer, String, Text, TypeDecorator, literal
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
+
+from flows.places import name_of
+from flows.queries.evaluation import matches_name
+from flows.words import fold_case
+from persistence.sql.columns import UtcDateTime, time_text
+
+WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+UNICODE_TABLES_SINCE = (17,)
+
+
+class FoldedText(GenericFunction[str]):
+    """A text without spaces around it and without regard to case."""
+
+    name = "relayboard_fold"
+    type = String()
+    inherit_cache = True
+
+
+class PlaceName(GenericFunction[str]):
+    """The last name of a place's path."""
+
+    name = "relayboard_place"
+    type = String()
+    inherit_cache = True
+
+
+class NumberOrder(GenericFunction[int]):
+    """-1, 0 or 1 as the first number is less than, equal to or greater than the second; both may be decimal texts."""
+
+    name = "relayboard_compare"
+    type = Integer()
+    inherit_cache = True
+
+
+class TextAsMoment(GenericFunction[datetime]):
+    """The moment that an ISO 8601 text with offset names."""
+
+    name = "relayboard_moment"
+    type = UtcDateTime()
+    inherit_cache = True
+
+
+class NamePrefixes(TypeDecorator[list[str]]):
+    """Beginnings of words: a pattern that finds them on PostgreSQL, a JSON list on SQLite."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> str | None:
+        if value is None:
+            return None
+        return json.dumps(value) if dialect.name == "sqlite" else make_name_pattern(value)
+
+
+class NameMatch(GenericFunction[bool]):
+    """Whether a word of a name begins with one of the prefixes."""
+
+    name = "relayboard_name_match"
+    type = Boolean()
+    inherit_cache = True
+
+
+def make_name_match(name: ColumnElement[Any], prefixes: list[str]) -> ColumnElement[bool]:
+    """The condition that a word of a name begins with one of the folded prefixes."""
+    return NameMatch(name, literal(prefixes, NamePrefixes()))
+
+
+def register_query_functions(connection: Any) -> None:
+    """Gives a new SQLite connection the functions of contact queries."""
+    connection.create_function("relayboard_fold", 1, _fold, deterministic=True)
+    connection.create_function("relayboard_place", 1, _name_place, deterministic=True)
+    connection.create_function("relayboard_compare", 2, _compare, deterministic=True)
+    connection.create_function("relayboard_moment", 1, _write_moment, deterministic=True)
+    connection.create_function("relayboard_name_match", 2, _match_name, deterministic=True)
+
+
+@compiles(FoldedText, "postgresql")
+def _fold_on_postgresql(element: FoldedText, compiler: SQLCompiler, **options: Any) -> str:
+    (text,) = element.clauses
+    version = compiler.dialect.server_version_info or ()
+    tables = ' COLLATE "pg_c_utf8"' if version >= UNICODE_TABLES_SINCE else ""
+    spaces = compiler.process(literal(WHITESPACE), **options)
+    return f"lower(btrim({compiler.process(text, **options)}, {spaces}){tables})"
+
+
+@compiles(PlaceName, "postgresql")
+def _name_place_on_postgresql(element: PlaceName, compiler: SQLCompiler, **options: Any) -> str:
+    (path,) = element.clauses
+    return f"substring({compiler.process(path, **options)} from '[^>]*$')"
+
+
+@compiles(NumberOrder, "postgresql")
+def _compare_on_postgresql(element: NumberOrder, compiler: SQLCompiler, **options: Any) -> str:
+    first, second = (compiler.process(number, **options) for number in element.clauses)
+    return f"sign(CAST({first} AS NUMERIC) - CAST({second} AS NUMERIC))"
+
+
+@compiles(TextAsMoment, "postgresql")
+def _read_moment_on_postgresql(element: TextAsMoment, compiler: SQLCompiler, **options: Any) -> str:
+    (text,) = element.clauses
+    return f"CAST({compiler.process(text, **options)} AS TIMESTAMP WITH TIME ZONE)"
+
+
+@compiles(NameMatch, "postgresql")
+def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **options: Any) -> str:
+    name, pattern = element.clauses
+    return f"({compiler.process(FoldedText(name), **options)} ~ {compiler.process(pattern, **options)})"
+
+
+def _fold(text: str | None) -> str | None:
+    return None if text is None else fold_case(text.strip())
+
+
+def _name_place(path: str | None) -> str | None:
+    return None if path is None else name_of(path)
+
+
+def _compare(first: Any, second: Any) -> int | None:
+    if first is None or second is None:
+        return None
+    left, right = Decimal(str(first)), Decimal(str(second))
+    return (left > right) - (left < right)
+
+
+def _write_moment(text: str | None) -> str | None:
+    return None if text is None else time_text(datetime.fromisoformat(text))
+
+
+def _match_name(name: str | None, prefixes: str) -> bool | None:
+    return None if name is None else matches_name(name, json.loads(prefixes))
+
+
+_HEBREW = r"\p{WB=Hebrew_Letter}"
+_LETTER = rf"\p{{WB=ALetter}}{_HEBREW}"
+_JOINING = rf"{_LETTER}\p{{WB=Numeric}}\p{{WB=ExtendNumLet}}"
+_KATAKANA = r"\p{WB=Katakana}\p{WB=ExtendNumLet}"
+_INVISIBLE = r"\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}"
+_WITHIN_WORDS = r"\p{WB=MidLetter}\p{WB=MidNumLet}\p{WB=Single_Quote}"
+_WITHIN_NUMBERS = r"\p{WB=MidNum}\p{WB=MidNumLet}\p{WB=Single_Quote}"
+_SPECIAL = frozenset("\\]^-[")
+_LAST_CODE_POINT = 0x10FFFF
+_SURROGATES = range(0xD800, 0xE000)
+
+
+def make_name_pattern(prefixes: Sequence[str]) -> str:
+    """A regular expression that finds a word beginning with one of the folded prefixes in a folded name."""
+    return "|".join(f"{_before(prefix[0])}{_escape(prefix)}" for prefix in prefixes)
+
+
+def _before(first: str) -> str:
+    """Lookbehinds for everything that would join a word's first character to what stands before it."""
+    if _belongs(first, _LETTER):
+        is_hebrew = _belongs(first, _HEBREW)
+        return (
+            _not_after(_JOINING) + _not_after(_LETTER, _WITHIN_WORDS) + (_not_after(_HEBREW, '"') if is_hebrew else "")
+        )
+    if _belongs(first, r"\p{WB=Numeric}"):
+        return _not_after(_JOINING) + _not_after(r"\p{WB=Numeric}", _WITHIN_NUMBERS)
+    if _belongs(first, r"\p{WB=Katakana}"):
+        return _not_after(_KATAKANA)
+    if _belongs(first, r"\p{WB=ExtendNumLet}"):
+        return _not_after(_JOINING + r"\p{WB=Katakana}")
+    return ""
+
+
+def _not_after(*classes: str) -> str:
+    return f"(?<!{''.join(f'[{_spell(one)}][{_spell(_INVISIBLE)}]*' for one in classes)})"
+
+
+def _belongs(character: str, properties: str) -> bool:
+    return regex.match(f"[{properties}]", character) is not None
+
+
+@cache
+def _spell(properties: str) -> str:
+    """The characters with one of these properties, as ranges within brackets."""
+    return "".join(
+        _write(run[0]) if len(run) == 1 else f"{_write(run[0])}-{_write(run[-1])}"
+        for run in regex.findall(f"[{properties}]+", _all_characters())
+    )
+
+
+def _all_characters() -> str:
+    return "".join(chr(code) for code in range(1, _LAST_CODE_POINT + 1) if code not in _SURROGATES)
+
+
+def _write(character: str) -> str:
+    return f"\\u{ord(character):04x}" if character in _SPECIAL else character
+
+
+def _escape(prefix: str) -> str:
+    return "".join(f"\\{letter}" if letter.isascii() and not letter.isalnum() else letter for letter in prefix)

@@ -1,0 +1,70 @@
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, TypedColumns
+
+from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, uuid_column
+
+PUBLIC_LENGTH = 12
+
+
+class TokenColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"))
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"))
+    public: Named[str] = Column(String(PUBLIC_LENGTH), unique=True)
+    hash: Named[str] = Column(String(64))
+    scope: Named[str] = Column(String(5))
+    created_on: Named[datetime] = Column(UtcDateTime)
+    last_used_on: Named[datetime | None] = Column(UtcDateTime)
+    revoked_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+token = Table(
+    "api_token", metadata, TokenColumns, Index("ix_api_token_workspace_id", "workspace_id"), sqlite_autoincrement=True
+)
+EMAIL_LENGTH = 254
+PERSON_NAME_LENGTH = 150
+
+
+class UserColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    email: Named[str] = Column(String(EMAIL_LENGTH))
+    email_key: Named[str] = Column(String(EMAIL_LENGTH), unique=True)
+    first_name: Named[str] = Column(String(PERSON_NAME_LENGTH), default="")
+    last_name: Named[str] = Column(String(PERSON_NAME_LENGTH), default="")
+    is_active: Named[bool] = Column(Boolean, default=True)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+user = Table("app_user", metadata, UserColumns, sqlite_autoincrement=True)
+
+
+class MembershipColumns(TypedColumns):
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), primary_key=True)
+    role: Named[str] = Column(String(16))
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+membership = Table(
+    "membership", metadata, MembershipColumns, Index("ix_membership_page", "workspace_id", "created_on", "user_id")
+)
+
+WORKSPACE_NAME_LENGTH = 128
+
+
+class WorkspaceColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    name: Named[str] = Column(String(WORKSPACE_NAME_LENGTH))
+    country: Named[str] = Column(String(2), default="")
+    timezone: Named[str] = Column(String(64), default="UTC")
+    languages: Named[Any] = Column(Json, nullable=False)
+    date_style: Named[str] = Column(String(12), default="day_first")
+    is_anonymous: Named[bool] = Column(Boolean, default=False)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+workspace = Table("workspace", metadata, WorkspaceColumns, sqlite_autoincrement=True)

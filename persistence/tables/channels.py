@@ -1,0 +1,252 @@
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Table,
+    Text,
+    TypedColumns,
+    UniqueConstraint,
+    text,
+)
+
+from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
+from persistence.sql.columns import (
+    Json,
+    UtcDateTime,
+    UuidText,
+    id_column,
+    metadata,
+    partial_index,
+    uuid_column,
+    workspace_column,
+)
+
+
+class ChannelAlarmColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    kind: Named[str] = Column(String(12))
+    opened_on: Named[datetime] = Column(UtcDateTime)
+    closed_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+channel_alarm = Table(
+    "channel_alarm",
+    metadata,
+    ChannelAlarmColumns,
+    partial_index("uq_channel_alarm_open", "channel_id", "kind", where="closed_on IS NULL", unique=True),
+    Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
+    Index("ix_channel_alarm_closed", "closed_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""At most one alarm of a kind is open per channel; the unique index settles races between workers."""
+
+
+class ChannelEventColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    type: Named[str] = Column(String(16))
+    urn: Named[str | None] = Column(String(255))
+    extra: Named[Any] = Column(Json, nullable=True)
+    external_id: Named[str | None] = Column(String(255))
+    occurred_on: Named[datetime] = Column(UtcDateTime)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    is_pending: Named[bool] = Column(Boolean, default=False)
+
+
+channel_event = Table(
+    "channel_event",
+    metadata,
+    ChannelEventColumns,
+    UniqueConstraint("channel_id", "external_id"),
+    Index("ix_channel_event_page", "workspace_id", "created_on", "id"),
+    Index("ix_channel_event_contact", "contact_id", "created_on", "id"),
+    Index("ix_channel_event_calls", "workspace_id", "type", "created_on", "id"),
+    Index(
+        "ix_channel_event_pending",
+        "created_on",
+        "id",
+        postgresql_where=text("is_pending"),
+        sqlite_where=text("is_pending = 1"),
+    ),
+    sqlite_autoincrement=True,
+)
+"""`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event.
+`is_pending` events are still to be compared with triggers."""
+
+
+class ChannelColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int | None] = Column(Integer, ForeignKey("workspace.id"))
+    type: Named[str] = Column(String(16))
+    name: Named[str | None] = Column(String(64))
+    address: Named[str | None] = Column(String(255))
+    country: Named[str | None] = Column(String(2))
+    schemes: Named[Any] = Column(Json, nullable=False)
+    is_active: Named[bool] = Column(Boolean, default=True)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    last_seen: Named[datetime | None] = Column(UtcDateTime)
+    device_uuid: Named[str | None] = Column(String(64))
+    claim_code: Named[str | None] = Column(String(9), unique=True)
+    secret = sealed_column("channel", "secret")
+    previous_secret = sealed_column("channel", "previous_secret")
+    secret_rotated_on: Named[datetime | None] = Column(UtcDateTime)
+    is_secret_used: Named[bool] = Column(Boolean, default=False)
+    parted_from_id: Named[int | None] = Column(Integer)
+    push_token = sealed_column("channel", "push_token")
+    device: Named[str | None] = Column(String(255))
+    os: Named[str | None] = Column(String(255))
+    app_version: Named[str | None] = Column(String(64))
+    power_level: Named[int] = Column(Integer, default=-1)
+    power_status: Named[str | None] = Column(String(64))
+    power_source: Named[str | None] = Column(String(64))
+    network_type: Named[str | None] = Column(String(128))
+    pending_count: Named[int] = Column(Integer, default=0)
+    retry_count: Named[int] = Column(Integer, default=0)
+    config = sealed_json_column("channel", "config")
+    messages_per_second: Named[float | None] = Column(Float)
+    paced_until: Named[datetime | None] = Column(UtcDateTime)
+    webhook_url: Named[str | None] = Column(Text)
+    webhook_events: Named[Any] = Column(Json, nullable=True)
+    webhook_secret = sealed_column("channel", "webhook_secret")
+    webhook_previous_secret = sealed_column("channel", "webhook_previous_secret")
+    webhook_rotated_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+channel = Table(
+    "channel",
+    metadata,
+    ChannelColumns,
+    Index("ix_channel_page", "workspace_id", "created_on", "id"),
+    Index("ix_channel_seen", "workspace_id", "last_seen", "id"),
+    Index("ix_channel_address", "workspace_id", "address"),
+    partial_index("uq_channel_device", "device_uuid", where="is_active AND parted_from_id IS NULL", unique=True),
+    Index("ix_channel_device", "device_uuid"),
+    Index("ix_channel_parted_from", "parted_from_id"),
+    sqlite_autoincrement=True,
+)
+
+"""A phone that registers anew keeps its secret until the new one is used (`previous_secret`). `parted_from_id` is the
+phone under whose id and device uuid another one syncs, with a secret of its own (see `persistence.relayers`). Push
+tokens are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials
+included. The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""
+
+CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
+
+
+class ForgottenReportColumns(TypedColumns):
+    id: Named[int] = id_column()
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    report_key: Named[str] = Column(String(255))
+    forgotten_on: Named[datetime] = Column(UtcDateTime)
+
+
+forgotten_report = Table(
+    "forgotten_report",
+    metadata,
+    ForgottenReportColumns,
+    Index("uq_forgotten_report", "channel_id", "report_key", unique=True),
+    Index("ix_forgotten_report_age", "forgotten_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`report_key` is the `external_id` that a channel event had: a hash, which tells nothing of the contact."""
+
+
+class FormerChannelColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    uuid: Named[str] = Column(UuidText)
+    name: Named[str | None] = Column(String(64))
+    address: Named[str | None] = Column(String(255))
+    webhook_url: Named[str | None] = Column(Text)
+    webhook_events: Named[Any] = Column(Json, nullable=True)
+    webhook_secret = sealed_column("former_channel", "webhook_secret")
+    webhook_previous_secret = sealed_column("former_channel", "webhook_previous_secret")
+    webhook_rotated_on: Named[datetime | None] = Column(UtcDateTime)
+    left_on: Named[datetime] = Column(UtcDateTime)
+
+
+former_channel = Table(
+    "former_channel",
+    metadata,
+    FormerChannelColumns,
+    Index("uq_former_channel", "channel_id", "workspace_id", unique=True),
+    sqlite_autoincrement=True,
+)
+"""One row for each workspace that a phone has left, until it comes back. The receiver's secrets stay because events of
+the time before may still have to be delivered."""
+CLAIM_CODE_LENGTH = 9
+
+
+class WaitingRegistrationColumns(TypedColumns):
+    id: Named[int] = id_column()
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    claim_code: Named[str] = Column(String(CLAIM_CODE_LENGTH), unique=True)
+    secret = sealed_column("waiting_registration", "secret")
+    push_token = sealed_column("waiting_registration", "push_token")
+    country: Named[str | None] = Column(String(2))
+    device: Named[str | None] = Column(String(255))
+    os: Named[str | None] = Column(String(255))
+    last_seen: Named[datetime] = Column(UtcDateTime)
+
+
+waiting_registration = Table(
+    "waiting_registration",
+    metadata,
+    WaitingRegistrationColumns,
+    Index("ix_waiting_registration_channel", "channel_id"),
+    Index("ix_waiting_registration_seen", "last_seen"),
+    sqlite_autoincrement=True,
+)
+"""A registration under the device uuid of a known phone but another push token, until it is claimed."""
+
+
+class SyncRecordColumns(TypedColumns):
+    id: Named[int] = id_column()
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    created_on: Named[datetime] = Column(UtcDateTime)
+    power_level: Named[int] = Column(Integer)
+    power_status: Named[str | None] = Column(String(64))
+    power_source: Named[str | None] = Column(String(64))
+    network_type: Named[str | None] = Column(String(128))
+    pending_count: Named[int] = Column(Integer)
+    retry_count: Named[int] = Column(Integer)
+    incoming_count: Named[int] = Column(Integer)
+    outgoing_count: Named[int] = Column(Integer)
+
+
+sync_record = Table(
+    "sync_record",
+    metadata,
+    SyncRecordColumns,
+    Index("ix_sync_record_channel", "channel_id", "id"),
+    Index("ix_sync_record_created_on", "created_on"),
+    sqlite_autoincrement=True,
+)
+
+ADDRESS_LENGTH = 64
+
+
+class RegistrationWindowColumns(TypedColumns):
+    address: Named[str] = Column(String(ADDRESS_LENGTH), primary_key=True)
+    began_on: Named[datetime] = Column(UtcDateTime)
+    taken: Named[int] = Column(Integer)
+
+
+registration_window = Table(
+    "registration_window", metadata, RegistrationWindowColumns, Index("registration_window_began", "began_on")
+)

@@ -1,0 +1,119 @@
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Table,
+    Text,
+    TypedColumns,
+)
+
+from persistence.sql.columns import (
+    FOUND_BY,
+    Json,
+    UtcDateTime,
+    id_column,
+    metadata,
+    partial_index,
+    uuid_column,
+    workspace_column,
+)
+
+PENDING, QUEUED, STARTED = "pending", "queued", "started"
+
+IS_PASSIVE = "is_passive"
+
+
+class FlowStartColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
+    status: Named[str] = Column(String(11))
+    start_type: Named[str] = Column(String(11))
+    restart_participants: Named[bool] = Column(Boolean, default=True)
+    exclude_active: Named[bool] = Column(Boolean, default=False)
+    makes_runs: Named[bool] = Column(Boolean, default=False)
+    params: Named[Any] = Column(Json, nullable=True)
+    parent: Named[Any] = Column(Json, nullable=True)
+    query: Named[str | None] = Column(Text)
+    created_by_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    total: Named[int] = Column(Integer, default=-1)
+    started: Named[int] = Column(Integer, default=0)
+    contact_count: Named[int] = Column(Integer, default=0)
+    batch_count: Named[int] = Column(Integer, default=0)
+    last_contact_id: Named[int] = Column(Integer, default=0)
+    is_expanded: Named[bool] = Column(Boolean, default=False)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+flow_start = Table(
+    "flow_start",
+    metadata,
+    FlowStartColumns,
+    partial_index(
+        "ix_flow_start_page", "workspace_id", "modified_on", "id", where="start_type IN ('manual', 'api', 'api_v1')"
+    ),
+    partial_index("ix_flow_start_unfinished", "modified_on", "id", where="status IN ('pending', 'queued', 'started')"),
+    Index("ix_flow_start_flow", "flow_id"),
+    sqlite_autoincrement=True,
+    info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"},
+)
+"""`parent` is what flows give along, {"run_summary", "history"}, or campaigns and tickets, {"event"}; with "is_passive"
+the flow interrupts nobody. Contacts are found in the order of their ids;
+`last_contact_id` is the last one looked at, `contact_count` and `batch_count` say how many were taken and into how many
+batches, and with `is_expanded` all were found: `total` says how many, -1 until then. `started` counts those in batches
+that are done. With `makes_runs` the runs are made as soon as their contacts are found."""
+
+
+class FlowStartContactColumns(TypedColumns):
+    start_id: Named[int] = Column(Integer, ForeignKey("flow_start.id"), primary_key=True)
+    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"), primary_key=True)
+    is_named: Named[bool] = Column(Boolean)
+
+
+flow_start_contact = Table("flow_start_contact", metadata, FlowStartContactColumns)
+"""`is_named` tells contacts that were named from those found by an address."""
+
+
+class FlowStartGroupColumns(TypedColumns):
+    start_id: Named[int] = Column(Integer, ForeignKey("flow_start.id"), primary_key=True)
+    group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True)
+    is_excluded: Named[bool] = Column(Boolean, default=False)
+
+
+flow_start_group = Table(
+    "flow_start_group", metadata, FlowStartGroupColumns, Index("ix_flow_start_group_group", "group_id")
+)
+"""Members of groups with `is_excluded` are left out, however else they were chosen."""
+
+
+class FlowStartBatchColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    start_id: Named[int] = Column(Integer, ForeignKey("flow_start.id"))
+    number: Named[int] = Column(Integer)
+    contact_ids: Named[Any] = Column(Json, nullable=False)
+    status: Named[str] = Column(String(7), default=PENDING)
+    attempts: Named[int] = Column(Integer, default=0)
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+flow_start_batch = Table(
+    "flow_start_batch",
+    metadata,
+    FlowStartBatchColumns,
+    Index("uq_flow_start_batch_number", "start_id", "number", unique=True),
+    partial_index("ix_flow_start_batch_due", "number", "id", where="status = 'pending'"),
+    sqlite_autoincrement=True,
+)
+"""At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait
+for the end of a large one. Batches go with the end of their start."""

@@ -1,0 +1,103 @@
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Table,
+    Text,
+    TypedColumns,
+    UniqueConstraint,
+)
+
+from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, uuid_column, workspace_column
+
+
+class FlowLabelColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    name: Named[str] = Column(String(64))
+    name_key: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+flow_label = Table(
+    "flow_label",
+    metadata,
+    FlowLabelColumns,
+    Index("uq_flow_label_name", "workspace_id", "name_key", unique=True),
+    sqlite_autoincrement=True,
+)
+
+
+class LabelledFlowColumns(TypedColumns):
+    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"), primary_key=True)
+    label_id: Named[int] = Column(Integer, ForeignKey("flow_label.id"), primary_key=True)
+
+
+labelled_flow = Table("labelled_flow", metadata, LabelledFlowColumns, Index("ix_labelled_flow_label", "label_id"))
+
+
+class FlowRevisionColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
+    number: Named[int] = Column(Integer)
+    spec_version: Named[str] = Column(String(16))
+    definition: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+flow_revision = Table(
+    "flow_revision", metadata, FlowRevisionColumns, UniqueConstraint("flow_id", "number"), sqlite_autoincrement=True
+)
+"""`definition` is the whole definition as JSON text, never changed once stored."""
+
+FLOW_NAME_LENGTH = 64
+
+
+class FlowColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    name: Named[str] = Column(String(FLOW_NAME_LENGTH))
+    name_key: Named[str] = Column(Text)
+    type: Named[str] = Column(String(10))
+    base_language: Named[str] = Column(String(4), default="und")
+    expires_after_minutes: Named[int] = Column(Integer, default=0)
+    is_archived: Named[bool] = Column(Boolean, default=False)
+    ignores_triggers: Named[bool] = Column(Boolean, default=False)
+    definition_revision: Named[int] = Column(Integer, default=1)
+    results: Named[Any] = Column(Json, nullable=False)
+    parent_refs: Named[Any] = Column(Json, nullable=False)
+    dependencies: Named[Any] = Column(Json, nullable=False)
+    issues: Named[Any] = Column(Json, nullable=False)
+    rulesets: Named[Any] = Column(Json, default=list, nullable=False)
+    active_run_count: Named[int] = Column(Integer, default=0)
+    completed_run_count: Named[int] = Column(Integer, default=0)
+    interrupted_run_count: Named[int] = Column(Integer, default=0)
+    expired_run_count: Named[int] = Column(Integer, default=0)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+flow = Table(
+    "flow",
+    metadata,
+    FlowColumns,
+    UniqueConstraint("workspace_id", "name_key"),
+    Index("ix_flow_page", "workspace_id", "modified_on", "id"),
+    Index("ix_flow_created", "workspace_id", "created_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`type` is message, voice, background or survey. `results`, `parent_refs`, `dependencies` and `issues` are what
+inspecting the newest revision found, `rulesets` its steps as generation 1 shows them. The counts are of runs by how
+they ended; active ones have not ended."""
+
+FLOW_REF: dict[str, Any] = {"uuid": flow.c.uuid, "name": flow.c.name}

@@ -1,0 +1,295 @@
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Table,
+    Text,
+    TypedColumns,
+    UniqueConstraint,
+)
+
+from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, partial_index, uuid_column, workspace_column
+
+
+class BroadcastColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    status: Named[str] = Column(String(11))
+    urns: Named[Any] = Column(Json, nullable=False)
+    text: Named[Any] = Column(Json, nullable=False)
+    attachments: Named[Any] = Column(Json, nullable=False)
+    files: Named[Any] = Column(Json, nullable=False)
+    quick_replies: Named[Any] = Column(Json, nullable=False)
+    base_language: Named[str] = Column(String(3))
+    is_evaluated: Named[bool] = Column(Boolean, default=False)
+    channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
+    query: Named[str | None] = Column(Text)
+    total: Named[int] = Column(Integer, default=-1)
+    started: Named[int] = Column(Integer, default=0)
+    last_contact_id: Named[int] = Column(Integer, default=0)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+broadcast = Table(
+    "broadcast",
+    metadata,
+    BroadcastColumns,
+    Index("ix_broadcast_page", "workspace_id", "created_on", "id"),
+    partial_index("ix_broadcast_unfinished", "modified_on", "id", where="status IN ('pending', 'queued', 'started')"),
+    sqlite_autoincrement=True,
+)
+"""`attachments` holds media uuids by language, `files` what messages carry for them. Contacts get their messages in the
+order of their ids; `last_contact_id` is the last that has its message, committed together with it."""
+
+
+class BroadcastContactColumns(TypedColumns):
+    broadcast_id: Named[int] = Column(Integer, ForeignKey("broadcast.id"), primary_key=True)
+    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"), primary_key=True)
+    is_named: Named[bool] = Column(Boolean)
+
+
+broadcast_contact = Table("broadcast_contact", metadata, BroadcastContactColumns)
+"""`is_named` tells contacts that were named from those found by an address."""
+
+
+class BroadcastGroupColumns(TypedColumns):
+    broadcast_id: Named[int] = Column(Integer, ForeignKey("broadcast.id"), primary_key=True)
+    group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True)
+
+
+broadcast_group = Table(
+    "broadcast_group", metadata, BroadcastGroupColumns, Index("ix_broadcast_group_group", "group_id")
+)
+
+
+class GatewaySendColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    message_id: Named[int] = Column(Integer, ForeignKey("message.id", ondelete="CASCADE"), unique=True)
+    priority: Named[int] = Column(Integer)
+    parts_begun: Named[int] = Column(Integer)
+    parts_accepted: Named[int] = Column(Integer)
+    error_count: Named[int] = Column(Integer)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    due_on: Named[datetime] = Column(UtcDateTime)
+
+
+gateway_send = Table(
+    "gateway_send",
+    metadata,
+    GatewaySendColumns,
+    Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`due_on` is when the next part may be sent; a worker leases a part by moving it into the future and counting the part
+as begun. A lease that ran out with more parts begun than accepted is of a worker that died: nobody knows whether the
+gateway has that part."""
+
+
+class LabelColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    name: Named[str] = Column(String(64))
+    name_key: Named[str] = Column(Text)
+    message_count: Named[int] = Column(Integer, default=0)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+label = Table(
+    "label",
+    metadata,
+    LabelColumns,
+    Index("uq_label_name", "workspace_id", "name_key", unique=True),
+    Index("ix_label_page", "workspace_id", "created_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`message_count` counts visible messages and changes in the transaction that labels, archives or deletes them."""
+
+
+class MessageLabelColumns(TypedColumns):
+    message_id: Named[int] = Column(Integer, ForeignKey("message.id"), primary_key=True)
+    label_id: Named[int] = Column(Integer, ForeignKey("label.id"), primary_key=True)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+message_label = Table(
+    "message_label",
+    metadata,
+    MessageLabelColumns,
+    Index("ix_message_label_page", "label_id", "created_on", "message_id"),
+)
+"""`created_on` is the message's, which never changes: the label's messages are paged by this index alone."""
+
+
+class MediaColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    content_type: Named[str] = Column(String(255))
+    filename: Named[str] = Column(String(255))
+    size: Named[int] = Column(Integer)
+    url: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+media = Table(
+    "media", metadata, MediaColumns, Index("ix_media_workspace", "workspace_id", "id"), sqlite_autoincrement=True
+)
+
+
+class MediaUsageColumns(TypedColumns):
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    bytes: Named[int] = Column(BigInteger)
+
+
+media_usage = Table("media_usage", metadata, MediaUsageColumns)
+VISIBLE, ARCHIVED, DELETED = "visible", "archived", "deleted"
+
+FOLDER_RULE = """CASE
+ WHEN direction = 'in' AND visibility = 'visible' AND status = 'handled' AND flow_id IS NULL THEN 'inbox'
+ WHEN direction = 'in' AND visibility = 'visible' AND status = 'handled' THEN 'flows'
+ WHEN direction = 'in' AND visibility = 'archived' AND status = 'handled' THEN 'archived'
+ WHEN direction = 'out' AND visibility = 'visible' AND status IN ('queued', 'errored') THEN 'outbox'
+ WHEN direction = 'out' AND visibility = 'visible' AND status IN ('wired', 'sent', 'delivered', 'read') THEN 'sent'
+ WHEN direction = 'out' AND visibility = 'visible' AND status = 'failed' THEN 'failed'
+ END"""
+
+
+class MessageColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    urn: Named[str | None] = Column(String(255))
+    channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
+    broadcast_id: Named[int | None] = Column(Integer)
+    flow_id: Named[int | None] = Column(Integer)
+    direction: Named[str] = Column(String(3))
+    type: Named[str] = Column(String(5), default="text")
+    status: Named[str] = Column(String(9))
+    visibility: Named[str] = Column(String(8), default=VISIBLE)
+    text: Named[str] = Column(Text, default="")
+    attachments: Named[Any] = Column(Json, nullable=False)
+    quick_replies: Named[Any] = Column(Json, nullable=False)
+    external_id: Named[str | None] = Column(String(255))
+    failed_reason: Named[str | None] = Column(String(16))
+    error_count: Named[int] = Column(Integer, default=0)
+    offered_on: Named[datetime | None] = Column(UtcDateTime)
+    reported_on: Named[datetime | None] = Column(UtcDateTime)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    stored_on: Named[datetime | None] = Column(UtcDateTime)
+    sent_on: Named[datetime | None] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+    folder: Named[str | None] = Column(String(8), Computed(FOLDER_RULE, persisted=True))
+
+
+message = Table(
+    "message",
+    metadata,
+    MessageColumns,
+    UniqueConstraint("channel_id", "direction", "external_id"),
+    CheckConstraint("direction IN ('in', 'out')", name="direction"),
+    CheckConstraint("visibility IN ('visible', 'archived', 'deleted')", name="visibility"),
+    Index("ix_message_page", "workspace_id", "created_on", "id"),
+    Index("ix_message_folder", "workspace_id", "folder", "created_on", "id"),
+    partial_index("ix_message_sent", "workspace_id", "sent_on", "id", where="folder = 'sent'"),
+    Index("ix_message_contact", "contact_id", "created_on", "id"),
+    partial_index("ix_message_broadcast", "broadcast_id", "created_on", "id", where="broadcast_id IS NOT NULL"),
+    partial_index("ix_message_flow", "flow_id", "created_on", "id", where="flow_id IS NOT NULL"),
+    partial_index(
+        "ix_message_outbox",
+        "channel_id",
+        "created_on",
+        "id",
+        where="direction = 'out' AND status IN ('queued', 'wired', 'errored')",
+    ),
+    partial_index(
+        "ix_message_undelivered",
+        "broadcast_id",
+        where="broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')",
+    ),
+    partial_index("ix_message_unhandled", "created_on", "id", where="direction = 'in' AND status = 'queued'"),
+    sqlite_autoincrement=True,
+)
+"""`external_id` is the sender's own name for a message (for a phone: number, time and text hashed), unique per channel
+and direction, so that a repeated report makes no second message. `failed_reason` says why a message failed.
+`stored_on` is our own time of storing where `created_on` is a channel's, null where both are ours. `offered_on` is when
+a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
+
+
+class OptinColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    name: Named[str] = Column(String(64))
+    name_key: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+optin = Table(
+    "optin",
+    metadata,
+    OptinColumns,
+    Index("uq_optin_name", "workspace_id", "name_key", unique=True),
+    Index("ix_optin_page", "workspace_id", "created_on", "id"),
+    sqlite_autoincrement=True,
+)
+
+TEMPLATE_NAME_LENGTH = 512
+
+
+class TemplateColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    name: Named[str] = Column(String(TEMPLATE_NAME_LENGTH))
+    name_key: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+template = Table(
+    "template",
+    metadata,
+    TemplateColumns,
+    Index("uq_template_name", "workspace_id", "name_key", unique=True),
+    Index("ix_template_page", "workspace_id", "modified_on", "id"),
+    sqlite_autoincrement=True,
+)
+
+
+class TemplateTranslationColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    template_id: Named[int] = Column(Integer, ForeignKey("template.id"))
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    language: Named[str] = Column(String(3))
+    locale: Named[str] = Column(String(6))
+    content: Named[str] = Column(Text)
+    namespace: Named[str] = Column(String(128), default="")
+    variable_count: Named[int] = Column(Integer)
+    status: Named[str] = Column(String(24))
+
+
+template_translation = Table(
+    "template_translation",
+    metadata,
+    TemplateTranslationColumns,
+    Index("uq_template_translation", "template_id", "channel_id", "locale", unique=True),
+    sqlite_autoincrement=True,
+)
+"""`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""

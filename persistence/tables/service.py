@@ -1,0 +1,191 @@
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Table,
+    Text,
+    TypedColumns,
+)
+
+from persistence.secrets.encrypted_columns import sealed_column
+from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, partial_index, uuid_column, workspace_column
+
+
+class ArchiveColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    archive_type: Named[str] = Column(String(7))
+    period: Named[str] = Column(String(7))
+    start_date: Named[date] = Column(Date)
+    part: Named[int] = Column(Integer, default=0)
+    record_count: Named[int] = Column(Integer)
+    last_record_id: Named[int] = Column(Integer, default=0)
+    stored_before: Named[datetime | None] = Column(UtcDateTime)
+    size: Named[int] = Column(BigInteger)
+    hash: Named[str | None] = Column(String(32))
+    location: Named[str | None] = Column(Text)
+    is_trimmed: Named[bool] = Column(Boolean, default=False)
+    rollup_id: Named[int | None] = Column(Integer, ForeignKey("archive.id"))
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+archive = Table(
+    "archive",
+    metadata,
+    ArchiveColumns,
+    Index("uq_archive_period", "workspace_id", "archive_type", "period", "start_date", "part", unique=True),
+    Index("ix_archive_page", "workspace_id", "start_date", "id"),
+    partial_index("ix_archive_untrimmed", "workspace_id", where="NOT is_trimmed"),
+    Index("ix_archive_rollup", "rollup_id"),
+    sqlite_autoincrement=True,
+)
+"""`location` is the file's place in the media store, null without records. `part` counts archives of one period, of
+which there is one unless records of that time turned up later. Until `is_trimmed` the archived records, those up to
+`last_record_id` that were stored before `stored_before`, still stand in the live tables too. `rollup_id` is the month
+that has taken a day in."""
+
+BOUNDARY_NAME_LENGTH = 128
+
+# Sorted by bytes on every database, whatever the locale of its texts.
+_OsmId = String(32).with_variant(String(32, collation="C"), "postgresql")
+_Name = String(BOUNDARY_NAME_LENGTH).with_variant(String(BOUNDARY_NAME_LENGTH, collation="C"), "postgresql")
+
+
+class BoundaryColumns(TypedColumns):
+    id: Named[int] = id_column()
+    osm_id: Named[str] = Column(_OsmId, unique=True)
+    name: Named[str] = Column(String(BOUNDARY_NAME_LENGTH))
+    level: Named[int] = Column(Integer)
+    parent_id: Named[int | None] = Column(Integer, ForeignKey("boundary.id"))
+    country: Named[str] = Column(String(2))
+    geometry: Named[Any] = Column(Json, nullable=True)
+
+
+boundary = Table(
+    "boundary",
+    metadata,
+    BoundaryColumns,
+    Index("ix_boundary_page", "country", "osm_id", "id"),
+    Index("ix_boundary_parent", "parent_id"),
+    sqlite_autoincrement=True,
+)
+"""`level` is 0 for a country down to 3 for a ward; `country` the two-letter code of the country they are all in;
+`geometry` a GeoJSON MultiPolygon. Nothing here belongs to a workspace."""
+
+
+class BoundaryAliasColumns(TypedColumns):
+    id: Named[int] = id_column()
+    workspace_id: Named[int] = workspace_column()
+    boundary_id: Named[int] = Column(Integer, ForeignKey("boundary.id"))
+    name: Named[str] = Column(_Name)
+    name_key: Named[str] = Column(Text)
+
+
+boundary_alias = Table(
+    "boundary_alias",
+    metadata,
+    BoundaryAliasColumns,
+    Index("uq_boundary_alias_name", "workspace_id", "boundary_id", "name_key", unique=True),
+    Index("ix_boundary_alias_boundary", "boundary_id", "workspace_id"),
+    sqlite_autoincrement=True,
+)
+
+
+class ClassifierColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    name: Named[str] = Column(String(64))
+    name_key: Named[str] = Column(Text)
+    type: Named[str] = Column(String(32))
+    intents: Named[Any] = Column(Json, nullable=False)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+classifier = Table(
+    "classifier",
+    metadata,
+    ClassifierColumns,
+    Index("uq_classifier_name", "workspace_id", "name_key", unique=True),
+    Index("ix_classifier_page", "workspace_id", "created_on", "id"),
+    sqlite_autoincrement=True,
+)
+"""`intents` is a sorted list of names."""
+
+GLOBAL_NAME_LENGTH = GLOBAL_KEY_LENGTH = 36
+
+
+class GlobalValueColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    key: Named[str] = Column(String(GLOBAL_KEY_LENGTH))
+    name: Named[str] = Column(String(GLOBAL_NAME_LENGTH))
+    name_key: Named[str] = Column(Text)
+    value: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+global_value = Table(
+    "global_value",
+    metadata,
+    GlobalValueColumns,
+    Index("uq_global_value_key", "workspace_id", "key", unique=True),
+    Index("uq_global_value_name", "workspace_id", "name_key", unique=True),
+    Index("ix_global_value_page", "workspace_id", "modified_on", "id"),
+    sqlite_autoincrement=True,
+)
+KEY_LENGTH = 255
+
+
+class KeptAnswerColumns(TypedColumns):
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    operation: Named[str] = Column(String(128), primary_key=True)
+    key: Named[str] = Column(String(KEY_LENGTH), primary_key=True)
+    request_hash: Named[str] = Column(String(64))
+    status: Named[int | None] = Column(Integer)
+    body: Named[str | None] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+kept_answer = Table(
+    "idempotency_answer", metadata, KeptAnswerColumns, Index("ix_idempotency_answer_created_on", "created_on")
+)
+
+
+class SecretKeyCheckColumns(TypedColumns):
+    id: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
+    word = sealed_column("secret_key_check", "word")
+
+
+secret_key_check = Table("secret_key_check", metadata, SecretKeyCheckColumns)
+"""One row, sealed when the database is first used."""
+
+
+class RateWindowColumns(TypedColumns):
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    scope: Named[str] = Column(String(24), primary_key=True)
+    began_on: Named[datetime] = Column(UtcDateTime)
+    taken: Named[int] = Column(Integer)
+
+
+rate_window = Table("rate_window", metadata, RateWindowColumns)
+
+
+class WorkspaceClockColumns(TypedColumns):
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True, autoincrement=False)
+    stamped_on: Named[datetime] = Column(UtcDateTime)
+
+
+workspace_clock = Table("workspace_clock", metadata, WorkspaceClockColumns)
+"""The last moment given out in each workspace; never before that of any change that can be seen."""

@@ -1,0 +1,76 @@
+from datetime import datetime, time
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Table,
+    Time,
+    TypedColumns,
+    text,
+)
+
+from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, partial_index, uuid_column, workspace_column
+
+FIRST_WORD, ONLY_WORD = "first", "only"
+
+
+class TriggerColumns(TypedColumns):
+    id: Named[int] = id_column()
+    uuid: Named[str] = uuid_column()
+    workspace_id: Named[int] = workspace_column()
+    type: Named[str] = Column(String(16))
+    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
+    keywords: Named[Any] = Column(Json, nullable=False)
+    match: Named[str] = Column(String(5), default=FIRST_WORD)
+    channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
+    is_archived: Named[bool] = Column(Boolean, default=False)
+    repeat: Named[str | None] = Column(String(8))
+    days: Named[str | None] = Column(String(7))
+    time_of_day: Named[time | None] = Column(Time)
+    next_fire_on: Named[datetime | None] = Column(UtcDateTime)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+trigger = Table(
+    "trigger",
+    metadata,
+    TriggerColumns,
+    Index("ix_trigger_page", "workspace_id", "created_on", "id"),
+    Index("ix_trigger_flow", "flow_id"),
+    Index(
+        "ix_trigger_messages",
+        "workspace_id",
+        postgresql_where=text("type IN ('keyword', 'catch_all', 'new_conversation') AND NOT is_archived"),
+        sqlite_where=text("type IN ('keyword', 'catch_all', 'new_conversation') AND is_archived = 0"),
+    ),
+    partial_index("ix_trigger_due", "next_fire_on", "id", where="next_fire_on IS NOT NULL"),
+    sqlite_autoincrement=True,
+)
+"""`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U), `time_of_day` the one
+it was made for by the clocks of the workspace; `next_fire_on` is null once it will not fire again."""
+
+
+class TriggerGroupColumns(TypedColumns):
+    trigger_id: Named[int] = Column(Integer, ForeignKey("trigger.id", ondelete="CASCADE"), primary_key=True)
+    group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id"), primary_key=True)
+    is_excluded: Named[bool] = Column(Boolean, default=False)
+
+
+trigger_group = Table("trigger_group", metadata, TriggerGroupColumns, Index("ix_trigger_group_group", "group_id"))
+"""The groups a trigger is for, or not for. A schedule starts the contacts of its groups."""
+
+
+class TriggerContactColumns(TypedColumns):
+    trigger_id: Named[int] = Column(Integer, ForeignKey("trigger.id", ondelete="CASCADE"), primary_key=True)
+    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"), primary_key=True)
+
+
+trigger_contact = Table("trigger_contact", metadata, TriggerContactColumns)
+"""The contacts a schedule starts beside those of its groups."""

@@ -1,0 +1,214 @@
+"""What people and flows do to tickets: opening, assigning, noting, moving, closing and reopening, with their history.
+
+Every function notes what changed in the history, and keeps the counts of topics and contacts and the groups that depend
+on them right. Rows are locked in the order of tickets, topics, contacts, groups, and of ids within each.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select, update
+
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.groups.smart_groups import refresh_contacts
+from persistence.sql.columns import is_uuid, new_uuid
+from persistence.stamps import stamped
+from persistence.tables.contacts import contact
+from persistence.tables.tickets import CLOSED, OPEN, ticket, ticket_event
+from persistence.tickets.tickets import ASSIGNED, NOTE_ADDED, OPENED, REOPENED, TOPIC_CHANGED
+from persistence.topics import count_tickets, find_default_topic
+from persistence.triggers.ticket_triggers import start_for_closed
+from persistence.workspaces import Workspace
+
+NOTE_LENGTH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTicket:
+    """A ticket as it was when it was locked."""
+
+    id: int
+    uuid: str
+    contact_id: int
+    topic_id: int
+    status: str
+    assignee_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewTicket:
+    """What a ticket begins with; without a topic it is General. `flow` is the uuid and name of the flow that opens.
+
+    `uuid` is given when the ticket is known by it already.
+    """
+
+    contact_id: int
+    topic_id: int | None = None
+    assignee_id: int | None = None
+    note: str | None = None
+    opened_by_id: int | None = None
+    flow: tuple[str, str] | None = None
+    uuid: str | None = None
+
+
+def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | None:
+    """Opens a ticket; returns its id, or None when the contact has an open one already or is deleted."""
+    mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == new.contact_id) & ~contact.c.is_deleted
+    row = tx.execute(select(contact.c.id).where(mine).with_for_update()).first()
+    is_theirs = (ticket.c.contact_id == new.contact_id) & (ticket.c.status == OPEN)
+    if row is None or tx.execute(select(ticket.c.id).where(is_theirs)).first() is not None:
+        return None
+    topic_id = find_default_topic(tx, workspace.id) if new.topic_id is None else new.topic_id
+    flow_uuid, flow_name = new.flow or (None, None)
+    values = {
+        "workspace_id": workspace.id,
+        "uuid": new.uuid or new_uuid(),
+        "contact_id": new.contact_id,
+        "status": OPEN,
+        "topic_id": topic_id,
+        "assignee_id": new.assignee_id,
+        "opened_by_id": new.opened_by_id,
+        "flow_uuid": flow_uuid,
+        "flow_name": flow_name,
+        "opened_on": tx.now,
+        "modified_on": stamped(tx, ticket, workspace.id),
+    }
+    ticket_id: int = tx.execute(insert(ticket).values(values).returning(ticket.c.id)).scalar_one()
+    given = {"assignee_id": new.assignee_id, "topic_id": topic_id, "note": new.note}
+    _note_down(tx, workspace.id, OPENED, [ticket_id], new.opened_by_id, **given)
+    count_tickets(tx, workspace.id, {topic_id: (1, 0)})
+    _count_open(tx, workspace, [new.contact_id])
+    return ticket_id
+
+
+def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[ChosenTicket]:
+    """The tickets with these uuids, locked, without repeats. Raises InvalidInput naming the first that is not found."""
+    wanted = {uuid.lower() for uuid in uuids if is_uuid(uuid)}
+    columns = [ticket.c[name] for name in ChosenTicket.__slots__]
+    statement = select(*columns).where(ticket.c.workspace_id == workspace_id, ticket.c.uuid.in_(wanted))
+    rows = tx.execute(statement.order_by(ticket.c.id).with_for_update()) if wanted else ()
+    chosen = {row.uuid: ChosenTicket(*row) for row in rows}
+    for uuid in uuids:
+        if uuid.lower() not in chosen:
+            raise InvalidInput.on("tickets", f'Nothing found for "{uuid[:64]}".')
+    return list(chosen.values())
+
+
+def assign_tickets(
+    tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], assignee_id: int | None, user_id: int
+) -> list[str]:
+    """Gives tickets to a user, or to nobody; the uuids of those that were so already."""
+    changing = [each for each in chosen if each.assignee_id != assignee_id]
+    _change(tx, workspace_id, changing, assignee_id=assignee_id)
+    _note_down(tx, workspace_id, ASSIGNED, [each.id for each in changing], user_id, assignee_id=assignee_id)
+    return _others(chosen, changing)
+
+
+def add_note(tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], note: str, user_id: int) -> list[str]:
+    """Adds a note to tickets, which never fails; an empty list."""
+    _change(tx, workspace_id, chosen)
+    _note_down(tx, workspace_id, NOTE_ADDED, [each.id for each in chosen], user_id, note=note)
+    return []
+
+
+def change_topic(
+    tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], topic_id: int, user_id: int
+) -> list[str]:
+    """Moves tickets to a topic; the uuids of those that were in it already."""
+    changing = [each for each in chosen if each.topic_id != topic_id]
+    _change(tx, workspace_id, changing, topic_id=topic_id)
+    _note_down(tx, workspace_id, TOPIC_CHANGED, [each.id for each in changing], user_id, topic_id=topic_id)
+    left = Counter((each.topic_id, each.status) for each in changing)
+    counts = {each.topic_id: (-left[each.topic_id, OPEN], -left[each.topic_id, CLOSED]) for each in changing}
+    joined = Counter(each.status for each in changing)
+    count_tickets(tx, workspace_id, counts | {topic_id: (joined[OPEN], joined[CLOSED])})
+    return _others(chosen, changing)
+
+
+def close_tickets(
+    tx: Transaction, workspace: Workspace, chosen: Sequence[ChosenTicket], user_id: int | None
+) -> list[str]:
+    """Closes open tickets, which may start flows; the uuids of those that were closed already."""
+    changing = [each for each in chosen if each.status == OPEN]
+    _move(tx, workspace, changing, OPEN, CLOSED, user_id)
+    start_for_closed(tx, workspace.id, [each.id for each in changing])
+    return _others(chosen, changing)
+
+
+def reopen_tickets(
+    tx: Transaction, workspace: Workspace, chosen: Sequence[ChosenTicket], user_id: int | None
+) -> list[str]:
+    """Opens closed tickets again; the uuids of those that were open, or whose contact has another open ticket.
+
+    Of several closed tickets of one contact the newest is opened.
+    """
+    contact_ids = {each.contact_id for each in chosen}
+    is_theirs = (ticket.c.workspace_id == workspace.id) & ticket.c.contact_id.in_(contact_ids)
+    busy = set(tx.execute(select(ticket.c.contact_id).where(is_theirs, ticket.c.status == OPEN)).scalars())
+    newest = {each.contact_id: each for each in chosen if each.status == CLOSED and each.contact_id not in busy}
+    changing = sorted(newest.values(), key=lambda each: each.id)
+    _move(tx, workspace, changing, CLOSED, OPEN, user_id)
+    return _others(chosen, changing)
+
+
+def delete_tickets_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Removes the tickets of contacts with their history; the topics no longer count them."""
+    theirs = (ticket.c.workspace_id == workspace_id) & ticket.c.contact_id.in_(contact_ids)
+    removed = tx.execute(delete(ticket).where(theirs).returning(ticket.c.topic_id, ticket.c.status)).all()
+    gone = Counter((row.topic_id, row.status) for row in removed)
+    topic_ids = {row.topic_id for row in removed}
+    count_tickets(tx, workspace_id, {each: (-gone[each, OPEN], -gone[each, CLOSED]) for each in topic_ids})
+
+
+def _move(
+    tx: Transaction, workspace: Workspace, changing: Sequence[ChosenTicket], old: str, new: str, user_id: int | None
+) -> None:
+    """Moves locked tickets from one status to the other, with all that is counted."""
+    if not changing:
+        return
+    ids = [each.id for each in changing]
+    mine = (ticket.c.workspace_id == workspace.id) & ticket.c.id.in_(ids) & (ticket.c.status == old)
+    closed_on = tx.now if new == CLOSED else None
+    tx.execute(
+        update(ticket)
+        .where(mine)
+        .values(status=new, closed_on=closed_on, modified_on=stamped(tx, ticket, workspace.id))
+    )
+    _note_down(tx, workspace.id, CLOSED if new == CLOSED else REOPENED, ids, user_id)
+    step = 1 if new == OPEN else -1
+    moved = Counter(each.topic_id for each in changing)
+    count_tickets(tx, workspace.id, {topic_id: (step * count, -step * count) for topic_id, count in moved.items()})
+    _count_open(tx, workspace, [each.contact_id for each in changing])
+
+
+def _change(tx: Transaction, workspace_id: int, changing: Sequence[ChosenTicket], **values: Any) -> None:
+    if changing:
+        mine = (ticket.c.workspace_id == workspace_id) & ticket.c.id.in_([each.id for each in changing])
+        tx.execute(update(ticket).where(mine).values(modified_on=stamped(tx, ticket, workspace_id), **values))
+
+
+def _note_down(
+    tx: Transaction, workspace_id: int, kind: str, ticket_ids: Sequence[int], user_id: int | None, **values: Any
+) -> None:
+    shared = {"workspace_id": workspace_id, "type": kind, "user_id": user_id, "created_on": tx.now, **values}
+    if ticket_ids:
+        tx.execute(insert(ticket_event), [{**shared, "ticket_id": ticket_id} for ticket_id in ticket_ids])
+
+
+def _count_open(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
+    """Counts the open tickets of contacts anew and puts them into the groups that ask for it."""
+    theirs = (contact.c.workspace_id == workspace.id) & contact.c.id.in_(contact_ids)
+    tx.execute(select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update())
+    open_tickets = (
+        select(func.count()).where(ticket.c.contact_id == contact.c.id, ticket.c.status == OPEN).scalar_subquery()
+    )
+    tx.execute(update(contact).where(theirs).values(open_ticket_count=open_tickets))
+    refresh_contacts(tx, workspace, contact_ids)
+
+
+def _others(chosen: Sequence[ChosenTicket], changing: Sequence[ChosenTicket]) -> list[str]:
+    changed = {each.id for each in changing}
+    return [each.uuid for each in chosen if each.id not in changed]

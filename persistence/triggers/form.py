@@ -1,0 +1,116 @@
+"""What a command says about a trigger, checked against the workspace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Table, select
+
+from flows.words import tokens
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.flows.flows import SURVEY, VOICE
+from persistence.sql.columns import is_uuid
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, group
+from persistence.tables.flows import flow
+from persistence.tables.triggers import FIRST_WORD
+from persistence.triggers.schedules import MONTHLY, NEVER, REPEATS, WEEKDAYS, WEEKLY
+from persistence.triggers.triggers import INCOMING_CALL, KEYWORD, SCHEDULE
+from persistence.triggers.writes import NewTrigger
+from persistence.workspaces import Workspace
+
+KEYWORD_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerForm:
+    """A trigger in the words of people: UUIDs, keywords as typed, and a time without zone in the workspace's."""
+
+    type: str
+    flow: str
+    keywords: Sequence[str] = ()
+    match: str = FIRST_WORD
+    channel: str | None = None
+    groups: Sequence[str] = ()
+    excluded_groups: Sequence[str] = ()
+    contacts: Sequence[str] = ()
+    at: datetime | None = None
+    repeat: str = NEVER
+    days: str = ""
+
+
+def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) -> NewTrigger:
+    """The trigger that a form describes. Raises InvalidInput."""
+    if (form.type == KEYWORD) != bool(form.keywords):
+        raise InvalidInput.on("keyword", "Keyword triggers need a keyword, no others may have one.")
+    if form.type != SCHEDULE and (form.at or form.contacts or form.days or form.repeat != NEVER):
+        raise InvalidInput.on("type", "Only schedules have times and contacts.")
+    group_ids = _find_all(tx, workspace.id, group, form.groups, "group")
+    timing = _read_timing(workspace, form, tx.now) if form.type == SCHEDULE else {}
+    if form.type == SCHEDULE and not (form.groups or form.contacts):
+        raise InvalidInput.on("group", "A schedule needs groups or contacts.")
+    return NewTrigger(
+        type=form.type,
+        flow_id=find_flow_to_start(tx, workspace.id, form.flow, form.type),
+        keywords=read_keywords(form.keywords),
+        match=form.match,
+        channel_id=_find(tx, workspace.id, channel, form.channel, "channel") if form.channel is not None else None,
+        group_ids=group_ids,
+        excluded_group_ids=_find_all(tx, workspace.id, group, form.excluded_groups, "exclude_group"),
+        contact_ids=_find_all(tx, workspace.id, contact, form.contacts, "contact"),
+        **timing,
+    )
+
+
+def find_flow_to_start(tx: Transaction, workspace_id: int, uuid: str, trigger_type: str) -> int:
+    """The id of a flow that a trigger of this type may start. Raises InvalidInput."""
+    flow_id = _find(tx, workspace_id, flow, uuid, "flow")
+    row = tx.execute(select(flow.c.type, flow.c.is_archived).where(flow.c.id == flow_id)).one()
+    if row.is_archived:
+        raise InvalidInput.on("flow", "This flow is archived.")
+    if row.type == SURVEY:
+        raise InvalidInput.on("flow", "Surveys are not started by triggers.")
+    if trigger_type == INCOMING_CALL and row.type != VOICE:
+        raise InvalidInput.on("flow", "Incoming calls need a voice flow.")
+    return flow_id
+
+
+def read_keywords(given: Sequence[str]) -> tuple[str, ...]:
+    """Keywords as they are stored: one word each, in lower case. Raises InvalidInput."""
+    words: list[str] = []
+    for text in given:
+        found = tokens(text)
+        if len(found) != 1 or len(found[0]) > KEYWORD_LENGTH:
+            raise InvalidInput.on("keyword", f'"{text[:KEYWORD_LENGTH]}" is not one word.')
+        words.append(found[0].lower())
+    return tuple(dict.fromkeys(words))
+
+
+def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict[str, Any]:
+    if form.at is None:
+        raise InvalidInput.on("at", "A schedule needs a time.")
+    local = form.at.replace(tzinfo=workspace.zone) if form.at.tzinfo is None else form.at.astimezone(workspace.zone)
+    if local <= now:
+        raise InvalidInput.on("at", "This time is past.")
+    if form.repeat not in REPEATS:
+        raise InvalidInput.on("repeat", f"One of {', '.join(REPEATS)}.")
+    if form.repeat == WEEKLY and not (form.days and set(form.days) <= set(WEEKDAYS)):
+        raise InvalidInput.on("days", f"A weekly schedule needs letters of {WEEKDAYS}.")
+    if form.repeat != WEEKLY and form.days:
+        raise InvalidInput.on("days", "Only weekly schedules have days.")
+    days = str(local.day) if form.repeat == MONTHLY else form.days or None
+    return {"repeat": form.repeat, "days": days, "time_of_day": local.time(), "next_fire_on": local}
+
+
+def _find_all(tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], field: str) -> frozenset[int]:
+    return frozenset(_find(tx, workspace_id, table, uuid, field) for uuid in uuids)
+
+
+def _find(tx: Transaction, workspace_id: int, table: Table, uuid: str | None, field: str) -> int:
+    if uuid and is_uuid(uuid):
+        found = tx.execute(select(table.c.id).where(table.c.workspace_id == workspace_id, table.c.uuid == uuid)).first()
+        if found is not None:
+            return int(found.id)
+    raise InvalidInput.on(field, f'Nothing found for "{(uuid or "")[:64]}".')

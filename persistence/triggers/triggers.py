@@ -1,0 +1,88 @@
+"""Triggers: what makes contacts enter a flow by themselves, or at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    bindparam,
+    select,
+)
+
+from persistence.channels.former_channels import SEEN_UUID, join_channels
+from persistence.database import Transaction
+from persistence.tables.contacts import group
+from persistence.tables.flows import flow
+from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_group
+
+KEYWORD, CATCH_ALL, NEW_CONVERSATION = "keyword", "catch_all", "new_conversation"
+MISSED_CALL, INCOMING_CALL, SCHEDULE, TICKET = "missed_call", "incoming_call", "schedule", "ticket"
+TYPES = (KEYWORD, CATCH_ALL, NEW_CONVERSATION, MISSED_CALL, INCOMING_CALL, SCHEDULE, TICKET)
+KEYWORD_MATCHES = {FIRST_WORD: "first_word", ONLY_WORD: "only_word"}
+"""How keywords are compared: as the first word of a message, or as the only one; and the engine's words for it."""
+
+_MESSAGE_TYPES: BindParameter[Any] = bindparam(
+    None, (KEYWORD, CATCH_ALL, NEW_CONVERSATION), expanding=True, literal_execute=True
+)
+IS_MESSAGE_TRIGGER: ColumnElement[bool] = trigger.c.type.in_(_MESSAGE_TYPES) & ~trigger.c.is_archived
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """An active trigger, as messages and events of channels are compared with it."""
+
+    id: int
+    uuid: str
+    type: str
+    flow_uuid: str
+    flow_name: str
+    keywords: Sequence[str]
+    match: str
+    channel_uuid: str | None
+    group_uuids: tuple[str, ...] = ()
+    excluded_group_uuids: tuple[str, ...] = ()
+
+
+def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
+    """The active triggers of a workspace whose flow is not archived, oldest first; two statements."""
+    rows = trigger.c
+    columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
+    statement = (
+        select(*columns)
+        .select_from(join_channels(trigger.join(flow, flow.c.id == rows.flow_id), trigger))
+        .where(rows.workspace_id == workspace_id, ~rows.is_archived, ~flow.c.is_archived)
+        .order_by(rows.id)
+    )
+    found = tx.execute(statement).all()
+    groups = _load_groups(tx, workspace_id) if found else {}
+    return [
+        Trigger(
+            row[0],
+            row[1],
+            row[2],
+            row[3],
+            row[4],
+            row[5],
+            row[6],
+            row[7],
+            group_uuids=tuple(groups.get((row.id, False), ())),
+            excluded_group_uuids=tuple(groups.get((row.id, True), ())),
+        )
+        for row in found
+    ]
+
+
+def _load_groups(tx: Transaction, workspace_id: int) -> dict[tuple[int, bool], list[str]]:
+    statement = (
+        select(trigger_group.c.trigger_id, trigger_group.c.is_excluded, group.c.uuid)
+        .join(trigger, trigger.c.id == trigger_group.c.trigger_id)
+        .join(group, group.c.id == trigger_group.c.group_id)
+        .where(trigger.c.workspace_id == workspace_id, ~trigger.c.is_archived)
+        .order_by(group.c.id)
+    )
+    found: dict[tuple[int, bool], list[str]] = {}
+    for trigger_id, is_excluded, uuid in tx.execute(statement):
+        found.setdefault((trigger_id, is_excluded), []).append(uuid)
+    return found

@@ -1,0 +1,45 @@
+from sqlalchemy import insert
+
+from persistence.database import Transaction
+from persistence.sql.columns import new_uuid
+from persistence.sql.names import check_name
+from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
+from persistence.workspaces import Workspace, find_workspace
+from persistence.zone_countries import find_country
+
+
+def create_workspace(
+    tx: Transaction,
+    name: str,
+    *,
+    country: str = "",
+    timezone: str = "UTC",
+    languages: tuple[str, ...] = ("eng",),
+    date_style: str = "day_first",
+    is_anonymous: bool = False,
+) -> Workspace:
+    """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer.
+
+    Without a country it has that of its time zone. Raises InvalidInput on a name that is empty, too long or badly
+    spelt.
+    """
+    from persistence.groups.groups import create_system_groups
+    from persistence.ticketers import create_internal_ticketer
+    from persistence.topics import create_default_topic
+
+    values = {
+        "uuid": new_uuid(),
+        "name": check_name(name, length=WORKSPACE_NAME_LENGTH),
+        "country": country or find_country(timezone),
+        "timezone": timezone,
+        "languages": list(languages),
+        "date_style": date_style,
+        "is_anonymous": is_anonymous,
+    }
+    result = tx.execute(insert(workspace).values(created_on=tx.now, **values).returning(workspace.c.id))
+    created = find_workspace(tx, result.scalar_one())
+    assert created is not None
+    create_system_groups(tx, created.id)
+    create_default_topic(tx, created.id)
+    create_internal_ticketer(tx, created.id)
+    return created

@@ -1,0 +1,220 @@
+"""`relayboard demo`: a running service with sample data, in which a simulated phone carries a message each way."""
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from persistence.channels.webhooks import set_channel_webhook
+from persistence.database import Database
+from persistence.fields import create_field
+from persistence.groups.groups import create_group
+from persistence.labels import create_label
+from persistence.sql.columns import new_uuid
+from persistence.tokens import create_token
+from persistence.users import add_member, find_member
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace, list_workspaces
+from relayboard.commands.output import CommandFailed
+from relayboard.commands.processes import DEFAULT_PORT, bound, prepare
+from relayboard.logs import configure_logging
+from relayboard.phone.phone import Phone
+from relayboard.phone.state import load_state, save_state
+from relayboard.phone.wire import HttpTransport, NoReply
+from relayboard.processes import Supervisor, listen, service_children, stopped_by_signals
+from relayboard.settings import Settings, load_settings
+from relayboard.webhook_listener import WebhookListener
+
+NAME = "Demo clinic"
+EMAIL = "demo@example.org"
+PHONE_NUMBER = "+250788123123"
+CALLER = "+250788000111"
+QUESTION = "Is the clinic open on Monday?"
+ANSWER = "Yes, from 8 to 12. Bring your card."
+STORY = ("mo_sms", "mt_sent", "mt_dlvd")
+WAIT_SECONDS = 40.0
+LOOPBACK = "127.0.0.0/8"
+HOST = "127.0.0.1"
+NEIGHBOURS = 20
+
+
+def say(text: str = "") -> None:
+    print(text, flush=True)
+
+
+def run_demo(port: int | None) -> int:
+    """Serve on the port or the first that is free, tell the story once, and go on serving until SIGINT or SIGTERM."""
+    os.environ.setdefault("RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)
+    settings = load_settings()
+    configure_logging(settings.log_format, level=logging.WARNING)
+    prepare(settings)
+    with bound(HOST, _free_port() if port is None else port) as listener:
+        log = Path("var/demo.log")
+        supervisor = Supervisor(service_children(listener, 1, with_worker=True, log=log))
+        story = Story(settings, f"http://127.0.0.1:{listener.getsockname()[1]}", supervisor.stopping)
+        threading.Thread(target=story.tell, name="story", daemon=True).start()
+        with stopped_by_signals(supervisor):
+            return supervisor.run()
+
+
+def _free_port() -> int:
+    """The usual port, or the next one that nobody listens on; 0, any, when there are too many neighbours."""
+    for port in range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBOURS):
+        with contextlib.suppress(OSError):
+            listen(HOST, port).close()
+            return port
+    return 0
+
+
+def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
+    """The demo workspace, made with sample data on the first run, and a new token of its administrator."""
+    database = Database(settings.database_url, keys=settings.make_keys())
+    try:
+        with database.writing() as tx:
+            known = [workspace for workspace in list_workspaces(tx) if workspace.name == NAME]
+            workspace = known[0] if known else _create_sample(tx)
+            user_id = find_member(tx, workspace.id, EMAIL)
+            assert user_id is not None
+            return workspace, create_token(tx, workspace.id, user_id, settings.secret_key)
+    finally:
+        database.close()
+
+
+def _create_sample(tx: Any) -> Workspace:
+    languages = ("eng", "kin")
+    workspace = create_workspace(tx, NAME, country="RW", timezone="Africa/Kigali", languages=languages)
+    add_member(tx, workspace.id, EMAIL, "administrator", first_name="Demo", last_name="Administrator")
+    create_group(tx, workspace.id, "Expecting mothers")
+    create_label(tx, workspace.id, "Question")
+    create_field(tx, workspace.id, "Due Date", "datetime")
+    return workspace
+
+
+class Story:
+    """One SMS in and one out, over real HTTP, told line by line."""
+
+    def __init__(self, settings: Settings, url: str, stopping: threading.Event) -> None:
+        self.settings = settings
+        self.url = url
+        self.stopping = stopping
+        self.events: list[dict[str, Any]] = []
+        self.changed = threading.Condition()
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    def tell(self) -> None:
+        """Run the story; a step that does not happen in time is named."""
+        try:
+            self._wait_until(self._is_ready, "the API to answer")
+            self._tell()
+        except (CommandFailed, requests.RequestException) as error:
+            say(f"The story stopped: {error}")
+
+    def _tell(self) -> None:
+        workspace, token = sample_workspace(self.settings)
+        self.session.headers["Authorization"] = f"Token {token}"
+        say(f"\n  API        {self.url}/api/v2/docs   (look at every operation and try it)")
+        say(f"  Token      {token}")
+        phone = self._connect_phone(workspace)
+        say(f'\n  1. {CALLER} sends an SMS to the phone: "{QUESTION}"')
+        phone.receive_sms(CALLER, QUESTION)
+        phone.sync()
+        self._wait_until(lambda: self._is_in_inbox(QUESTION), "the SMS to reach the inbox")
+        say("  2. It is in the inbox: GET /api/v2/messages.json?folder=inbox")
+        self._wait_for_event("mo_sms")
+        say("  3. The webhook receiver was told (event mo_sms)")
+        self._answer(phone)
+        say("\n  Everything works. The service goes on running (its log: var/demo.log); Ctrl-C stops it. Try:\n")
+        say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/messages.json")
+        say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/contacts.json\n")
+        self._keep_syncing(phone)
+
+    def _connect_phone(self, workspace: Workspace) -> Phone:
+        state = load_state(self._state_path())
+        phone = Phone(HttpTransport(self.url), state)
+        phone.register()
+        say(f"  Claim code {phone.state.claim_code}   (shown by the simulated phone, claimed below)")
+        if not self.session.get(f"{self.url}/api/v1/relayers.json", params={"phone": PHONE_NUMBER}).json()["results"]:
+            body = {"claim_code": phone.state.claim_code, "phone": PHONE_NUMBER, "name": "Clinic phone"}
+            self.session.post(f"{self.url}/api/v1/relayers.json", json=body).raise_for_status()
+        phone.sync()
+        receiver = self._receiver()
+        channels = self.session.get(f"{self.url}/api/v2/channels.json").json()["results"]
+        database = Database(self.settings.database_url, keys=self.settings.make_keys())
+        with contextlib.closing(database), database.writing() as tx:
+            set_channel_webhook(tx, workspace.id, channels[0]["uuid"], receiver.url)
+        phone.sync()
+        say(f"  Phone      {PHONE_NUMBER}, claimed through POST /api/v1/relayers.json")
+        say(f"  Webhooks   go to a small receiver at {receiver.url}")
+        return phone
+
+    def _answer(self, phone: Phone) -> None:
+        contact = self.session.get(f"{self.url}/api/v2/contacts.json", params={"urn": f"tel:{CALLER}"}).json()
+        body = {"contact": contact["results"][0]["uuid"], "text": ANSWER}
+        headers = {"Idempotency-Key": new_uuid()}
+        message = self.session.post(f"{self.url}/api/v2/messages.json", json=body, headers=headers).json()
+        say(f'  4. We answer through POST /api/v2/messages.json: "{ANSWER}" ({message["status"]})')
+        phone.sync()
+        phone.sync()
+        say(f"  5. The phone holds it ({self._status(message['uuid'])}) and sends it")
+        phone.send_waiting()
+        phone.sync()
+        self._wait_for_event("mt_sent")
+        self._wait_for_event("mt_dlvd")
+        came = {event["event"]["event"] for event in self.events}
+        events = ", ".join(name for name in STORY if name in came)
+        say(f"  6. It is {self._status(message['uuid'])}; the webhook receiver was told: {events}")
+
+    def _keep_syncing(self, phone: Phone) -> None:
+        while not self.stopping.wait(2):
+            with contextlib.suppress(NoReply):
+                phone.sync(force=True)
+                phone.send_waiting()
+            save_state(self._state_path(), phone.state)
+
+    def _receiver(self) -> WebhookListener:
+        def notice(event: dict[str, Any]) -> None:
+            with self.changed:
+                self.events.append(event)
+                self.changed.notify_all()
+
+        receiver = WebhookListener(0, notice)
+        receiver.start()
+        return receiver
+
+    def _state_path(self) -> Path:
+        return Path("var/demo-phone.json")
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.session.get(f"{self.url}/health/ready", timeout=5).status_code == 200
+        except requests.RequestException:
+            return False
+
+    def _is_in_inbox(self, text: str) -> bool:
+        page = self.session.get(f"{self.url}/api/v2/messages.json", params={"folder": "inbox"}).json()
+        return any(message["text"] == text for message in page["results"])
+
+    def _status(self, uuid: str) -> str:
+        page = self.session.get(f"{self.url}/api/v2/messages.json", params={"uuid": uuid}).json()
+        return str(page["results"][0]["status"])
+
+    def _wait_until(self, is_true: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not is_true():
+            if time.monotonic() > deadline or self.stopping.wait(0.1):
+                raise CommandFailed(f"waited in vain for {what}")
+
+    def _wait_for_event(self, name: str) -> None:
+        def has_come() -> bool:
+            return any(event["event"].get("event") == name for event in self.events)
+
+        with self.changed:
+            if not self.changed.wait_for(has_come, WAIT_SECONDS):
+                raise CommandFailed(f"waited in vain for the webhook {name}")

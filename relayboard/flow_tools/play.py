@@ -1,0 +1,244 @@
+"""Plays flows without a workspace: a person answers for the contact, nothing is sent or called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows import Assets, Contact, Environment, Flow, Session, resume, start
+from flows.clock import Clock
+from flows.definition.exports import ExportFile, Named, list_needs
+from flows.engine import ContactEditor, EventLog, apply_modifier
+from flows.engine.assets import DEFAULT_TOPIC
+from flows.engine.events import Event, write_moment
+from relayboard.flow_tools.workspace import overlay
+
+PHONE = "tel:+12065550123"
+COUNTRY = "US"
+CHANNEL = {
+    "uuid": "00000000-0000-4000-8000-000000000001",
+    "name": "Terminal",
+    "address": "+12065550100",
+    "schemes": ["tel"],
+    "roles": ["send", "receive", "call", "answer"],
+    "country": COUNTRY,
+}
+DEFAULT_NAME = "Ann Lee"
+UNDETERMINED = "und"
+_KINDS = {"classifier": "classifiers", "llm": "llms", "optin": "optins", "ticketer": "ticketers", "topic": "topics"}
+COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
+
+
+def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[str, Any]]] | None = None) -> Assets:
+    """Everything the flows of a file refer to, made up where neither the file nor a workspace has it; never flows.
+
+    What is referred to without a name goes by its UUID.
+    """
+    needs = list_needs(content)
+    fields = {each.key: each for each in (*needs.fields, *content.fields)}
+    groups = {_name(each).lower(): {"uuid": each.uuid, "name": _name(each)} for each in needs.groups}
+    groups |= {each.name.lower(): each.to_json() for each in content.groups}
+    made: dict[str, list[dict[str, Any]]] = {kind: [] for kind in (*_KINDS.values(), "users")}
+    for other in needs.others:
+        named = {"uuid": other.identity, "name": other.name or other.identity}
+        if other.kind == "user":
+            made["users"].append({**named, "email": other.identity})
+        elif other.kind in _KINDS:
+            made[_KINDS[other.kind]].append(named)
+    channels = [
+        {**CHANNEL, "uuid": each.identity, "name": each.name or each.identity}
+        for each in needs.others
+        if each.kind == "channel"
+    ]
+    return Assets.from_json(
+        overlay(
+            {
+                **made,
+                "topics": [{"uuid": clock.uuid(), "name": DEFAULT_TOPIC}, *made["topics"]],
+                "flows": list(content.flows),
+                "channels": [CHANNEL, *channels],
+                "fields": [{**each.to_json(), "uuid": clock.uuid()} for each in fields.values()],
+                "groups": [{**each, "uuid": each["uuid"] or clock.uuid()} for each in groups.values()],
+                "globals": [{"key": key, "name": key, "value": f"[{key}]"} for key in needs.global_keys],
+                "labels": [{"uuid": each.uuid or clock.uuid(), "name": _name(each)} for each in needs.labels],
+            },
+            lent or {},
+        )
+    )
+
+
+def _name(reference: Named) -> str:
+    return reference.name or reference.uuid
+
+
+def make_contact(given: Mapping[str, Any], flow: Flow, assets: Assets, clock: Clock) -> Contact:
+    """A contact for a flow, with what is given about it; fields may be plain texts. Raises ContactError."""
+    fields = given.get("fields") or {}
+    plain = {key: value for key, value in fields.items() if not isinstance(value, Mapping)}
+    base = {
+        "uuid": clock.uuid(),
+        "id": 1,
+        "name": DEFAULT_NAME,
+        "language": "" if flow.language == UNDETERMINED else flow.language,
+        "created_on": write_moment(clock.now()),
+        "urns": [PHONE],
+    }
+    full = {key: value for key, value in fields.items() if key not in plain}
+    contact = Contact.from_json({**base, **given, "fields": full})
+    editor = ContactEditor(contact, assets, make_environment(flow), clock, EventLog(clock, assets.generation))
+    for key, value in plain.items():
+        reference = {"key": key, "name": key}
+        apply_modifier(editor, {"type": "field", "field": reference, "value": "" if value is None else str(value)})
+    return contact
+
+
+def make_environment(flow: Flow) -> Environment:
+    """A workspace that speaks all the languages of a flow."""
+    languages = [flow.language, *flow.localization]
+    known = tuple(dict.fromkeys(language for language in languages if language != UNDETERMINED))
+    return Environment(allowed_languages=known, default_country=COUNTRY)
+
+
+@dataclass(slots=True)
+class Play:
+    """A session that a person takes part in."""
+
+    assets: Assets
+    flow: Flow
+    clock: Clock
+    session: Session
+
+    @classmethod
+    def begin(
+        cls,
+        assets: Assets,
+        flow: Flow,
+        contact: Contact,
+        params: Mapping[str, Any],
+        clock: Clock,
+        environment: Environment | None = None,
+    ) -> tuple[Play, Sequence[Event]]:
+        """Starts the flow as if somebody had chosen the contact for it; raises EngineError."""
+        environment = environment or make_environment(flow)
+        trigger = {
+            "type": "manual",
+            "flow": {"uuid": flow.uuid, "name": flow.name},
+            "triggered_on": write_moment(clock.now()),
+            "params": dict(params),
+        }
+        channel = {"uuid": CHANNEL["uuid"], "name": CHANNEL["name"]}
+        call = {"uuid": clock.uuid(), "channel": channel, "urn": PHONE} if flow.type == "voice" else None
+        session, events = start(assets, contact, trigger, environment, clock=clock, call=call)
+        return cls(assets, flow, clock, session), events
+
+    def answer(self, line: str) -> Sequence[Event]:
+        """Goes on with what was typed: a message, a command, or how a call ended. Raises ResumeError."""
+        moment = write_moment(self.clock.now())
+        self.session, events = resume(
+            self.session, {**self._read_line(line, moment), "resumed_on": moment}, assets=self.assets, clock=self.clock
+        )
+        return events
+
+    def _read_line(self, line: str, moment: str) -> dict[str, Any]:
+        word = line.strip().lower()
+        if word in COMMANDS:
+            return {"type": COMMANDS[word]}
+        if self.waits_for_call:
+            return {"type": "dial", "event": {"type": "dial_ended", "dial": {"status": word, "duration": 10}}}
+        urns = self.session.contact.urns
+        message: dict[str, Any] = {"text": line, "channel": {"uuid": CHANNEL["uuid"], "name": CHANNEL["name"]}}
+        if urns:
+            message["urn"] = urns[0].identity
+        event = {"uuid": self.clock.uuid(), "type": "msg_received", "created_on": moment, "msg": message}
+        return {"type": "msg", "event": event}
+
+    @property
+    def waits_for_call(self) -> bool:
+        """Whether the end of a call is awaited rather than a message."""
+        run = self.session.waiting_run
+        flow = self.assets.find_readable_flow(str(run.flow["uuid"])) if run else None
+        node = flow.find_node(run.path[-1].node_uuid) if run and flow else None
+        return bool(node and node.router and node.router.wait and node.router.wait.type == "dial")
+
+
+def describe_events(events: Iterable[Event]) -> list[str]:
+    """Lines that tell a person what happened; events that mean nothing to them are left out."""
+    lines: list[str] = []
+    for event in events:
+        describe = _DESCRIPTIONS.get(event["type"])
+        written = describe(event) if describe else f"  · {event['type'].replace('_', ' ')}"
+        lines += [_printable(line) for line in written.split("\n") if line]
+    return lines
+
+
+def _describe_message(event: Event) -> str:
+    message = event["msg"]
+    lines = [f"< {line}" for line in str(message.get("text") or "").splitlines()]
+    lines += [f"< [{attachment}]" for attachment in message.get("attachments") or ()]
+    replies = [str(reply.get("text") or reply.get("type")) for reply in message.get("quick_replies") or ()]
+    if replies:
+        lines.append("  " + " ".join(f"({reply})" for reply in replies))
+    if message.get("unsendable_reason"):
+        lines.append(f"  · cannot be sent: {message['unsendable_reason']}")
+    return "\n".join(lines)
+
+
+def _describe_run(event: Event) -> str:
+    return f"  · enters {event['flow']['name']}" if event.get("parent_uuid") else ""
+
+
+def _describe_groups(event: Event) -> str:
+    added = [f"+{group['name']}" for group in event.get("groups_added") or ()]
+    removed = [f"-{group['name']}" for group in event.get("groups_removed") or ()]
+    return f"  · groups: {', '.join(added + removed)}"
+
+
+def _describe_result(event: Event) -> str:
+    category = f" ({event['category']})" if event.get("category") else ""
+    return f"  · result {event['name']}: {event['value']}{category}"
+
+
+def _describe_field(event: Event) -> str:
+    value = event.get("value") or {}
+    return f"  · {event['field']['name']}: {value.get('text', 'cleared')}"
+
+
+def _describe_problem(event: Event) -> str:
+    return f"  ! {event['text']}"
+
+
+def _describe_msg_wait(event: Event) -> str:
+    seconds = event.get("timeout_seconds")
+    return f"  · waits for {seconds} seconds, /timeout lets them pass" if seconds else ""
+
+
+def _describe_dial_wait(event: Event) -> str:
+    return f"  · calls {event['urn']}: type answered, no_answer, busy or failed"
+
+
+_DESCRIPTIONS = {
+    "contact_field_changed": _describe_field,
+    "contact_groups_changed": _describe_groups,
+    "contact_language_changed": lambda event: f"  · language: {event['language']}",
+    "contact_name_changed": lambda event: f"  · name: {event['name']}",
+    "contact_status_changed": lambda event: f"  · status: {event['status']}",
+    "contact_timezone_changed": lambda event: f"  · timezone: {event['timezone']}",
+    "dial_wait": _describe_dial_wait,
+    "error": _describe_problem,
+    "failure": _describe_problem,
+    "ivr_created": _describe_message,
+    "msg_created": _describe_message,
+    "msg_wait": _describe_msg_wait,
+    "run_ended": lambda event: "",
+    "run_result_changed": _describe_result,
+    "run_started": _describe_run,
+    "session_triggered": lambda event: f"  · starts others in {event['flow']['name']}",
+    "ticket_opened": lambda event: f"  · ticket: {(event['ticket'].get('topic') or {}).get('name', '')}",
+    "warning": _describe_problem,
+}
+
+
+def _printable(line: str) -> str:
+    # A flow must not be able to send control sequences to the terminal.
+    return "".join(letter if letter.isprintable() else " " for letter in line)

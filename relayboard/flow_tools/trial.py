@@ -1,0 +1,114 @@
+"""Imports a file for a trial: what an import would refuse, skip and complain about; nothing of it stays."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from flows.definition import Finding, list_findings
+from flows.definition.exports import is_definition, update_file
+from flows.definition.places import Place
+from persistence.database import Database, Transaction
+from persistence.definitions.assets import ImportedAssets
+from persistence.definitions.exporting import read_definitions
+from persistence.definitions.importing import ImportReport, import_definitions
+from persistence.definitions.problems import read_problem
+from persistence.errors import InvalidInput, RuleBroken
+from persistence.tables import metadata
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
+
+REFUSED, SKIPPED_TRIGGER = "refused", "skipped_trigger"
+
+OpenWorkspace = Callable[[Transaction], Workspace]
+
+
+class _TrialOver(Exception):
+    """Ends the transaction of a trial, so that it is rolled back."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInFlow:
+    """A finding with the name of the flow it is about, which is empty for what stands around the flows."""
+
+    flow_name: str
+    finding: Finding
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        return {"flow_name": self.flow_name, **self.finding.to_json()}
+
+
+@contextmanager
+def empty_database() -> Iterator[Database]:
+    """A database that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        database = Database(f"sqlite:///{Path(folder) / 'trial.db'}")
+        try:
+            metadata.create_all(database.engine)
+            yield database
+        finally:
+            database.close()
+
+
+def open_new_workspace(tx: Transaction) -> Workspace:
+    """A workspace with nothing in it, for trials that are about no other."""
+    return create_workspace(tx, "Trial")
+
+
+def try_import(database: Database, open_workspace: OpenWorkspace, document: Any) -> list[FoundInFlow]:
+    """What an import of the file into the workspace would say against it; the database stays as it is."""
+    found: list[FoundInFlow] = []
+    try:
+        with database.writing() as tx:
+            found = _import(tx, open_workspace(tx), document)
+            raise _TrialOver
+    except _TrialOver:
+        return found
+
+
+def _import(tx: Transaction, workspace: Workspace, document: Any) -> list[FoundInFlow]:
+    try:
+        report = import_definitions(tx, workspace, document)
+    except RuleBroken as error:
+        problem = read_problem(error) if isinstance(error, InvalidInput) else str(error)
+        return _list_faults(document) or [_find(REFUSED, problem, is_fatal=True)]
+    assets = ImportedAssets(tx, workspace)
+    definitions = read_definitions(tx, workspace.id, [flow["uuid"] for flow in report.flows])
+    found = [
+        FoundInFlow(definition["name"], finding)
+        for definition in map(orjson.loads, definitions)
+        for finding in list_findings(definition, assets)
+    ]
+    return [*found, *_list_skipped(report)]
+
+
+def _list_skipped(report: ImportReport) -> Iterator[FoundInFlow]:
+    for each in report.skipped:
+        name = str(each["flow"].get("name") or "")
+        yield _find(SKIPPED_TRIGGER, f"a trigger is skipped: {each['problem']}", flow_name=name)
+
+
+def _list_faults(document: Any) -> list[FoundInFlow]:
+    """All faults for which the flows of a file are refused; an import names the first one only."""
+    if not isinstance(document, Mapping):
+        return []
+    content = update_file({"flows": [document]} if is_definition(document) else document)
+    flows = content.get("flows")
+    definitions = [each for each in flows if isinstance(each, Mapping)] if isinstance(flows, list) else []
+    return [
+        FoundInFlow(str(definition.get("name") or definition.get("uuid") or ""), finding)
+        for definition in definitions
+        for finding in list_findings(definition)
+        if finding.is_fatal
+    ]
+
+
+def _find(kind: str, message: str, *, flow_name: str = "", is_fatal: bool = False) -> FoundInFlow:
+    return FoundInFlow(flow_name, Finding(kind, message, "", Place(""), is_fatal=is_fatal))

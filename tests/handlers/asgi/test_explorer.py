@@ -1,0 +1,218 @@
+"""The served contract and its explorer."""
+
+import hashlib
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import pytest
+import yaml
+from openapi_spec_validator import validate
+
+from handlers.asgi.explorer import ASSETS, OWN_FILES, VENDORED_FILES, Explorer, vendored
+from handlers.asgi.guides import guide_names
+from openapi.bundle import operations, published
+from openapi.table import follow
+from relayboard.settings import Settings, load_settings
+from tests.handlers.exchange import Echo, exchange
+
+GENERATIONS = ("v1", "v2")
+ADDRESS = re.compile(r'(?:href|src)="([^"]+)"')
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings({"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"})
+
+
+@pytest.fixture
+def explorer(settings: Settings) -> Explorer:
+    return Explorer(Echo(status=404), settings)
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+class TestDocuments:
+    def test_the_json_document_is_the_published_contract_and_valid(self, explorer, generation):
+        reply = exchange(explorer, "GET", f"/api/{generation}/openapi.json")
+
+        assert reply.headers["content-type"] == "application/json"
+        assert reply.json == published(generation)
+        validate(reply.json)
+
+    def test_the_yaml_document_is_the_same_one_without_anchors(self, explorer, generation):
+        reply = exchange(explorer, "GET", f"/api/{generation}/openapi.yaml")
+
+        assert reply.headers["content-type"] == "application/yaml"
+        assert yaml.safe_load(reply.body) == published(generation)
+        assert b": &id" not in reply.body
+
+    def test_no_service_key_is_published(self, explorer, generation):
+        reply = exchange(explorer, "GET", f"/api/{generation}/openapi.json")
+
+        assert not [key for key in keys_of(reply.json) if key.startswith("x-")]
+
+    def test_the_server_is_relative_unless_the_service_knows_its_address(self, settings, generation):
+        def servers(base_url: str) -> list[str]:
+            app = Explorer(Echo(), replace(settings, base_url=base_url))
+            return [server["url"] for server in exchange(app, "GET", f"/api/{generation}/openapi.json").json["servers"]]
+
+        assert servers("") == [f"/api/{generation}"]
+        assert servers("https://example.org/sms/") == [f"https://example.org/sms/api/{generation}"]
+
+    def test_a_client_that_has_the_document_gets_a_304(self, explorer, generation):
+        path = f"/api/{generation}/openapi.json"
+        tag = exchange(explorer, "GET", path).headers["etag"]
+
+        for known in (tag, f'"old", W/{tag}', "*"):
+            reply = exchange(explorer, "GET", path, headers=[("If-None-Match", known)])
+            assert (reply.status, reply.body, reply.headers["etag"]) == (304, b"", tag)
+        assert exchange(explorer, "GET", path, headers=[("If-None-Match", '"old"')]).status == 200
+
+
+def keys_of(node: Any) -> list[str]:
+    """All keys of schema and operation objects; names of headers, properties and examples are data."""
+    if isinstance(node, list):
+        return [key for item in node for key in keys_of(item)]
+    if not isinstance(node, dict):
+        return []
+    inner = [key for name, value in node.items() if name not in ("headers", "example") for key in keys_of(value)]
+    return [*node, *inner]
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+class TestPage:
+    def test_the_page_and_everything_it_names_is_served_from_here(self, explorer, generation):
+        page = exchange(explorer, "GET", f"/api/{generation}/docs")
+
+        assert page.status == 200
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        named = addresses(page.body.decode(), f"/api/{generation}/")
+        assert {f"/api/{generation}/docs/{name}" for name in ASSETS} < {address.partition("?")[0] for address in named}
+        for address in named:
+            reply = exchange(explorer, "GET", address)
+            assert reply.status == 200 and reply.body, address
+
+    def test_files_named_by_their_content_are_kept_for_good(self, explorer, generation):
+        page = exchange(explorer, "GET", f"/api/{generation}/docs")
+        files = [address for address in addresses(page.body.decode(), f"/api/{generation}/") if "?v=" in address]
+
+        assert len(files) == len(ASSETS)
+        for address in files:
+            kept = exchange(explorer, "GET", address)
+            asked_about = exchange(explorer, "GET", address + "0")
+            assert "immutable" in kept.headers["cache-control"]
+            assert asked_about.headers["cache-control"] == "no-cache"
+            assert kept.headers["x-content-type-options"] == "nosniff"
+
+    def test_the_explorer_fills_in_no_parameter(self, explorer, generation):
+        shown = exchange(explorer, "GET", f"/api/{generation}/docs/openapi.json").json
+
+        validate(shown)
+        for _, _, operation in operations(shown):
+            for part in operation.get("parameters", ()):
+                parameter = follow(part, shown)
+                assert "example" not in parameter and "allowEmptyValue" not in parameter
+                assert not {"example", "default", "anyOf", "$ref"} & set(parameter["schema"]), parameter
+                assert "Example: `" in parameter["description"]
+
+    def test_the_explorer_offers_the_same_operations_and_bodies(self, explorer, generation):
+        shown = exchange(explorer, "GET", f"/api/{generation}/docs/openapi.json").json
+        contract = exchange(explorer, "GET", f"/api/{generation}/openapi.json").json
+
+        assert shown["components"]["schemas"] == contract["components"]["schemas"]
+        pairs = zip(operations(shown), operations(contract), strict=True)
+        assert all(one[2].get("requestBody") == other[2].get("requestBody") for one, other in pairs)
+
+    def test_the_browser_may_load_and_call_nothing_but_this_server(self, explorer, generation):
+        policy = exchange(explorer, "GET", f"/api/{generation}/docs").headers["content-security-policy"]
+
+        rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+        assert rules["default-src"] == "'none'"
+        assert rules["script-src"] == rules["connect-src"] == rules["style-src"] == "'self'"
+        assert "unsafe" not in policy and "http" not in policy
+
+    def test_a_final_slash_leads_to_the_page(self, explorer, generation):
+        reply = exchange(explorer, "GET", f"/api/{generation}/docs/")
+
+        assert (reply.status, reply.headers["location"]) == (307, "../docs")
+
+    def test_pages_can_only_be_read(self, explorer, generation):
+        reply = exchange(explorer, "POST", f"/api/{generation}/docs")
+
+        assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD")
+        assert list(reply.json) == ["detail"]
+
+
+def test_the_root_leads_people_to_the_explorer(explorer):
+    reply = exchange(explorer, "GET", "/")
+
+    assert (reply.status, reply.headers["location"]) == (307, "api/v2/docs")
+
+
+def test_our_own_pages_hold_no_inline_script_or_style_and_no_foreign_address():
+    for path in OWN_FILES.iterdir():
+        text = path.read_text()
+        assert "//" not in text.replace("// ", "") and "style=" not in text, path
+        assert text.count("<script") == text.count("<script src=")
+
+
+def test_the_vendored_files_are_those_of_the_release():
+    manifest = vendored()
+
+    assert (manifest["package"], manifest["version"].split(".")[0]) == ("swagger-ui-dist", "5")
+    assert set(manifest["files"]) == {path.name for path in VENDORED_FILES.iterdir()} - {"manifest.json"}
+    for name, checksum in manifest["files"].items():
+        assert hashlib.sha256((VENDORED_FILES / name).read_bytes()).hexdigest() == checksum, name
+
+
+def test_the_phones_contract_is_served_too(explorer):
+    reply = exchange(explorer, "GET", "/relayers/relayer/openapi.json")
+
+    assert (reply.status, reply.json) == (200, published("relay"))
+
+
+class TestGuides:
+    def test_each_guide_is_a_page_whose_links_lead_somewhere(self, explorer):
+        for name in ("", *guide_names()):
+            page = exchange(explorer, "GET", f"/guides/{name}")
+            assert page.status == 200 and "default-src 'none'" in page.headers["content-security-policy"]
+            for address in addresses(page.body.decode(), "/guides/"):
+                assert exchange(explorer, "GET", address).status == 200, f"{name}: {address}"
+
+    def test_every_file_of_the_documentation_is_listed(self, explorer):
+        files = (Path(__file__).parents[3] / "docs").glob("*.md")
+        listed = addresses(exchange(explorer, "GET", "/guides/").body.decode(), "/guides/")
+
+        assert {f"/guides/{path.stem}" for path in files} < set(listed)
+
+    def test_tables_and_code_are_set_as_such(self, explorer):
+        text = exchange(explorer, "GET", "/guides/webhooks").body.decode()
+
+        assert "<table>" in text and "<pre><code>" in text and "<title>Webhooks - Relayboard</title>" in text
+
+    def test_an_unknown_guide_is_not_found(self, explorer):
+        assert exchange(explorer, "GET", "/guides/../LICENSE").status == 404
+
+
+def addresses(text: str, base: str) -> list[str]:
+    """The addresses on this service that a page names, without their marks inside a page."""
+    found = [urljoin(base, address).partition("#")[0] for address in ADDRESS.findall(text)]
+    return [address for address in found if address.startswith("/")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v2/docs/../../../etc/passwd",
+        "/api/v2/docs/..%2f__init__.py",
+        "/api/v2/docs/swagger-ui.css/",
+        "/api/v2/docs/index.html",
+        "/api/v2/docs/swagger-ui-bundle.js.map",
+        "/api/v3/openapi.json",
+        "/api/v2/labels.json",
+    ],
+)
+def test_nothing_else_is_served(explorer, path):
+    assert exchange(explorer, "GET", path).status == 404

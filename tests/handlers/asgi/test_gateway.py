@@ -1,0 +1,248 @@
+"""HTTP gateways calling in: messages, fates, opt-outs."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import event, select, text, update
+from starlette.testclient import TestClient
+
+from handlers.app import create_app
+from persistence.channels.gateway_leases import SendOutcome, lease_sends, record_sends
+from persistence.channels.gateway_secrets import rotate_gateway_secret
+from persistence.database import Database
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
+from persistence.workspaces import Workspace
+from relayboard.settings import RateLimit, Settings
+from tests.api import KEYS, Api
+from tests.conftest import Clock
+from tests.gateways import SECRET, add_gateway
+from tests.phones import new_phone, status_of
+
+
+@pytest.fixture
+def gateway(api: Api) -> str:
+    """The uuid and the secret of a gateway for phone numbers in Rwanda, as its address has them."""
+    return f"{uuid_of(api, add_gateway(api.database, api.workspace, 'http://127.0.0.1:1/'))}/{SECRET}"
+
+
+def uuid_of(api: Api, channel_id: int) -> str:
+    with api.database.reading() as tx:
+        return str(tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one())
+
+
+class TestReceive:
+    @pytest.mark.parametrize("path", ["/c/ex/{}/receive", "/c/ex/{}/receive/", "/handlers/external/received/{}/"])
+    def test_a_form_becomes_an_incoming_message(self, api: Api, gateway: str, path: str) -> None:
+        form = {"from": "0788 000 111", "text": "Muraho", "date": "2026-03-02T08:10:10Z"}
+
+        response = api.client.post(path.format(gateway), data=form)
+
+        (stored,) = api.results("/api/v2/messages.json")
+        assert response.status_code == 200
+        assert (stored["urn"], stored["text"]) == ("tel:+250788000111", "Muraho")
+        assert stored["created_on"] == "2026-03-02T08:10:10.000000Z"
+
+    def test_query_parameters_and_the_older_names_are_understood(self, api: Api, gateway: str) -> None:
+        api.client.get(f"/c/ex/{gateway}/receive", params={"sender": "+250788000111", "message": "Muraho"})
+
+        assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["Muraho"]
+
+    @pytest.mark.parametrize("text", ["Muraho é ☕", "Muraho %C3%A9 %E2%98%95", "Muraho+é+☕"])
+    def test_letters_of_all_languages_may_stand_in_a_form_as_they_are(self, api: Api, gateway: str, text: str) -> None:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        api.client.post(f"/c/ex/{gateway}/receive", content=f"from=0788000111&text={text}".encode(), headers=form)
+
+        assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["Muraho é ☕"]
+
+    def test_a_form_of_very_many_fields_is_refused(self, api: Api, gateway: str) -> None:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        response = api.client.post(f"/c/ex/{gateway}/receive", content="from=0788000111&" * 60, headers=form)
+
+        assert response.status_code == 400
+
+    def test_a_dated_report_is_stored_once(self, api: Api, gateway: str) -> None:
+        form = {"from": "+250788000111", "text": "Muraho", "date": "2026-03-02T08:10:10+02:00"}
+        for _ in range(2):
+            api.client.post(f"/c/ex/{gateway}/receive", data=form)
+
+        assert len(api.results("/api/v2/messages.json")) == 1
+
+    @pytest.mark.parametrize("form", [{"text": "x"}, {"from": "12"}, {"from": "+250788000111", "date": "yesterday"}])
+    def test_an_unusable_report_is_refused_and_changes_nothing(
+        self, api: Api, gateway: str, form: dict[str, str]
+    ) -> None:
+        response = api.client.post(f"/c/ex/{gateway}/receive", data=form)
+
+        assert (response.status_code, api.results("/api/v2/messages.json")) == (400, [])
+
+    @pytest.mark.parametrize("action", ["receive", "stopped"])
+    @pytest.mark.parametrize("sender", ["%00", "amina%00", "am%01ina", "%EF%BF%BE"])
+    def test_a_sender_that_is_no_text_is_refused(self, api: Api, action: str, sender: str) -> None:
+        uuid = uuid_of(api, add_gateway(api.database, api.workspace, "http://127.0.0.1:1/"))
+        with api.database.writing() as tx:
+            tx.execute(update(channel).values(schemes=["ext"]))
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        response = api.client.post(f"/c/ex/{uuid}/{SECRET}/{action}", content=f"from={sender}&text=hi", headers=form)
+
+        assert (response.status_code, api.results("/api/v2/contacts.json")) == (400, [])
+
+    @pytest.mark.parametrize("path", ["/c/ex/nobody/receive", "/c/ex/11111111-1111-4111-8111-111111111111/receive"])
+    def test_an_unknown_channel_is_refused(self, api: Api, path: str) -> None:
+        assert api.client.post(path, data={"from": "+250788000111"}).status_code == 400
+
+    def test_other_methods_are_not_allowed(self, api: Api, gateway: str) -> None:
+        response = api.client.put(f"/c/ex/{gateway}/receive")
+
+        assert (response.status_code, response.headers["Allow"]) == (405, "GET, POST")
+
+
+class TestFates:
+    def test_a_report_moves_the_message(self, api: Api, gateway: str) -> None:
+        api.client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hello"})
+        with api.database.writing() as tx:
+            contact_id = tx.execute(select(contact.c.id)).scalar_one()
+            (message_id,) = create_outgoing(tx, api.workspace.id, [Draft(contact_id, "Welcome")])
+
+        seen = []
+        for action in ("sent", "delivered", "failed"):
+            api.client.post(f"/c/ex/{gateway}/{action}", data={"id": str(message_id)})
+            with api.database.reading() as tx:
+                seen.append(tx.execute(select(message.c.status).where(message.c.id == message_id)).scalar_one())
+
+        assert seen == ["sent", "delivered", "delivered"]
+
+    def test_a_message_that_was_given_up_is_delivered_after_all(self, api: Api, gateway: str, clock: Clock) -> None:
+        api.client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hello"})
+        with api.database.writing() as tx:
+            contact_id = tx.execute(select(contact.c.id)).scalar_one()
+            (message_id,) = create_outgoing(tx, api.workspace.id, [Draft(contact_id, "Welcome")])
+            channel_id = tx.execute(select(channel.c.id)).scalar_one()
+        for _ in range(3):
+            clock.advance(minutes=20)
+            with api.database.writing() as tx:
+                (send,) = lease_sends(tx, {channel_id: 1}, timedelta(minutes=1)).sends
+                record_sends(tx, [SendOutcome(send, is_accepted=False)])
+        given_up = status_of(api.database, message_id)
+
+        early = {"id": str(message_id), "date": "2026-03-02T08:00:00Z"}
+        api.client.post(f"/c/ex/{gateway}/delivered", data=early)
+        still = status_of(api.database, message_id)
+        api.client.post(f"/c/ex/{gateway}/delivered", data={"id": str(message_id)})
+
+        assert (given_up, still, status_of(api.database, message_id)) == ("failed", "failed", "delivered")
+
+    def test_a_missing_id_is_refused(self, api: Api, gateway: str) -> None:
+        assert api.client.post(f"/c/ex/{gateway}/sent").status_code == 400
+
+
+def test_a_contact_that_opts_out_is_stopped(api: Api, gateway: str) -> None:
+    api.client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hello"})
+
+    api.client.post(f"/c/ex/{gateway}/stopped", data={"from": "+250788000111"})
+
+    assert api.results("/api/v2/contacts.json")[0]["status"] == "stopped"
+    assert api.results("/api/v2/channel_events.json")[0]["type"] == "stop-contact"
+
+
+FORM = {"from": "+250788000111", "text": "Muraho"}
+
+
+class TestSecret:
+    def test_without_its_secret_nothing_can_be_reported(self, api: Api, gateway: str) -> None:
+        uuid = gateway.partition("/")[0]
+        tries = [f"/c/ex/{uuid}/receive", f"/c/ex/{uuid}/{'x' * 32}/receive", f"/handlers/external/received/{uuid}/"]
+
+        answers = [api.client.post(path, data=FORM) for path in tries]
+
+        assert [(each.status_code, each.headers["WWW-Authenticate"]) for each in answers] == [(401, "Bearer")] * 3
+        assert (api.results("/api/v2/messages.json"), api.results("/api/v2/contacts.json")) == ([], [])
+
+    def test_it_may_come_in_a_header(self, api: Api, gateway: str) -> None:
+        uuid = gateway.partition("/")[0]
+        for header, status in ((f"Bearer {SECRET}", 200), ("Bearer wrong", 401), (f"Basic {SECRET}", 401)):
+            response = api.client.post(
+                f"/c/ex/{uuid}/receive", data={"from": "0788000111"}, headers={"Authorization": header}
+            )
+            assert response.status_code == status
+
+    def test_after_a_rotation_the_former_one_counts_for_a_day(self, api: Api, gateway: str, clock: Clock) -> None:
+        uuid = gateway.partition("/")[0]
+        with api.database.writing() as tx:
+            new = rotate_gateway_secret(tx, api.workspace.id, uuid)
+
+        def statuses() -> list[int]:
+            paths = (f"/c/ex/{uuid}/{secret}/receive" for secret in (SECRET, new))
+            return [api.client.post(path, data=FORM).status_code for path in paths]
+
+        assert statuses() == [200, 200]
+        clock.advance(hours=25)
+        assert statuses() == [401, 200]
+
+    def test_the_former_one_can_be_ended_at_once(self, api: Api, gateway: str) -> None:
+        with api.database.writing() as tx:
+            rotate_gateway_secret(tx, api.workspace.id, gateway.partition("/")[0], ends_former=True)
+
+        assert api.client.post(f"/c/ex/{gateway}/receive", data=FORM).status_code == 401
+
+    def test_no_list_of_channels_shows_it(self, api: Api, gateway: str) -> None:
+        listed = api.client.get("/api/v2/channels.json", headers={"Authorization": f"Token {api.token}"})
+
+        assert SECRET not in listed.text
+
+    def test_it_stands_in_no_line_of_the_log(self, api: Api, gateway: str, caplog: pytest.LogCaptureFixture) -> None:
+        uuid = gateway.partition("/")[0]
+        with caplog.at_level("DEBUG"):
+            api.client.post(f"/c/ex/{gateway}/receive", data=FORM)
+            api.client.post(f"/handlers/external/received/{gateway}", data=FORM)
+
+        assert f"/c/ex/{uuid}/***/receive" in caplog.text
+        ours = [record.getMessage() for record in caplog.records if record.name != "httpx"]
+        assert SECRET not in "".join(ours)
+
+
+def test_calls_are_limited_per_channel_and_those_without_the_secret_do_not_count(
+    make_client: Callable[..., Any], database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    with make_client(callback_limit=RateLimit(3, timedelta(minutes=1))) as client:
+        api = Api(client, database, workspace, "")
+        first, second = (uuid_of(api, add_gateway(database, workspace, "http://127.0.0.1:1/")) for _ in range(2))
+
+        def call(uuid: str, secret: str = SECRET) -> Any:
+            return client.post(f"/c/ex/{uuid}/{secret}/receive", data={"from": "+250788000111", "text": "hi"})
+
+        assert [call(first, "wrong").status_code for _ in range(5)] == [401] * 5
+        assert [call(first).status_code for _ in range(5)] == [200, 200, 200, 429, 429]
+        assert 1 <= int(call(first).headers["Retry-After"]) <= 60
+        assert call(second).status_code == 200
+        clock.advance(minutes=1)
+        assert call(first).status_code == 200
+
+
+def test_while_the_database_is_busy_gateways_and_phones_are_asked_to_come_again(
+    settings: Settings, database_url: str, database: Database, workspace: Workspace, api: Api, gateway: str
+) -> None:
+    phone = new_phone(api)
+    phone.register()
+    path, query, body = phone.transport.requests[-1]  # type: ignore[attr-defined]
+    impatient = Database(database_url, clock=database.clock, keys=KEYS, statement_timeout_seconds=1)
+    if impatient.sqlite:
+        event.listen(impatient.engine, "connect", lambda plain, _: plain.execute("PRAGMA busy_timeout=50"))
+    app: Any = create_app(settings, database=impatient)
+    with TestClient(app) as client, database.writing() as busy:
+        if not busy.sqlite:
+            busy.execute(text("LOCK TABLE message, contact, channel, rate_window IN ACCESS EXCLUSIVE MODE"))
+        answers = [
+            client.post(f"/c/ex/{gateway}/receive", data={"from": "+250788000111", "text": "hi"}),
+            client.post(path, params=query, content=body, headers={"Content-Type": "application/json"}),
+        ]
+    impatient.close()
+
+    assert [(each.status_code, each.headers.get("Retry-After")) for each in answers] == [(503, "1")] * 2

@@ -1,0 +1,91 @@
+"""Health and readiness."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+import handlers.health
+from handlers.asgi.health import Health
+from persistence.database import Database
+from relayboard.settings import Settings, load_settings
+from tests.handlers.exchange import Echo, exchange
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings({"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"})
+
+
+@pytest.fixture
+def small_database(tmp_path: Path) -> Iterator[Database]:
+    made = Database(f"sqlite:///{tmp_path / 'health.db'}")
+    yield made
+    made.close()
+
+
+async def fine() -> None:
+    return None
+
+
+async def broken() -> None:
+    raise ConnectionError("password=hidden")
+
+
+async def slow() -> None:
+    await anyio.sleep_forever()
+
+
+def test_a_running_process_is_live_even_when_it_is_not_ready(settings, small_database):
+    health = Health(Echo(), settings, small_database, checks={"queue": broken})
+
+    assert exchange(health, "GET", "/health/live").json == {"status": "live"}
+
+
+def test_it_is_ready_when_the_database_and_all_other_checks_answer(settings, small_database):
+    reply = exchange(Health(Echo(), settings, small_database, checks={"queue": fine}), "GET", "/health/ready")
+
+    assert (reply.status, reply.json) == (200, {"status": "ready"})
+    assert reply.headers["cache-control"] == "no-store"
+
+
+def test_a_database_that_is_away_makes_it_not_ready(settings):
+    nowhere = Database("postgresql://user:hidden@127.0.0.1:1/none")
+
+    reply = exchange(Health(Echo(), settings, nowhere), "GET", "/health/ready")
+
+    assert (reply.status, reply.json) == (503, {"status": "not ready", "failing": ["database"]})
+
+
+def test_what_fails_is_named_and_nothing_more_is_told(settings, small_database, monkeypatch, caplog):
+    monkeypatch.setattr(handlers.health, "CHECK_TIMEOUT_SECONDS", 0.05)
+    health = Health(Echo(), settings, small_database, checks={"queue": broken, "media": slow, "mail": fine})
+
+    reply = exchange(health, "GET", "/health/ready")
+
+    assert (reply.status, reply.json["failing"]) == (503, ["media", "queue"])
+    assert "hidden" not in caplog.text
+    assert "queue fails with ConnectionError" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics"])
+def test_these_pages_can_only_be_read(settings, small_database, path):
+    reply = exchange(Health(Echo(), settings, small_database), "POST", path)
+
+    assert (reply.status, reply.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_metrics_can_be_switched_off(settings, small_database):
+    inner = Echo(status=404)
+
+    on = exchange(Health(inner, settings, small_database), "GET", "/metrics")
+    off = exchange(Health(inner, replace(settings, metrics=False), small_database), "GET", "/metrics")
+
+    assert on.headers["content-type"].startswith("text/plain; version=")
+    assert (on.status, off.status) == (200, 404)
+
+
+def test_everything_else_goes_inside(settings, small_database):
+    assert exchange(Health(Echo(status=418), settings, small_database), "GET", "/health").status == 418

@@ -1,0 +1,105 @@
+"""What is counted, under which labels."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from handlers.asgi.guard import Guard
+from handlers.asgi.metrics import render_metrics, route_of
+from relayboard.settings import Settings, load_settings
+from tests.handlers.exchange import Echo, exchange
+
+LABELS = "/api/v2/labels.json"
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings({"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"})
+
+
+def counted(text: bytes | None = None, **labels: str) -> float:
+    """How many requests with these labels the metrics show."""
+    families = text_string_to_metric_families((text or render_metrics()).decode())
+    samples = [sample for family in families for sample in family.samples if sample.name == "relayboard_requests_total"]
+    return sum(sample.value for sample in samples if labels.items() <= sample.labels.items())
+
+
+def test_an_answer_is_counted_by_generation_route_method_and_status(settings):
+    labels = {"generation": "v2", "route": LABELS, "method": "GET", "status": "203"}
+    before = counted(**labels)
+
+    exchange(Guard(Echo(status=203), settings), "GET", LABELS + "?name=x")
+
+    assert counted(**labels) == before + 1
+    assert f'relayboard_request_seconds_bucket{{generation="v2",le="0.001",method="GET",route="{LABELS}"}}' in (
+        render_metrics().decode()
+    )
+
+
+def test_refusals_of_the_guard_are_counted(settings):
+    before = counted(route=LABELS, status="415")
+
+    exchange(Guard(Echo(), settings), "POST", LABELS, [b"x"], [("Content-Type", "text/plain")])
+
+    assert counted(route=LABELS, status="415") == before + 1
+
+
+def test_a_client_that_left_counts_as_499(settings):
+    before = counted(route=LABELS, status="499")
+
+    exchange(Guard(Echo(), settings), "POST", LABELS, [b"x"], ends=False)
+
+    assert counted(route=LABELS, status="499") == before + 1
+
+
+def test_nothing_is_counted_when_metrics_are_off(settings):
+    before = counted()
+
+    exchange(Guard(Echo(), replace(settings, metrics=False)), "GET", LABELS)
+
+    assert counted() == before
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/metrics"])
+def test_probes_are_not_counted(settings, path):
+    before = counted()
+
+    exchange(Guard(Echo(), settings), "GET", path)
+
+    assert counted() == before
+
+
+def test_invented_paths_and_methods_make_no_new_labels(settings):
+    guard = Guard(Echo(), settings)
+    before = counted(generation="none", route="other", method="other")
+
+    for number in range(3):
+        exchange(guard, f"METHOD{number}", f"/invented/{number}")
+
+    assert counted(generation="none", route="other", method="other") == before + 3
+
+
+def test_paths_with_parameters_are_counted_by_their_template():
+    assert route_of("/relayers/relayer/sync/77/") == ("relay", "/relayers/relayer/sync/{relayer_id}/")
+    assert route_of("/relayers/relayer/sync/77/more/") == ("none", "other")
+
+
+def test_processes_that_share_a_folder_show_the_sum_of_all(tmp_path):
+    program = (
+        "from handlers.metrics import count_request, render_metrics;"
+        f"count_request('GET', '{LABELS}', 200, 0.1); print(render_metrics().decode())"
+    )
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    here = Path(__file__).parents[3]
+
+    for number in (1, 2):
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=environment, cwd=here, capture_output=True, check=True
+        )
+
+        assert counted(run.stdout, route=LABELS, status="200") == number

@@ -1,0 +1,91 @@
+"""Bodies that never end: the service does not wait for ever."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.asgi.request_body import Body, BodyMemory
+
+LIMIT_BYTES = 100_000
+CHUNKED = [(b"transfer-encoding", b"chunked")]
+TIMEOUT_SECONDS = 1.0
+
+
+async def stalled() -> Any:
+    """A client that sends no more, and does not leave either."""
+    await anyio.sleep_forever()
+
+
+def trickling(pause_seconds: float, size: int = 1) -> Callable[[], Awaitable[Any]]:
+    """A client that sends so many bytes again and again."""
+
+    async def receive() -> Any:
+        await anyio.sleep(pause_seconds)
+        return {"type": "http.request", "body": b"x" * size, "more_body": True}
+
+    return receive
+
+
+def body_of(receive: Any, headers: list[tuple[bytes, bytes]], memory: BodyMemory | None = None) -> Body:
+    scope = {"headers": headers}
+    memory = memory or BodyMemory()
+    return Body(scope, receive, limit_bytes=LIMIT_BYTES, timeout_seconds=TIMEOUT_SECONDS, memory=memory)
+
+
+def refusal(body: Body) -> Refusal:
+    with pytest.raises(Refusal) as refused:
+        anyio.run(body.read)
+    return refused.value
+
+
+@pytest.mark.parametrize("headers", [CHUNKED, [(b"content-length", b"10")]])
+@pytest.mark.parametrize("receive", [stalled, trickling(TIMEOUT_SECONDS / 50)], ids=["stalls", "trickles"])
+def test_a_body_that_is_too_slow_is_a_400_and_the_connection_is_closed(headers: Any, receive: Any) -> None:
+    refused = refusal(body_of(receive, headers))
+
+    assert (refused.status, refused.headers) == (400, {"Connection": "close"})
+
+
+def test_a_large_body_has_more_time_than_a_small_one() -> None:
+    size, pieces = 4096, 20
+    pause = trickling(TIMEOUT_SECONDS / 10, size)
+    left = pieces
+
+    async def receive() -> Any:
+        nonlocal left
+        left -= 1
+        return {**await pause(), "more_body": left > 0}
+
+    assert len(anyio.run(body_of(receive, CHUNKED).read)) == size * pieces
+
+
+def test_a_body_that_never_ends_is_read_only_so_far() -> None:
+    assert refusal(body_of(trickling(0, 10_000), CHUNKED)).status == 413
+
+
+def test_a_declared_length_beyond_the_limit_is_refused_unread() -> None:
+    assert refusal(body_of(stalled, [(b"content-length", b"100001")])).status == 413
+
+
+def test_a_client_that_leaves_is_noted() -> None:
+    async def leave() -> Any:
+        return {"type": "http.disconnect"}
+
+    body = body_of(leave, CHUNKED)
+    with pytest.raises(ClientGone):
+        anyio.run(body.read)
+
+    assert body.is_client_gone
+
+
+def test_what_is_held_is_given_back_though_the_body_was_refused() -> None:
+    memory = BodyMemory(limit_bytes=50_000)
+    body = body_of(trickling(0, 20_000), CHUNKED, memory)
+
+    refused = refusal(body)
+    body.forget()
+
+    assert (refused.status, memory.held_bytes) == (503, 0)

@@ -1,0 +1,128 @@
+"""The queue of gateways: order, limits in messages per second, and who is left out."""
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import select, update
+
+from persistence.channels.gateway_leases import GatewaySend, lease_sends, list_due_gateways
+from persistence.channels.gateway_pace import Pace
+from persistence.database import Database
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
+from persistence.tables.messages import gateway_send, message
+from persistence.workspaces import Workspace
+from tests.conftest import Clock
+from tests.gateways import add_gateway, queue_messages, states_of
+
+LEASE = timedelta(minutes=5)
+URL = "http://127.0.0.1:1/"
+
+
+def lease(database: Database, gateway: int, room: int) -> list[GatewaySend]:
+    with database.writing() as tx:
+        return lease_sends(tx, {gateway: room}, LEASE).sends
+
+
+def test_conversations_go_before_broadcasts_and_each_in_its_order(database: Database, workspace: Workspace) -> None:
+    gateway = add_gateway(database, workspace, URL)
+    bulk = queue_messages(database, workspace, gateway, 3, is_bulk=True)
+    single = queue_messages(database, workspace, gateway, 2)
+
+    taken = [send.message_id for room in (3, 9) for send in lease(database, gateway, room)]
+
+    assert taken == [*single, *bulk]
+
+
+def test_each_gateway_gets_what_it_has_room_for(database: Database, workspace: Workspace) -> None:
+    first, second = (add_gateway(database, workspace, URL) for _ in range(2))
+    queue_messages(database, workspace, first, 5)
+    queue_messages(database, workspace, second, 5)
+    with database.writing() as tx:
+        sends = lease_sends(tx, {first: 2, second: 3}, LEASE).sends
+
+    assert sorted(send.channel_id for send in sends) == [first] * 2 + [second] * 3
+
+
+def test_only_active_gateways_with_something_due_are_listed(
+    database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    waiting, leased, released, _ = gateways = [add_gateway(database, workspace, URL) for _ in range(4)]
+    for gateway in gateways[:3]:
+        queue_messages(database, workspace, gateway)
+    lease(database, leased, 1)
+    with database.writing() as tx:
+        tx.execute(update(channel).where(channel.c.id == released).values(is_active=False))
+        assert list_due_gateways(tx) == [waiting]
+    clock.advance(minutes=6)
+    with database.reading() as tx:
+        assert sorted(list_due_gateways(tx)) == [waiting, leased]
+
+
+def test_a_message_whose_contact_is_no_longer_active_fails_instead_of_going_out(
+    database: Database, workspace: Workspace
+) -> None:
+    gateway = add_gateway(database, workspace, URL)
+    ids = queue_messages(database, workspace, gateway, 2)
+    with database.writing() as tx:
+        first = select(message.c.contact_id).where(message.c.id == ids[0]).scalar_subquery()
+        tx.execute(update(contact).where(contact.c.id == first).values(status="blocked"))
+
+    assert [send.message_id for send in lease(database, gateway, 5)] == [ids[1]]
+    assert states_of(database, ids) == [("failed", "contact_inactive"), ("queued", None)]
+    with database.reading() as tx:
+        assert list(tx.execute(select(gateway_send.c.message_id)).scalars()) == [ids[1]]
+
+
+def test_a_message_that_failed_meanwhile_leaves_the_queue(database: Database, workspace: Workspace) -> None:
+    gateway = add_gateway(database, workspace, URL)
+    queue_messages(database, workspace, gateway)
+    with database.writing() as tx:
+        tx.execute(update(message).values(status="failed"))
+
+    assert lease(database, gateway, 5) == []
+    with database.reading() as tx:
+        assert tx.execute(select(gateway_send)).first() is None
+
+
+class TestPace:
+    def test_two_workers_together_never_exceed_the_limit_and_use_it(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        queue_messages(database, workspace, gateway, 400)
+        with database.writing() as tx:
+            tx.execute(update(channel).values(messages_per_second=60))
+        began, sent = clock.moment, list[datetime]()
+        while clock.moment < began + timedelta(seconds=5):
+            clock.advance(milliseconds=15)
+            for _worker in range(2):
+                sent += [clock.moment] * len(lease(database, gateway, 100))
+
+        windows = [sum(1 for other in sent if each <= other < each + timedelta(seconds=1)) for each in sent]
+        assert max(windows) <= 60
+        assert len(sent) >= 5 * 60 * 0.9
+
+    def test_a_slow_limit_is_kept_too_and_says_when_to_look_again(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        queue_messages(database, workspace, gateway, 9)
+        with database.writing() as tx:
+            tx.execute(update(channel).values(messages_per_second=0.5))
+        with database.writing() as tx:
+            first = lease_sends(tx, {gateway: 9}, LEASE)
+            began = tx.now
+        with database.writing() as tx:
+            second = lease_sends(tx, {gateway: 9}, LEASE)
+
+        assert (len(first.sends), second.sends) == (1, [])
+        assert first.look_again_on == second.look_again_on == began + timedelta(seconds=2)
+
+    def test_the_share_of_a_burst_comes_off_the_rate(self) -> None:
+        now = datetime(2026, 3, 2)
+        pace = Pace(1000, now, now)
+
+        assert pace.allowance == pace.burst == 51
+        assert pace.after(51).allowance == 0
+        assert Pace(1000, pace.after(51).spent_until, now + timedelta(seconds=1)).allowance == 51
+        assert pace.burst + 1 / pace.interval_seconds <= 1001

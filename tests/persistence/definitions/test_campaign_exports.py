@@ -1,0 +1,239 @@
+"""Campaigns of export files: what is written into one, and what a workspace makes of one."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from persistence.database import Database
+from persistence.definitions.campaigns import export_campaigns, find_campaigns_of_flows, import_campaigns
+from persistence.errors import InvalidInput
+from persistence.sql.columns import new_uuid
+from persistence.tables.campaigns import campaign
+from persistence.tables.contacts import group
+from persistence.tables.flows import flow
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.campaign_rows import make_campaign, make_event, make_flow, make_group
+from tests.factories import make_field
+
+CAMPAIGNS = "/api/v2/campaigns.json"
+EVENTS = "/api/v2/campaign_events.json"
+GROUP = "11111111-1111-4111-8111-111111111111"
+FLOW = "22222222-2222-4222-8222-222222222222"
+
+
+def export(database: Database, workspace: Workspace, uuids: list[str]) -> list[dict[str, Any]]:
+    with database.reading() as tx:
+        return export_campaigns(tx, workspace.id, uuids).campaigns
+
+
+def bring_in(database: Database, workspace: Workspace, campaigns: list[Any], *, is_same_site: bool = False) -> None:
+    """Import a file whose group and flow are local ones, made if they do not exist."""
+    group_id = make_group(database, workspace)
+    with database.reading() as tx:
+        flow_id = tx.execute(select(flow.c.id).where(flow.c.workspace_id == workspace.id)).scalars().first()
+    with database.writing() as tx:
+        groups, flows = {GROUP: group_id}, {} if flow_id is None else {FLOW: flow_id}
+        import_campaigns(tx, workspace, campaigns, groups=groups, flows=flows, is_same_site=is_same_site)
+
+
+def a_campaign(*events: dict[str, Any], **values: Any) -> dict[str, Any]:
+    reference = {"uuid": GROUP.upper(), "name": "Mothers"}
+    return {"uuid": new_uuid(), "name": "Antenatal", "group": reference, "events": list(events)} | values
+
+
+def an_event(**values: Any) -> dict[str, Any]:
+    return {
+        "uuid": new_uuid(),
+        "offset": -2,
+        "unit": "W",
+        "event_type": "M",
+        "delivery_hour": 9,
+        "message": {"eng": "Soon!"},
+        "relative_to": {"label": "Due Date", "key": "due_date"},
+        "start_mode": "I",
+        "base_language": "eng",
+    } | values
+
+
+def test_an_export_has_campaigns_with_their_events_and_names_what_they_need(
+    database: Database, workspace: Workspace
+) -> None:
+    make_field(database, workspace, "Due Date", "datetime")
+    uuid = make_campaign(database, workspace, "Antenatal")
+    make_campaign(database, workspace, "Other")
+    flow_uuid = make_flow(database, workspace, "Welcome")
+    with database.reading() as tx:
+        flow_id = tx.execute(select(flow.c.id)).scalar_one()
+        group_uuid = tx.execute(select(group.c.uuid).where(group.c.name == "Mothers")).scalar_one()
+    make_event(database, workspace, uuid, offset=-2, unit="weeks", delivery_hour=9, message={"eng": "Soon!"})
+    flow_event = {"message": None, "base_language": None, "flow_id": flow_id, "start_mode": "S"}
+    make_event(database, workspace, uuid, relative_to="created_on", **flow_event)
+
+    with database.reading() as tx:
+        exported = export_campaigns(tx, workspace.id, [uuid.upper(), new_uuid()])
+        related = find_campaigns_of_flows(tx, workspace.id, [flow_uuid])
+
+    [written] = exported.campaigns
+    events = [without_uuid(event) for event in written.pop("events")]
+    assert written == {"uuid": uuid, "name": "Antenatal", "group": {"uuid": group_uuid, "name": "Mothers"}}
+    assert events == [
+        {
+            "offset": -2,
+            "unit": "W",
+            "event_type": "M",
+            "delivery_hour": 9,
+            "message": {"eng": "Soon!"},
+            "relative_to": {"label": "Due Date", "key": "due_date"},
+            "start_mode": "I",
+            "base_language": "eng",
+        },
+        {
+            "offset": 1,
+            "unit": "D",
+            "event_type": "F",
+            "delivery_hour": -1,
+            "message": None,
+            "relative_to": {"label": "Created On", "key": "created_on"},
+            "start_mode": "S",
+            "flow": {"uuid": flow_uuid, "name": "Welcome"},
+        },
+    ]
+    assert (exported.group_uuids, exported.flow_uuids) == (frozenset({group_uuid}), frozenset({flow_uuid}))
+    assert (exported.field_keys, related) == (frozenset({"due_date"}), {uuid})
+
+
+def test_the_campaigns_of_another_workspace_are_not_exported(
+    database: Database, workspace: Workspace, other_workspace: Workspace
+) -> None:
+    uuid = make_campaign(database, other_workspace, "Theirs")
+
+    assert export(database, workspace, [uuid]) == []
+
+
+def test_an_imported_campaign_has_all_its_events(api: Api, database: Database, workspace: Workspace) -> None:
+    flow_uuid = make_flow(database, workspace, "Welcome")
+    starting = {"event_type": "F", "message": None, "flow": {"uuid": FLOW, "name": "Welcome"}, "unit": "H"}
+
+    bring_in(database, workspace, [a_campaign(an_event(), an_event(**starting))])
+
+    [record] = api.results(CAMPAIGNS)
+    second, first = api.results(EVENTS)
+    assert (record["name"], record["group"]["name"]) == ("Antenatal", "Mothers")
+    assert (first["message"], first["offset"], first["unit"], first["delivery_hour"]) == (
+        {"eng": "Soon!"},
+        -2,
+        "weeks",
+        9,
+    )
+    assert (second["flow"]["uuid"], second["unit"], second["relative_to"]["key"]) == (flow_uuid, "hours", "due_date")
+    assert api.results("/api/v2/fields.json", key="due_date")[0]["type"] == "datetime"
+
+
+def test_what_is_exported_can_be_imported_elsewhere_unchanged(
+    database: Database, workspace: Workspace, other_workspace: Workspace
+) -> None:
+    bring_in(database, workspace, [a_campaign(an_event(), an_event(message={"eng": "Soon!", "kin": "Vuba!"}))])
+    uuid = export_all(database, workspace)[0]["uuid"]
+    [exported] = export(database, workspace, [uuid])
+
+    bring_in(database, other_workspace, [exported | {"group": {"uuid": GROUP, "name": "Mothers"}}])
+
+    [copy] = export_all(database, other_workspace)
+    assert copy["uuid"] != uuid
+    assert [without_uuid(event) for event in copy["events"]] == [without_uuid(one) for one in exported["events"]]
+
+
+def export_all(database: Database, workspace: Workspace) -> list[dict[str, Any]]:
+    with database.reading() as tx:
+        uuids = tx.execute(select(campaign.c.uuid).where(campaign.c.workspace_id == workspace.id)).scalars().all()
+    return export(database, workspace, list(uuids))
+
+
+def without_uuid(event: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in event.items() if key != "uuid"}
+
+
+def test_a_campaign_of_the_same_name_is_replaced(api: Api, database: Database, workspace: Workspace) -> None:
+    bring_in(database, workspace, [a_campaign(an_event(), an_event())])
+
+    bring_in(database, workspace, [a_campaign(an_event(offset=5), name="aNTENATAL")])
+
+    assert [record["name"] for record in api.results(CAMPAIGNS)] == ["aNTENATAL"]
+    assert [record["offset"] for record in api.results(EVENTS)] == [5]
+
+
+def test_a_campaign_keeps_its_uuid_on_its_own_site_only(api: Api, database: Database, workspace: Workspace) -> None:
+    given = a_campaign()
+
+    bring_in(database, workspace, [given], is_same_site=True)
+    bring_in(database, workspace, [given | {"name": "Renamed"}], is_same_site=True)
+    bring_in(database, workspace, [given | {"name": "From elsewhere"}])
+
+    found = {record["name"]: record["uuid"] for record in api.results(CAMPAIGNS)}
+    assert found["Renamed"] == given["uuid"]
+    assert set(found) == {"Renamed", "From elsewhere"}
+
+
+def test_a_name_that_another_campaign_has_taken_meanwhile_is_refused(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    given = a_campaign(name="First")
+    bring_in(database, workspace, [given, a_campaign(name="Second")], is_same_site=True)
+
+    with pytest.raises(InvalidInput) as refusal:
+        bring_in(database, workspace, [given | {"name": "Second"}], is_same_site=True)
+
+    assert refusal.value.errors == {"campaigns": {"0": {"name": ["This name is already taken."]}}}
+
+
+@pytest.mark.parametrize(
+    ("message", "base", "kept"),
+    [
+        ("Soon!", "fra", {"fra": "Soon!"}),
+        ("Soon!", None, {"eng": "Soon!"}),
+        ({"base": "Soon!"}, "base", {"eng": "Soon!"}),
+        ({"eng": " ", "kin": "Vuba!"}, "eng", {"kin": "Vuba!"}),
+    ],
+)
+def test_older_files_say_less_of_languages(
+    api: Api, database: Database, workspace: Workspace, message: Any, base: str | None, kept: dict[str, str]
+) -> None:
+    bring_in(database, workspace, [a_campaign(an_event(message=message, base_language=base))])
+
+    assert api.results(EVENTS)[0]["message"] == kept
+    assert api.results("/api/v1/events.json")[0]["message"] == next(iter(kept.values()))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "Antenatal",
+        None,
+        {"name": "Antenatal"},
+        a_campaign(name=" "),
+        a_campaign(group={"uuid": new_uuid(), "name": "Nobody"}),
+        a_campaign(group="Mothers"),
+        a_campaign(events=["x"]),
+        a_campaign(an_event(offset="soon")),
+        a_campaign(an_event(offset=float("inf"))),
+        a_campaign(an_event(offset=2**31)),
+        a_campaign(an_event(unit="Y")),
+        a_campaign(an_event(delivery_hour=24)),
+        a_campaign(an_event(message={"eng": ""})),
+        a_campaign(an_event(start_mode="X")),
+        a_campaign(an_event(relative_to={"label": "Nickname", "key": "nickname"})),
+        a_campaign(an_event(event_type="F", message=None, flow={"uuid": new_uuid(), "name": "Gone"})),
+    ],
+)
+def test_what_cannot_be_read_is_refused_at_its_index_and_nothing_is_imported(
+    api: Api, database: Database, workspace: Workspace, bad: Any
+) -> None:
+    make_field(database, workspace, "Nickname")
+
+    with pytest.raises(InvalidInput) as refusal:
+        bring_in(database, workspace, [a_campaign(name="Good"), bad])
+
+    assert list(refusal.value.errors["campaigns"]) == ["1"]
+    assert api.results(CAMPAIGNS) == []

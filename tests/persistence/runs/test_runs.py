@@ -1,0 +1,157 @@
+"""Saving runs as the engine left them, and the flows' counts of them."""
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from flows.engine.state import Result, Run, Step
+from persistence.database import Database
+from persistence.runs.runs import RunState, save_runs
+from persistence.runs.states import describe_run, read_moment
+from persistence.sql.columns import new_uuid
+from persistence.tables.runs import flow_run
+from persistence.workspaces import Workspace
+from tests.channel_rows import add_contact
+from tests.run_rows import NODE, add_flow, add_run, add_start, status_counts
+
+NEXT_NODE = "c8f1a2b3-9f39-4d53-8f39-77a0f4a1a111"
+
+
+@pytest.fixture
+def registration(database: Database, workspace: Workspace) -> int:
+    return add_flow(database, workspace)
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> int:
+    return add_contact(database, workspace)
+
+
+def save(database: Database, workspace: Workspace, *runs: RunState) -> dict[str, int]:
+    with database.writing() as tx:
+        return save_runs(tx, workspace.id, runs)
+
+
+def state(database: Database, flow_id: int, contact_id: int, status: str, uuid: str | None = None) -> RunState:
+    now = database.clock()
+    exited_on = None if status in ("active", "waiting") else now
+    return RunState(uuid or new_uuid(), flow_id, contact_id, status, now, exited_on=exited_on)
+
+
+def test_runs_are_made_once_and_then_changed(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    first, second = (state(database, registration, amina, "waiting") for _ in range(2))
+    ids = save(database, workspace, first, second)
+
+    over = state(database, registration, amina, "completed", first.uuid)
+    third = state(database, registration, amina, "failed")
+    saved = save(database, workspace, over, third)
+
+    assert saved[first.uuid] == ids[first.uuid]
+    assert third.uuid in saved
+    with database.reading() as tx:
+        rows = tx.execute(select(flow_run).order_by(flow_run.c.id)).all()
+    assert {row.uuid: row.status for row in rows} == {
+        first.uuid: "completed",
+        second.uuid: "waiting",
+        third.uuid: "failed",
+    }
+    made = next(row for row in rows if row.uuid == first.uuid)
+    assert (made.created_on, made.exited_on) == (first.created_on, over.exited_on)
+    assert status_counts(database, registration) == {"active": 1, "completed": 1, "interrupted": 1}
+
+
+def test_the_same_state_twice_counts_once(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    run = state(database, registration, amina, "waiting")
+
+    for _ in range(2):
+        save(database, workspace, run)
+
+    assert status_counts(database, registration) == {"active": 1}
+
+
+@pytest.mark.parametrize("ended", ["completed", "interrupted", "expired", "failed"])
+def test_a_run_that_is_over_never_changes(
+    database: Database, workspace: Workspace, registration: int, amina: int, ended: str
+) -> None:
+    over = state(database, registration, amina, ended)
+    save(database, workspace, over)
+    counts = status_counts(database, registration)
+
+    assert save(database, workspace, state(database, registration, amina, "waiting", over.uuid)) == {}
+    assert status_counts(database, registration) == counts
+
+
+def test_a_start_makes_no_second_run_of_a_contact(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    start_id = add_start(database, workspace, registration, [amina])
+    add_run(database, workspace, registration, amina, start_id=start_id)
+
+    with pytest.raises(IntegrityError):
+        add_run(database, workspace, registration, amina, start_id=start_id)
+
+
+class TestDescribeRun:
+    def test_a_run_of_the_engine_becomes_what_the_api_shows(self) -> None:
+        result = Result("Has Phone", "yes", "Yes", "Oui", NODE, "Yes I do", {"a": 1}, "2026-03-02T08:10:00.500000Z")
+        run = Run(
+            new_uuid(),
+            {"uuid": new_uuid()},
+            "2026-03-02T10:09:00.000000+02:00",
+            "2026-03-02T08:11:00.000000Z",
+            status="completed",
+            exited_on="2026-03-02T08:11:00.000000Z",
+            had_input=True,
+            path=[
+                Step(NODE, "2026-03-02T10:09:00.000000+02:00", "exit"),
+                Step(NEXT_NODE, "2026-03-02T08:10:01.000000Z"),
+            ],
+            results={"has_phone": result},
+            saved=[(0, result)],
+        )
+
+        described = describe_run(run, flow_id=1, contact_id=2, session_id=3, routing_nodes={NODE}, start_id=4)
+
+        assert described.created_on == read_moment("2026-03-02T08:09:00+00:00")
+        assert (described.status, described.responded, described.start_id) == ("completed", True, 4)
+        assert described.path == [
+            {"node": NODE, "time": "2026-03-02T08:09:00.000000Z"},
+            {"node": NEXT_NODE, "time": "2026-03-02T08:10:01.000000Z"},
+        ]
+        shown = {
+            "name": "Has Phone",
+            "value": "yes",
+            "category": "Yes",
+            "node": NODE,
+            "time": "2026-03-02T08:10:00.500000Z",
+            "input": "Yes I do",
+        }
+        assert described.results == {"has_phone": shown}
+        assert described.visits == [
+            {"type": "R", "left_on": "2026-03-02T08:10:01.000000Z", "results": [shown]},
+            {"type": "A", "left_on": "2026-03-02T08:11:00.000000Z", "results": []},
+        ]
+
+    def test_an_open_run_has_not_left_its_last_step_and_will_expire(self) -> None:
+        begun = "2026-03-02T08:09:00.000000Z"
+        run = Run(new_uuid(), {}, begun, begun, status="waiting", path=[Step(NODE, begun)])
+        later = read_moment("2026-03-02T09:00:00+00:00")
+
+        described = describe_run(run, flow_id=1, contact_id=2, session_id=3, routing_nodes=(), expires_on=later)
+
+        assert (described.exited_on, described.expires_on, described.visits[0]["left_on"]) == (None, later, None)
+
+    def test_a_result_belongs_to_the_visit_that_saved_it(self) -> None:
+        begun = "2026-03-02T08:09:00.000000Z"
+        result = Result("Age", "7", "", "", NODE, "7", None, begun)
+        steps = [Step(node, begun) for node in (NODE, NEXT_NODE, NODE)]
+        run = Run(new_uuid(), {}, begun, begun, path=steps, results={"age": result}, saved=[(0, result)])
+
+        described = describe_run(run, flow_id=1, contact_id=2, session_id=3, routing_nodes=())
+
+        assert [len(visit["results"]) for visit in described.visits] == [1, 0, 0]
+        assert described.results["age"]["category"] is None

@@ -1,0 +1,102 @@
+import pytest
+from sqlalchemy import Text, select, type_coerce
+
+from persistence.database import Database
+from persistence.secrets.encryption import KeyRing, SecretKeyChanged
+from persistence.secrets.key_check import confirm_secret_key
+from persistence.secrets.renewal import BATCH, Renewal, renew_secrets
+from persistence.tables.channels import channel
+from persistence.tables.service import secret_key_check
+from tests.api import KEYS, SECRET_KEY
+from tests.channel_rows import add_channel
+
+NEW = "the-key-of-this-year"
+
+
+@pytest.fixture
+def open_with(database_url):
+    """Opens the database under these keys."""
+    opened = []
+
+    def open_database(*keys):
+        opened.append(Database(database_url, keys=KeyRing(keys[0], keys[1:])))
+        return opened[-1]
+
+    yield open_database
+    for each in opened:
+        each.close()
+
+
+def read_secrets(database):
+    with database.reading() as tx:
+        return [tuple(row) for row in tx.execute(select(channel.c.secret, channel.c.config).order_by(channel.c.id))]
+
+
+def test_a_new_database_takes_the_key_it_is_begun_with(database):
+    confirm_secret_key(database)
+    confirm_secret_key(database)
+
+    with database.reading() as tx:
+        assert len(tx.execute(select(secret_key_check.c.id)).all()) == 1
+
+
+def test_another_key_is_refused_at_the_start_and_a_former_one_is_not(database, open_with):
+    confirm_secret_key(database)
+
+    with pytest.raises(SecretKeyChanged):
+        confirm_secret_key(open_with(NEW))
+    confirm_secret_key(open_with(NEW, SECRET_KEY))
+
+
+def test_after_a_renewal_the_former_key_is_needed_no_more(database, workspace, open_with):
+    confirm_secret_key(database)
+    add_channel(database, workspace, secret="hidden", config={"send_url": "https://example.org"})
+    add_channel(database, workspace)
+
+    done = renew_secrets(open_with(NEW, SECRET_KEY), KeyRing(NEW, [SECRET_KEY]))
+
+    assert done == Renewal(renewed=3, dropped=0)
+    assert read_secrets(open_with(NEW)) == [("hidden", {"send_url": "https://example.org"}), (None, None)]
+    confirm_secret_key(open_with(NEW))
+    with pytest.raises(SecretKeyChanged):
+        read_secrets(database)
+
+
+def test_a_second_renewal_finds_nothing_to_do(database, workspace):
+    add_channel(database, workspace, secret="hidden")
+    with database.reading() as tx:
+        before = tx.execute(select(type_coerce(channel.c.secret, Text))).scalar_one()
+
+    assert renew_secrets(database, KEYS) == Renewal()
+    with database.reading() as tx:
+        assert tx.execute(select(type_coerce(channel.c.secret, Text))).scalar_one() == before
+
+
+def test_more_channels_than_a_batch_are_renewed(database, workspace, open_with):
+    for number in range(3):
+        add_channel(database, workspace, secret=f"hidden {number}")
+    with database.writing() as tx:
+        rows = [{"workspace_id": workspace.id, "type": "android", "schemes": [], "created_on": tx.now, "secret": "x"}]
+        tx.execute(channel.insert(), rows * BATCH)
+
+    done = renew_secrets(open_with(NEW, SECRET_KEY), KeyRing(NEW, [SECRET_KEY]))
+
+    assert done.renewed == BATCH + 3 and len(read_secrets(open_with(NEW))) == BATCH + 3
+
+
+def test_secrets_whose_key_is_lost_stop_a_renewal(database, workspace, open_with):
+    add_channel(database, workspace, secret="hidden")
+
+    with pytest.raises(SecretKeyChanged):
+        renew_secrets(open_with(NEW), KeyRing(NEW))
+
+
+def test_secrets_whose_key_is_lost_are_emptied_on_demand(database, workspace, open_with):
+    confirm_secret_key(database)
+    add_channel(database, workspace, secret="hidden")
+    lost = open_with(NEW)
+
+    assert renew_secrets(lost, KeyRing(NEW), drops_unreadable=True) == Renewal(renewed=0, dropped=2)
+    assert read_secrets(lost) == [(None, None)]
+    confirm_secret_key(lost)
+    confirm_secret_key(open_with(NEW))

@@ -1,0 +1,246 @@
+"""Sessions: at most one of a contact waits, and all that hangs on it ends with it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from sqlalchemy.exc import IntegrityError
+
+from persistence.contacts.actions import block_contacts
+from persistence.contacts.actions import interrupt_contacts as interrupt_by_request
+from persistence.contacts.writes import delete_contacts
+from persistence.database import Database
+from persistence.runs.runs import COMPLETED, EXPIRED
+from persistence.sessions.sessions import WAITING, SessionState, interrupt_contacts, interrupt_flow, save_sessions
+from persistence.sql.columns import new_uuid
+from persistence.tables.contacts import contact
+from persistence.tables.runs import flow_run, flow_session
+from persistence.workspaces import Workspace
+from tests.channel_rows import add_contact
+from tests.run_rows import add_flow, add_people, add_run, add_waiting, status_counts
+
+
+@pytest.fixture
+def registration(database: Database, workspace: Workspace) -> int:
+    return add_flow(database, workspace)
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> int:
+    return add_contact(database, workspace)
+
+
+def row_of(database: Database, table: Any, row_id: int) -> Any:
+    with database.reading() as tx:
+        return tx.execute(select(table).where(table.c.id == row_id)).one()
+
+
+def current_flow(database: Database, contact_id: int) -> int | None:
+    flow_id: int | None = row_of(database, contact, contact_id).current_flow_id
+    return flow_id
+
+
+class TestSaveSessions:
+    def test_the_contact_shows_the_flow_it_waits_in(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        session_id, _ = add_waiting(database, workspace, registration, amina, state={"runs": [1]})
+
+        assert row_of(database, flow_session, session_id).state == {"runs": [1]}
+        assert current_flow(database, amina) == registration
+
+    def test_a_session_that_is_over_keeps_no_state_and_frees_the_contact(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        session_id, _ = add_waiting(database, workspace, registration, amina)
+        uuid = row_of(database, flow_session, session_id).uuid
+        with database.writing() as tx:
+            over = SessionState(uuid, amina, "message", COMPLETED, 2, tx.now, state={"runs": []}, ended_on=tx.now)
+            assert save_sessions(tx, workspace.id, [over]) == {uuid: session_id}
+
+        row = row_of(database, flow_session, session_id)
+        assert (row.status, row.state, row.sprint_count, row.current_flow_id) == ("completed", None, 2, None)
+        assert current_flow(database, amina) is None
+
+    def test_what_somebody_ended_stays_as_it_is(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        session_id, _ = add_waiting(database, workspace, registration, amina)
+        uuid = row_of(database, flow_session, session_id).uuid
+        with database.writing() as tx:
+            interrupt_contacts(tx, workspace.id, [amina])
+        with database.writing() as tx:
+            late = SessionState(uuid, amina, "message", WAITING, 2, tx.now, current_flow_id=registration)
+            assert save_sessions(tx, workspace.id, [late]) == {}
+
+        assert row_of(database, flow_session, session_id).status == "interrupted"
+        assert current_flow(database, amina) is None
+
+    def test_a_session_in_the_background_leaves_the_contact_where_it_waits(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        add_waiting(database, workspace, registration, amina)
+        with database.writing() as tx:
+            save_sessions(tx, workspace.id, [SessionState(new_uuid(), amina, "background", COMPLETED, 1, tx.now)])
+
+        assert current_flow(database, amina) == registration
+
+    def test_a_contact_cannot_wait_twice(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        add_waiting(database, workspace, registration, amina)
+
+        with pytest.raises(IntegrityError):
+            add_waiting(database, workspace, registration, amina)
+
+
+class TestInterruptContacts:
+    def test_sessions_and_open_runs_end_and_the_flows_count_them(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        survey = add_flow(database, workspace, "Survey")
+        session_id, child = add_waiting(database, workspace, survey, amina)
+        parent = add_run(database, workspace, registration, amina, "active", session_id=session_id)
+        past = add_run(database, workspace, registration, amina, "completed", session_id=session_id)
+        before = row_of(database, contact, amina).modified_on
+
+        with database.writing() as tx:
+            interrupt_contacts(tx, workspace.id, [amina])
+
+        session = row_of(database, flow_session, session_id)
+        assert (session.status, session.state, session.timeout_on, session.expires_on) == (
+            "interrupted",
+            None,
+            None,
+            None,
+        )
+        runs = [row_of(database, flow_run, run_id) for run_id in (child, parent, past)]
+        assert [run.status for run in runs] == ["interrupted", "interrupted", "completed"]
+        assert runs[0].exited_on == runs[1].exited_on == runs[0].modified_on == session.ended_on
+        assert status_counts(database, survey) == {"interrupted": 1}
+        assert status_counts(database, registration) == {"interrupted": 1, "completed": 1}
+        assert current_flow(database, amina) is None
+        assert row_of(database, contact, amina).modified_on > before
+
+    def test_whole_sessions_can_expire(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        session_id, run_id = add_waiting(database, workspace, registration, amina)
+
+        with database.writing() as tx:
+            interrupt_contacts(tx, workspace.id, [amina], status=EXPIRED)
+
+        assert (
+            row_of(database, flow_session, session_id).status == row_of(database, flow_run, run_id).status == "expired"
+        )
+        assert status_counts(database, registration) == {"expired": 1}
+
+    def test_who_waits_nowhere_does_not_change(self, database: Database, workspace: Workspace, amina: int) -> None:
+        before = row_of(database, contact, amina)
+
+        with database.writing() as tx:
+            interrupt_by_request(tx, workspace.id, [amina])
+
+        assert row_of(database, contact, amina) == before
+
+    def test_runs_made_ahead_stay(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        made = add_run(database, workspace, registration, amina, "active")
+
+        with database.writing() as tx:
+            interrupt_contacts(tx, workspace.id, [amina])
+
+        assert row_of(database, flow_run, made).status == "active"
+
+    def test_many_contacts_take_as_many_statements_as_one(
+        self, database: Database, workspace: Workspace, registration: int, statements: list[str]
+    ) -> None:
+        counts = []
+        for people in (add_people(database, workspace, 1), add_people(database, workspace, 200)):
+            for person in people:
+                add_waiting(database, workspace, registration, person)
+            statements.clear()
+            with database.writing() as tx:
+                interrupt_contacts(tx, workspace.id, people)
+            counts.append(len(statements))
+
+        assert counts[0] == counts[1]
+        assert status_counts(database, registration) == {"interrupted": 201}
+
+    def test_contacts_of_another_workspace_are_left_alone(
+        self, database: Database, workspace: Workspace, other_workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        session_id, _ = add_waiting(database, workspace, registration, amina)
+
+        with database.writing() as tx:
+            interrupt_by_request(tx, other_workspace.id, [amina])
+
+        assert row_of(database, flow_session, session_id).status == "waiting"
+
+
+@pytest.mark.parametrize("act", [interrupt_by_request, block_contacts, delete_contacts])
+def test_requests_take_the_turn_away_from_workers(
+    database: Database, workspace: Workspace, amina: int, act: Any
+) -> None:
+    with database.writing() as tx:
+        until = tx.now + timedelta(seconds=30)
+        tx.execute(update(contact).where(contact.c.id == amina).values(handling_until=until))
+
+    with database.writing() as tx:
+        act(tx, workspace.id, [amina])
+
+    assert row_of(database, contact, amina).handling_until is None
+
+
+def test_a_blocked_contact_leaves_its_flow(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    session_id, _ = add_waiting(database, workspace, registration, amina)
+
+    with database.writing() as tx:
+        block_contacts(tx, workspace.id, [amina])
+
+    assert row_of(database, flow_session, session_id).status == "interrupted"
+    assert current_flow(database, amina) is None
+
+
+def test_of_a_deleted_contact_no_session_and_no_run_is_left(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    other = add_contact(database, workspace, "+254722000222")
+    add_waiting(database, workspace, registration, amina)
+    add_run(database, workspace, registration, amina, "completed")
+    kept = add_run(database, workspace, registration, other, "completed")
+
+    with database.writing() as tx:
+        delete_contacts(tx, workspace.id, [amina])
+
+    with database.reading() as tx:
+        assert tx.execute(select(flow_session.c.id)).all() == []
+        assert tx.execute(select(flow_run.c.id)).scalars().all() == [kept]
+    assert status_counts(database, registration) == {"completed": 1}
+
+
+def test_interrupting_a_flow_ends_every_session_with_an_open_run_in_it(
+    database: Database, workspace: Workspace, registration: int
+) -> None:
+    survey = add_flow(database, workspace, "Survey")
+    inside, below, elsewhere, ahead = add_people(database, workspace, 4)
+    first, _ = add_waiting(database, workspace, registration, inside)
+    second, child = add_waiting(database, workspace, survey, below)
+    add_run(database, workspace, registration, below, "active", session_id=second)
+    third, _ = add_waiting(database, workspace, survey, elsewhere)
+    add_run(database, workspace, registration, elsewhere, "completed", session_id=third)
+    made = add_run(database, workspace, registration, ahead, "active")
+
+    with database.writing() as tx:
+        interrupt_flow(tx, workspace.id, registration)
+
+    statuses = [row_of(database, flow_session, one).status for one in (first, second, third)]
+    assert statuses == ["interrupted", "interrupted", "waiting"]
+    assert [row_of(database, flow_run, one).status for one in (child, made)] == ["interrupted", "interrupted"]
+    assert status_counts(database, registration) == {"interrupted": 3, "completed": 1}
+    assert status_counts(database, survey) == {"interrupted": 1, "active": 1}
+    assert [current_flow(database, one) for one in (inside, below, elsewhere)] == [None, None, survey]

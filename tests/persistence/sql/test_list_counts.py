@@ -1,0 +1,106 @@
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import delete
+
+from persistence.database import Database
+from persistence.errors import RecordMissing
+from persistence.labels import create_label, list_label_summaries
+from persistence.sql import list_counts
+from persistence.sql.numbered_pages import NumberedPage
+from persistence.tables.messages import label
+from persistence.workspaces import Workspace
+from tests.conftest import Clock
+
+Fetch = Callable[[int], NumberedPage]
+
+
+@pytest.fixture
+def fetch(database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Fetch:
+    """Fetches a page of two of the workspace's seven labels, which are a long list here."""
+    monkeypatch.setattr(list_counts, "LONG_LIST", 5)
+    add(database, workspace, *"ABCDEFG")
+
+    def fetch_page(number: int) -> NumberedPage:
+        with database.reading() as tx:
+            return list_label_summaries(tx, workspace.id, number, 2)
+
+    return fetch_page
+
+
+def add(database: Database, workspace: Workspace, *names: str) -> None:
+    with database.writing() as tx:
+        for name in names:
+            create_label(tx, workspace.id, name)
+
+
+def remove(database: Database, *names: str) -> None:
+    with database.writing() as tx:
+        tx.execute(delete(label).where(label.c.name.in_(names)))
+
+
+def test_a_long_list_is_counted_once_a_minute(
+    fetch: Fetch, database: Database, workspace: Workspace, clock: Clock, statements: list[str]
+) -> None:
+    fetch(1)
+    add(database, workspace, "H")
+    statements.clear()
+
+    assert (fetch(1).count, fetch(2).count) == (7, 7)
+    assert not [statement for statement in statements if "count(" in statement]
+
+    clock.advance(seconds=61)
+
+    assert fetch(1).count == 8
+
+
+def test_a_short_list_is_counted_each_time(fetch: Fetch, database: Database, workspace: Workspace) -> None:
+    remove(database, "A", "B", "C")
+    fetch(1)
+    add(database, workspace, "H")
+
+    assert fetch(1).count == 5
+
+
+def test_the_end_of_a_list_that_grew_leads_on(fetch: Fetch, database: Database, workspace: Workspace) -> None:
+    fetch(1)
+    add(database, workspace, "H", "I")
+
+    assert fetch(4).count == 9
+    assert len(fetch(5).records) == 1
+
+
+def test_a_list_that_became_shorter_ends_where_it_ends(fetch: Fetch, database: Database) -> None:
+    fetch(1)
+    remove(database, "A", "B", "C", "D")
+
+    page = fetch(2)
+
+    assert (len(page.records), page.count) == (1, 3)
+    with pytest.raises(RecordMissing):
+        fetch(3)
+
+
+def test_a_page_left_empty_since_the_count_does_not_exist(fetch: Fetch, database: Database) -> None:
+    fetch(1)
+    remove(database, "A", "B", "C", "D", "E")
+
+    with pytest.raises(RecordMissing):
+        fetch(2)
+
+
+def test_each_workspace_has_its_own_count(
+    fetch: Fetch, database: Database, workspace: Workspace, other_workspace: Workspace
+) -> None:
+    fetch(1)
+    add(database, other_workspace, "A")
+
+    with database.reading() as tx:
+        assert list_label_summaries(tx, other_workspace.id, 1, 2).count == 1
+
+
+def test_each_filter_has_its_own_count(fetch: Fetch, database: Database, workspace: Workspace) -> None:
+    fetch(1)
+
+    with database.reading() as tx:
+        assert list_label_summaries(tx, workspace.id, 1, 2, name_part="a").count == 1

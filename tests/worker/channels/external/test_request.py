@@ -1,0 +1,100 @@
+"""The requests that hand messages to HTTP gateways."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from xml.etree.ElementTree import fromstring
+
+from persistence.channels.gateway_leases import GatewaySend
+from worker.channels.external.request import GatewayRequest, make_requests, split_text
+
+MESSAGE_UUID = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
+URL = "https://gateway.example.org/send?to={{to_no_plus}}"
+
+
+def requests_with(text: str = "Kaze & ikaze", **config: Any) -> list[GatewayRequest]:
+    config = {"send_url": URL, **config}
+    send = GatewaySend(
+        id=1,
+        workspace_id=1,
+        channel_id=3,
+        message_id=7,
+        message_uuid=MESSAGE_UUID,
+        urn="tel:+250788000111",
+        text=text,
+        attachment_urls=(),
+        quick_replies=(),
+        address="+250788000000",
+        config=config,
+        part=1,
+        error_count=0,
+        due_on=datetime(2026, 3, 2, tzinfo=UTC),
+    )
+    return make_requests(send, config)
+
+
+class TestRequests:
+    def test_the_usual_body_is_a_form_of_all_variables(self) -> None:
+        (request,) = requests_with()
+
+        form = parse_qs((request.body or b"").decode())
+        assert form["text"] == ["Kaze & ikaze"]
+        assert (form["id"], form["to"], form["from_no_plus"]) == (["7"], ["+250788000111"], ["250788000000"])
+        assert urlsplit(request.url).query == "to=250788000111"
+
+    def test_json_values_bring_their_own_quotes(self) -> None:
+        (request,) = requests_with('say "hi"', content_type="json", body='{"t": "{{text}}", "n": {{id}}}')
+
+        assert request.body == b'{"t": "say \\"hi\\"", "n": "7"}'
+
+    def test_json_values_amid_a_longer_text_bring_none(self) -> None:
+        body = '{"a": "To {{to}}: \\"{{text}}\\"", "b": "{{text}}", "c": {{quick_replies}}, "d": "{{quick_replies}}"}'
+        (request,) = requests_with('say "hi"', content_type="json", body=body)
+
+        assert json.loads(request.body or b"") == {
+            "a": 'To +250788000111: "say "hi""',
+            "b": 'say "hi"',
+            "c": [],
+            "d": [],
+        }
+
+    def test_values_fit_into_attributes_of_xml(self) -> None:
+        body = '<sms to="{{to}}" text="{{text}}"/>'
+        (request,) = requests_with('a "b" & <c>', content_type="xml", body=body)
+
+        assert fromstring((request.body or b"").decode()).attrib == {"to": "+250788000111", "text": 'a "b" & <c>'}
+
+    def test_a_get_has_no_body(self) -> None:
+        (request,) = requests_with(method="GET")
+
+        assert (request.method, request.body) == ("GET", None)
+
+    def test_long_texts_are_split_at_words(self) -> None:
+        text = "word " * 100
+
+        parts = split_text(text.strip(), 160)
+
+        assert max(len(part) for part in parts) <= 160
+        assert " ".join(parts) == text.strip()
+
+    def test_numbers_can_be_national(self) -> None:
+        (request,) = requests_with(use_national=True, method="GET")
+
+        assert request.url.endswith("to=788000111")
+
+    def test_each_part_has_a_stable_name_that_tells_it_from_the_others(self) -> None:
+        body = "{{id}} {{part}}/{{parts}} {{part_id}}"
+
+        first, second = requests_with("a" * 161, body=body, content_type="text/plain")
+
+        assert (first.headers["Idempotency-Key"], second.headers["Idempotency-Key"]) == (
+            f"{MESSAGE_UUID}-1",
+            f"{MESSAGE_UUID}-2",
+        )
+        assert second.body == f"7 2/2 {MESSAGE_UUID}-2".encode()
+
+    def test_a_header_of_the_owner_with_that_name_stays(self) -> None:
+        (request,) = requests_with(headers={"idempotency-key": "mine"})
+
+        assert request.headers == {"idempotency-key": "mine", "Content-Type": "application/x-www-form-urlencoded"}

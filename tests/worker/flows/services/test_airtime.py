@@ -1,0 +1,224 @@
+"""Airtime that flows transfer, asked for at a real address (flow format, transfer_airtime)."""
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from persistence.tables.runs import flow_session
+from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from tests.worker.flows.conftest import Stage
+from tests.worker.flows.service_settings import with_settings
+from tests.worker.receivers import Received, Receiver, Reply, receiving
+from worker.http.safe_http import RESPONSE_LIMIT_BYTES
+from worker.services import Services
+
+KEY = "hidden-key"
+AMINA = "+254722000111"
+TOLD = say("Given: @locals._new_transfer")
+THANKS = {"type": "transfer_airtime", "uuid": uuid_of("thanks"), "amounts": {"KES": 50, "USD": 0.5, "RWF": 0}}
+GIVEN = Reply(200, b'{"id": "T-1", "currency": "KES", "amount": "50"}')
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving(lambda _request: GIVEN) as made:
+        yield made
+
+
+@pytest.fixture
+def services(services: Services, receiver: Receiver) -> Services:
+    return with_settings(services, airtime_url=receiver.url, airtime_key=KEY)
+
+
+def run(stage: Stage, *nodes: dict[str, Any]) -> int:
+    """Amina is started in a flow of these nodes, one that gives her airtime if there are none; her id."""
+    amina = stage.add_contact(AMINA, "Amina")
+    flow = definition("Thanks", nodes or [node("give", [THANKS, TOLD])])
+    stage.start(store_flow(stage.database, stage.workspace, flow), amina)
+    stage.work()
+    return amina
+
+
+def keys(receiver: Receiver) -> list[str]:
+    """Under which keys transfers were asked for, each the same in header and body."""
+    found = [request.headers["idempotency-key"] for request in receiver.received]
+    assert found == [json.loads(request.body)["uuid"] for request in receiver.received]
+    return found
+
+
+def test_a_transfer_is_asked_for_and_its_uuid_left_to_the_flow(stage: Stage, receiver: Receiver) -> None:
+    amina = run(stage)
+
+    (request,), (key,) = receiver.received, keys(receiver)
+    parties = {"recipient": f"tel:{AMINA}", "sender": "tel:+254733555010"}
+    assert json.loads(request.body) == {"uuid": key, **parties, "amounts": {"KES": "50", "USD": "0.5"}}
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert stage.sent_to(amina) == [f"Given: {key}"]
+
+
+@pytest.mark.parametrize("amount", [b"50", b"49.5", b'"49.50"'])
+def test_amounts_are_numbers_or_plain_texts(stage: Stage, receiver: Receiver, amount: bytes) -> None:
+    receiver.respond = lambda _request: Reply(201, b'{"currency": "KES", "amount": ' + amount + b"}")
+
+    assert stage.sent_to(run(stage)) == [f"Given: {keys(receiver)[0]}"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"no JSON",
+        b"[]",
+        b"{}",
+        b'{"currency": "KES"}',
+        b'{"currency": "EUR", "amount": 1}',
+        b'{"currency": "RWF", "amount": 1}',
+        b'{"currency": ["KES"], "amount": 1}',
+        b'{"currency": "KES", "amount": 0}',
+        b'{"currency": "KES", "amount": -1}',
+        b'{"currency": "KES", "amount": true}',
+        b'{"currency": "KES", "amount": "1e999999999"}',
+        b'{"currency": "KES", "amount": null}',
+    ],
+)
+def test_an_answer_of_another_shape_is_a_failure(stage: Stage, receiver: Receiver, body: bytes) -> None:
+    receiver.respond = lambda _request: Reply(200, body)
+
+    assert stage.sent_to(run(stage)) == ["Given: "]
+    assert len(receiver.received) == 1
+
+
+def test_a_refused_transfer_is_a_failure_that_shows_no_key(
+    stage: Stage, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.respond = lambda _request: Reply(402, b'{"error": "no credit left"}')
+
+    with caplog.at_level(logging.DEBUG):
+        amina = run(stage)
+
+    assert (stage.sent_to(amina), len(receiver.received)) == (["Given: "], 1)
+    assert "the airtime service of flows" in caplog.text
+    assert KEY not in caplog.text and AMINA not in caplog.text
+
+
+def test_a_busy_service_is_asked_again_under_the_same_key(stage: Stage, receiver: Receiver) -> None:
+    receiver.respond = lambda _request: Reply(503) if len(receiver.received) < 3 else GIVEN
+
+    amina = run(stage)
+
+    assert keys(receiver) == [keys(receiver)[0]] * 3
+    assert stage.sent_to(amina) == [f"Given: {keys(receiver)[0]}"]
+
+
+def test_an_answer_that_is_too_large_is_none_and_the_service_is_asked_again(stage: Stage, receiver: Receiver) -> None:
+    large = Reply(200, GIVEN.body + b" " * RESPONSE_LIMIT_BYTES)
+    receiver.respond = lambda _request: large if len(receiver.received) < 2 else GIVEN
+
+    amina = run(stage)
+
+    assert keys(receiver) == [keys(receiver)[0]] * 2
+    assert stage.sent_to(amina) == [f"Given: {keys(receiver)[0]}"]
+
+
+def test_answers_that_stay_too_large_are_a_failure(stage: Stage, receiver: Receiver) -> None:
+    receiver.respond = lambda _request: Reply(200, GIVEN.body + b" " * RESPONSE_LIMIT_BYTES)
+
+    assert stage.sent_to(run(stage)) == ["Given: "]
+    assert keys(receiver) == [keys(receiver)[0]] * 4
+
+
+def test_a_service_that_stays_busy_is_a_failure_after_four_tries(stage: Stage, receiver: Receiver) -> None:
+    receiver.respond = lambda _request: Reply(503)
+
+    assert stage.sent_to(run(stage)) == ["Given: "]
+    assert keys(receiver) == [keys(receiver)[0]] * 4
+
+
+def test_flows_without_an_amount_ask_nobody(stage: Stage, receiver: Receiver) -> None:
+    amina = run(stage, node("give", [{**THANKS, "amounts": {"KES": 0}}, TOLD]))
+
+    assert (stage.sent_to(amina), receiver.received) == (["Given: "], [])
+
+
+class SlowWorker:
+    """A receiver during whose first answer the turn runs out and another worker does the same work."""
+
+    def __init__(self, stage: Stage, receiver: Receiver) -> None:
+        self.stage = stage
+        self.receiver = receiver
+        self.has_worked = False
+
+    def __call__(self, _request: Received) -> Reply:
+        if len(self.receiver.received) == 1:
+            self.stage.clock.advance(minutes=3)
+            self.stage.work()
+            self.has_worked = True
+        return GIVEN
+
+
+def test_a_start_that_is_done_again_asks_for_the_same_transfer(stage: Stage, receiver: Receiver) -> None:
+    receiver.respond = slow = SlowWorker(stage, receiver)
+
+    amina = run(stage)
+
+    assert slow.has_worked
+    assert len(receiver.received) == 2
+    assert len(set(keys(receiver))) == 1
+    assert stage.sent_to(amina) == [f"Given: {keys(receiver)[0]}"]
+    assert len(stage.rows(flow_session)) == 1
+
+
+def test_an_answer_that_is_handled_again_asks_for_the_same_transfer(stage: Stage, receiver: Receiver) -> None:
+    amina = run(stage, ask("ready", {"yes": "give"}, None, actions=[say("Ready?")]), node("give", [THANKS, TOLD]))
+    receiver.respond = slow = SlowWorker(stage, receiver)
+
+    stage.receive(AMINA, "yes")
+    stage.work()
+
+    assert slow.has_worked
+    assert len(receiver.received) == 2
+    assert len(set(keys(receiver))) == 1
+    assert stage.sent_to(amina) == ["Ready?", f"Given: {keys(receiver)[0]}"]
+
+
+def test_two_people_and_two_starts_are_four_transfers(stage: Stage, receiver: Receiver) -> None:
+    people = [stage.add_contact(AMINA), stage.add_contact("+254722000222")]
+    flow_uuid = store_flow(stage.database, stage.workspace, definition("Thanks", [node("give", [THANKS, TOLD])]))
+
+    for _ in range(2):
+        stage.start(flow_uuid, *people)
+        stage.work()
+
+    assert len(set(keys(receiver))) == 4
+
+
+def lottery() -> list[dict[str, Any]]:
+    """A node that leads to one of ten gifts by chance."""
+    roads = [f"gift {number}" for number in range(10)]
+    categories = [{"uuid": uuid_of(f"win {each}"), "name": each, "exit_uuid": uuid_of(f"to {each}")} for each in roads]
+    exits = [{"uuid": uuid_of(f"to {each}"), "destination_uuid": uuid_of(each)} for each in roads]
+    draw = {"uuid": uuid_of("draw"), "router": {"type": "random", "categories": categories}, "exits": exits}
+    return [draw, *(node(each, [{**THANKS, "uuid": uuid_of(f"give {each}")}]) for each in roads)]
+
+
+def test_a_lottery_that_is_drawn_again_has_the_same_winner(stage: Stage, receiver: Receiver) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, definition("Lottery", lottery()))
+    receiver.respond = slow = SlowWorker(stage, receiver)
+
+    stage.start(flow_uuid, *(stage.add_contact(f"+25472200{number:04}") for number in range(8)))
+    stage.work()
+
+    recipients = {(json.loads(each.body)["recipient"], each.headers["idempotency-key"]) for each in receiver.received}
+    assert slow.has_worked
+    assert len(receiver.received) > 8 == len(recipients)
+
+
+class TestWallsAndDefaults:
+    @pytest.fixture(params=["http://10.0.0.1/", ""], ids=["private", "none"])
+    def services(self, services: Services, request: pytest.FixtureRequest) -> Services:
+        return with_settings(services, airtime_url=request.param)
+
+    def test_a_private_address_and_no_address_are_failures(self, stage: Stage) -> None:
+        assert stage.sent_to(run(stage)) == ["Given: "]

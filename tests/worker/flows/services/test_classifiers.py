@@ -1,0 +1,190 @@
+"""Classifiers of flows, asked at a real address (flow format, call_classifier)."""
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from persistence.classifiers import create_classifier
+from persistence.tables.runs import flow_run
+from persistence.tables.service import classifier
+from tests.flow_rows import definition, say, store_flow, uuid_of
+from tests.worker.flows.conftest import Stage
+from tests.worker.flows.service_settings import with_settings
+from tests.worker.receivers import Receiver, Reply, receiving
+from worker.http.safe_http import RESPONSE_LIMIT_BYTES
+from worker.services import Services
+
+KEY = "hidden-key"
+AMINA = "+254722000111"
+BOOK = {"name": "book", "confidence": 0.9}
+CANCEL = {"name": "cancel", "confidence": 0.25}
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as made:
+        yield made
+
+
+@pytest.fixture
+def services(services: Services, receiver: Receiver) -> Services:
+    return with_settings(services, classifier_url=receiver.url, classifier_key=KEY)
+
+
+def add_classifier(stage: Stage) -> str:
+    with stage.database.writing() as tx:
+        made = create_classifier(tx, stage.workspace.id, "Bookings", "wit", ["book", "cancel"])
+        uuid: str = tx.execute(select(classifier.c.uuid).where(classifier.c.id == made)).scalar_one()
+    return uuid
+
+
+def split(classifier_uuid: str) -> dict[str, Any]:
+    """A flow that tells bookings from everything else."""
+    action = {
+        "type": "call_classifier",
+        "uuid": uuid_of("classify"),
+        "classifier": {"uuid": classifier_uuid, "name": "Bookings"},
+        "input": "@trigger.params.text",
+        "result_name": "Intent",
+    }
+    roads = ("Book", "Other")
+    router = {
+        "type": "switch",
+        "operand": "@results.intent",
+        "cases": [
+            {
+                "uuid": uuid_of("case"),
+                "type": "has_top_intent",
+                "arguments": ["book", "0.5"],
+                "category_uuid": uuid_of("Book"),
+            }
+        ],
+        "categories": [{"uuid": uuid_of(each), "name": each, "exit_uuid": uuid_of(f"to {each}")} for each in roads],
+        "default_category_uuid": uuid_of("Other"),
+    }
+    exits = [{"uuid": uuid_of(f"to {each}"), "destination_uuid": uuid_of(f"say {each}")} for each in roads]
+    first = {"uuid": uuid_of("split"), "actions": [action], "router": router, "exits": exits}
+    ends = [
+        {
+            "uuid": uuid_of(f"say {each}"),
+            "actions": [say(f"{each}: @results.intent.value")],
+            "exits": [{"uuid": uuid_of(f"end {each}"), "destination_uuid": None}],
+        }
+        for each in roads
+    ]
+    return definition("Split", [first, *ends])
+
+
+def run(stage: Stage, text: str = "a room", uuid: str | None = None) -> list[str]:
+    """What Amina is told after a text."""
+    amina = stage.add_contact(AMINA, "Amina")
+    flow_uuid = store_flow(stage.database, stage.workspace, split(uuid or add_classifier(stage)))
+    stage.start(flow_uuid, amina, params={"text": text})
+    stage.work()
+    return stage.sent_to(amina)
+
+
+def result(stage: Stage) -> dict[str, Any]:
+    (row,) = stage.rows(flow_run)
+    saved: dict[str, Any] = row.results["intent"]
+    return saved
+
+
+def answer(receiver: Receiver, content: Any) -> None:
+    receiver.respond = lambda _request: Reply(200, json.dumps(content).encode())
+
+
+def test_the_service_says_what_a_text_means_and_the_flow_goes_that_way(stage: Stage, receiver: Receiver) -> None:
+    answer(receiver, {"intents": [CANCEL, BOOK], "entities": {"town": [{"value": "Quito", "confidence": 1}]}})
+    uuid = add_classifier(stage)
+
+    assert run(stage, "a room in Quito", uuid) == ["Book: book"]
+    (request,) = receiver.received
+    named = {"uuid": uuid, "name": "Bookings", "type": "wit", "intents": ["book", "cancel"]}
+    assert json.loads(request.body) == {"classifier": named, "text": "a room in Quito"}
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert (result(stage)["value"], result(stage)["category"]) == ("book", "Success")
+
+
+def test_no_intent_at_all_is_an_answer_too(stage: Stage, receiver: Receiver) -> None:
+    answer(receiver, {"intents": []})
+
+    assert run(stage) == ["Other: "]
+    assert (result(stage)["value"], result(stage)["category"]) == ("", "Success")
+
+
+def test_an_empty_text_is_not_asked_about(stage: Stage, receiver: Receiver) -> None:
+    assert run(stage, " ") == ["Other: 0"]
+    assert (result(stage)["category"], receiver.received) == ("Skipped", [])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"intents": None},
+        {"intents": ["book"]},
+        {"intents": [{"name": "book"}]},
+        {"intents": [{"name": "", "confidence": 1}]},
+        {"intents": [{"name": 1, "confidence": 1}]},
+        {"intents": [{"name": "book", "confidence": "0.9"}]},
+        {"intents": [{"name": "book", "confidence": True}]},
+        {"intents": [{"name": "book", "confidence": 1.01}]},
+        {"intents": [{"name": "book", "confidence": -0.01}]},
+        {"intents": [BOOK], "entities": [1]},
+        {"intents": [BOOK], "entities": {"town": "Quito"}},
+        {"intents": [BOOK], "entities": {"town": [{"value": None, "confidence": 1}]}},
+        {"intents": [BOOK], "more": "x" * 10_000},
+    ],
+)
+def test_an_answer_of_another_shape_is_a_failure(stage: Stage, receiver: Receiver, content: Any) -> None:
+    answer(receiver, content)
+
+    assert run(stage) == ["Other: 0"]
+    assert (result(stage)["category"], len(receiver.received)) == ("Failure", 1)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(500),
+        Reply(302, b"", {"Location": "/"}),
+        Reply(200, b"no JSON"),
+        Reply(200, b'{"intents": [%s]}' % (b" " * RESPONSE_LIMIT_BYTES)),
+    ],
+)
+def test_no_answer_is_a_failure_that_shows_no_key(
+    stage: Stage, receiver: Receiver, reply: Reply, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.respond = lambda _request: reply
+
+    with caplog.at_level(logging.DEBUG):
+        told = run(stage)
+
+    assert (told, result(stage)["category"], len(receiver.received)) == (["Other: 0"], "Failure", 1)
+    assert "the classifier of flows" in caplog.text and KEY not in caplog.text
+
+
+def test_a_classifier_of_elsewhere_is_a_failure(stage: Stage, receiver: Receiver) -> None:
+    assert run(stage, "a room", uuid_of("unknown")) == ["Other: 0"]
+    assert (result(stage)["category"], receiver.received) == ("Failure", [])
+
+
+def test_nul_is_left_out_of_what_is_kept(stage: Stage, receiver: Receiver) -> None:
+    answer(receiver, {"intents": [{"name": "bo\0ok", "confidence": 1}], "entities": {"to\0wn": []}})
+
+    assert run(stage) == ["Book: book"]
+
+
+class TestWallsAndDefaults:
+    @pytest.fixture(params=["http://10.0.0.1/", ""], ids=["private", "none"])
+    def services(self, services: Services, request: pytest.FixtureRequest) -> Services:
+        return with_settings(services, classifier_url=request.param)
+
+    def test_a_private_address_and_no_address_are_failures(self, stage: Stage) -> None:
+        assert run(stage) == ["Other: 0"]
+        assert result(stage)["category"] == "Failure"

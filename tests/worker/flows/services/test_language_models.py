@@ -1,0 +1,97 @@
+"""The language model of flows, asked at a real address (flow format, call_llm)."""
+
+import dataclasses
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.flow_rows import definition, node, say, store_flow, uuid_of
+from tests.worker.flows.conftest import Stage
+from tests.worker.receivers import Receiver, Reply, receiving
+from worker.http.safe_http import RESPONSE_LIMIT_BYTES
+from worker.services import Services
+
+KEY = "hidden-key"
+ASK = {
+    "type": "call_llm",
+    "uuid": uuid_of("llm"),
+    "llm": {"uuid": uuid_of("a model of elsewhere"), "name": "Wise"},
+    "instructions": "Translate",
+    "input": "Hello @contact.name",
+    "output_local": "answer",
+}
+TOO_LARGE = b'{"choices": [{"message": {"content": "%s"}}]}' % (b"x" * RESPONSE_LIMIT_BYTES)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as made:
+        yield made
+
+
+@pytest.fixture
+def services(services: Services, receiver: Receiver) -> Services:
+    settings = dataclasses.replace(services.settings, llm_url=receiver.url, llm_key=KEY, llm_model="small")
+    return dataclasses.replace(services, settings=settings)
+
+
+def ask(stage: Stage) -> list[str]:
+    """What Amina is told by a flow that asks the model."""
+    flow = definition("Ask", [node("a", [ASK, say("It says @locals.answer")])])
+    amina = stage.add_contact("+254722000111", "Amina")
+    stage.start(store_flow(stage.database, stage.workspace, flow), amina)
+    stage.work()
+    return stage.sent_to(amina)
+
+
+def test_any_model_that_a_flow_names_is_the_one_of_the_settings(stage: Stage, receiver: Receiver) -> None:
+    body = b'{"choices": [{"message": {"content": " Jambo "}}], "usage": {"prompt_tokens": 3}}'
+    receiver.respond = lambda _request: Reply(200, body)
+
+    assert ask(stage) == ["It says Jambo"]
+    (request,) = receiver.received
+    messages = [{"role": "system", "content": "Translate"}, {"role": "user", "content": "Hello Amina"}]
+    assert json.loads(request.body) == {"model": "small", "messages": messages}
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(500),
+        Reply(200, TOO_LARGE),
+        Reply(200, b"no JSON"),
+        Reply(200, b"[]"),
+        Reply(200, b'{"choices": []}'),
+        Reply(200, b'{"choices": [{"message": {"content": 1}}]}'),
+    ],
+)
+def test_a_bad_answer_is_an_error_of_the_flow_which_goes_on(
+    stage: Stage, receiver: Receiver, reply: Reply, caplog: Any
+) -> None:
+    receiver.respond = lambda _request: reply
+
+    with caplog.at_level(logging.DEBUG):
+        told = ask(stage)
+
+    assert (told, len(receiver.received)) == (["It says <ERROR>"], 1)
+    assert KEY not in caplog.text
+
+
+def test_a_model_that_cannot_be_reached_is_an_error_of_the_flow(stage: Stage, receiver: Receiver) -> None:
+    receiver.stop()
+
+    assert ask(stage) == ["It says <ERROR>"]
+
+
+class TestWithoutModel:
+    @pytest.fixture
+    def services(self, services: Services) -> Services:
+        return dataclasses.replace(services, settings=dataclasses.replace(services.settings, llm_url=""))
+
+    def test_the_flow_goes_on_with_an_error(self, stage: Stage, receiver: Receiver) -> None:
+        assert ask(stage) == ["It says <ERROR>"]
+        assert receiver.received == []

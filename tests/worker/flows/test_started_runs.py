@@ -1,0 +1,193 @@
+"""Runs started over HTTP, before and after a worker went through them, in both generations."""
+
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from persistence.flow_starts.batches import interrupt_start
+from persistence.flow_starts.expansion import expand_start, lease_start
+from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_run
+from tests.api import Api
+from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from tests.run_rows import uuid_of as uuid_in
+from tests.worker.flows.conftest import Stage
+from tests.worker.flows.test_conversation import AMINA, BEN, SURVEY
+
+MEETING_SECONDS = 2.0
+OLDER, NEWER = "/api/v1/runs.json", "/api/v2/runs.json"
+
+
+def start_over_http(api: Api, flow_uuid: str, **named: Any) -> list[dict[str, Any]]:
+    response = api.post(OLDER, {"flow_uuid": flow_uuid, **named})
+    assert response.status_code == 201, response.text
+    records: list[dict[str, Any]] = response.json()
+    return records
+
+
+def test_the_runs_of_the_answer_are_the_ones_that_go_on(api: Api, stage: Stage) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    answered = start_over_http(api, flow_uuid, phone=[AMINA, BEN])
+    before = {run["id"]: run["uuid"] for run in api.results(NEWER)}
+
+    stage.work()
+    stage.receive(AMINA, "red")
+    stage.work()
+
+    assert sorted(before) == sorted(run["run"] for run in answered)
+    assert {run["id"]: run["uuid"] for run in api.results(NEWER)} == before
+    shown = {run["run"]: run for run in api.results(OLDER)}
+    done, open_run = (shown[run["run"]] for run in answered)
+    assert (done["completed"], open_run["completed"]) == (True, False)
+    assert [(step["node"], step["type"]) for step in done["steps"]] == [
+        (uuid_of("hello"), "A"),
+        (uuid_of("colour"), "R"),
+        (uuid_of("bye"), "A"),
+    ]
+    assert [(value["label"], value["text"], value["rule_value"]) for value in done["values"]] == [
+        ("Colour", "red", "red")
+    ]
+    assert done["steps"][1]["value"] == "red"
+    (known,) = stage.rows(flow)
+    assert (known.active_run_count, known.completed_run_count) == (1, 1)
+    (start,) = api.results("/api/v2/flow_starts.json")
+    assert (start["status"], start["progress"]) == ("completed", {"total": 2, "started": 2})
+
+
+def test_texts_given_at_the_start_are_read_by_the_flow(api: Api, stage: Stage) -> None:
+    greeting = definition("Greeting", [node("hello", [say("@trigger.params.clinic")])])
+    flow_uuid = store_flow(stage.database, stage.workspace, greeting)
+    start_over_http(api, flow_uuid, phone=[AMINA], extra={"clinic": "Lakeside"})
+
+    stage.work()
+
+    (person,) = stage.rows(contact)
+    assert stage.sent_to(person.id) == ["Lakeside"]
+
+
+def test_a_run_whose_contact_was_blocked_meanwhile_is_interrupted(api: Api, stage: Stage) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    amina = stage.add_contact(AMINA, "Amina")
+    start_over_http(api, flow_uuid, phone=[AMINA])
+    uuid = uuid_in(stage.database, contact, amina)
+    api.post("/api/v2/contact_actions.json", {"contacts": [uuid], "action": "block"})
+
+    stage.work()
+
+    (run,) = stage.rows(flow_run)
+    assert (run.status, stage.sent_to(amina)) == ("interrupted", [])
+    assert stage.rows(flow_start)[0].status == "completed"
+
+
+def test_a_second_start_interrupts_the_first_run(api: Api, stage: Stage) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    amina = uuid_in(stage.database, contact, stage.add_contact(AMINA, "Amina"))
+    for _ in range(2):
+        api.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "contacts": [amina]})
+        stage.work()
+
+    first, second = sorted(api.results(NEWER), key=lambda run: int(run["id"]))
+    assert (first["exit_type"], second["exit_type"]) == ("interrupted", None)
+    assert api.results("/api/v2/contacts.json")[0]["flow"]["uuid"] == flow_uuid
+
+
+def test_a_start_without_restarts_spares_who_took_part_and_without_active_ones_who_is_busy(
+    api: Api, stage: Stage
+) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    amina, ben = (uuid_in(stage.database, contact, stage.add_contact(phone)) for phone in (AMINA, BEN))
+    api.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "contacts": [amina]})
+    stage.work()
+
+    for choice in ({"restart_participants": False}, {"exclude_active": True}):
+        api.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "contacts": [amina, ben], **choice})
+        stage.work()
+
+    assert [run["contact"]["uuid"] for run in api.results(NEWER)] == [ben, amina]
+    totals = [start["progress"]["total"] for start in api.results("/api/v2/flow_starts.json")]
+    assert totals == [0, 1, 1]
+
+
+@pytest.mark.parametrize("choice", [{"restart_participants": False}, {"exclude_active": True}])
+def test_what_a_start_leaves_out_is_looked_at_again_when_it_is_a_contacts_turn(
+    api: Api, stage: Stage, choice: dict[str, bool]
+) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    amina = uuid_in(stage.database, contact, stage.add_contact(AMINA))
+    for _ in range(2):
+        api.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "contacts": [amina], **choice})
+        with stage.database.writing() as tx:
+            expand_start(tx, lease_start(tx))
+
+    stage.work()
+
+    assert [run["exit_type"] for run in api.results(NEWER)] == [None]
+    assert [start["status"] for start in api.results("/api/v2/flow_starts.json")] == ["completed", "completed"]
+
+
+@pytest.mark.parametrize(
+    ("restarts", "spares_active", "started"),
+    [
+        (True, False, ["new", "took part", "in another flow", "in this flow"]),
+        (False, False, ["new", "in another flow"]),
+        (True, True, ["new", "took part"]),
+        (False, True, ["new"]),
+    ],
+)
+def test_restarts_and_active_contacts_are_chosen_apart(
+    api: Api, stage: Stage, restarts: bool, spares_active: bool, started: list[str]
+) -> None:
+    flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    other = store_flow(stage.database, stage.workspace, definition("Other", [ask("waits", {}, None)]))
+    names = ("new", "took part", "in another flow", "in this flow")
+    people = {name: stage.add_contact(f"+25472200012{index}", name) for index, name in enumerate(names)}
+    uuids = {name: uuid_in(stage.database, contact, contact_id) for name, contact_id in people.items()}
+    stage.start(flow_uuid, people["took part"], people["in this flow"])
+    stage.start(other, people["in another flow"])
+    stage.work()
+    stage.receive("+254722000121", "red")
+    stage.work()
+
+    body = {"flow": flow_uuid, "contacts": list(uuids.values())}
+    wishes = {"restart_participants": restarts, "exclude_active": spares_active}
+    start = api.post("/api/v2/flow_starts.json", body | wishes).json()
+    stage.work()
+
+    runs = [run for run in api.results(NEWER) if (run["start"] or {}).get("uuid") == start["uuid"]]
+    assert sorted(run["contact"]["name"] for run in runs) == sorted(started)
+
+
+def test_a_start_is_interrupted_while_its_contacts_are_being_started(api: Api, stage: Stage) -> None:
+    start_over_http(api, store_flow(stage.database, stage.workspace, SURVEY), phone=[AMINA, BEN])
+    (start,) = stage.rows(flow_start)
+
+    with ThreadPoolExecutor(1) as threads:
+        with stage.database.writing() as tx:  # a second try would hide a deadlock
+            tx.execute(select(flow_start.c.id).with_for_update(key_share=True))
+            working = threads.submit(stage.work)
+            wait([working], timeout=MEETING_SECONDS)
+            interrupt_start(tx, stage.workspace.id, start.uuid)
+        working.result()
+
+    assert [row.status for row in stage.rows(flow_start)] == ["interrupted"]
+    assert {(run.status, run.session_id is None) for run in stage.rows(flow_run)} in (
+        {("waiting", False)},
+        {("interrupted", True)},
+    )
+
+
+@pytest.mark.parametrize("word", ["extra", "legacy_extra", "trigger.params"])
+@pytest.mark.parametrize("version", ["13.0.0", "13.6.1", "14.0.0", "14.4.2"])
+def test_flows_of_every_version_read_what_a_start_gave_along(api: Api, stage: Stage, version: str, word: str) -> None:
+    made = definition("Welcome", [node("hello", [say(f"@{word}.clinic, @({word}.clinic)")])])
+    flow_uuid = store_flow(stage.database, stage.workspace, made | {"spec_version": version})
+    (record,) = start_over_http(api, flow_uuid, phone=[AMINA], extra={"clinic": "Lakeside"})
+
+    stage.work()
+
+    assert [one["text"] for one in api.results("/api/v1/messages.json")] == ["Lakeside, Lakeside"]
+    assert record["flow_uuid"] == flow_uuid

@@ -1,0 +1,226 @@
+import threading
+from ipaddress import ip_network
+
+import pytest
+
+from tests.worker.receivers import Reply, answering_with, receiving
+from worker.http.errors import SendFailed
+from worker.http.safe_http import SafeHttp, check_url
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+
+
+@pytest.fixture
+def door():
+    return SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=5)
+
+
+@pytest.fixture
+def hasty():
+    return SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=0.2)
+
+
+def failure(door, url):
+    with pytest.raises(SendFailed) as caught:
+        door.post(url, b"x", {})
+    return caught.value
+
+
+class TestWhatIsSent:
+    def test_body_and_headers_arrive_as_given(self, door):
+        with receiving(lambda request: Reply(201, b'{"ok":1}', {"X-Seen": "yes"})) as receiver:
+            answer = door.post(receiver.url, b"a=1&b=%20", {"Content-Type": "application/x-www-form-urlencoded"})
+
+        assert (answer.status, answer.body, answer.headers["x-seen"]) == (201, b'{"ok":1}', "yes")
+        assert answer.is_complete and answer.duration_seconds > 0
+        (request,) = receiver.received
+        assert request.body == b"a=1&b=%20"
+        assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+        assert request.headers["user-agent"] == "Relayboard"
+
+    def test_the_urls_own_parameters_are_kept(self, door):
+        query = "token=a%2Bb%3D&list=1&list=2&empty=&flag"
+        with receiving() as receiver:
+            door.post(f"{receiver.url}?{query}#part", b"", {})
+
+        assert receiver.received[0].path == f"/hook?{query}"
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("Host", "a"),
+            ("content-length", "3"),
+            ("Transfer-Encoding", "chunked"),
+            ("Connection", "close"),
+            ("Expect", "100-continue"),
+            ("X-Note", "a\r\nHost: b"),
+            ("X-Note", "a\nb"),
+            ("X-Note", "a\x00b"),
+            ("X-Note", "\u0436"),
+            ("X Note", "a"),
+            ("X-Note: a\r\nHost", "b"),
+            ("", "a"),
+        ],
+    )
+    def test_headers_that_would_change_how_a_request_travels_are_refused_unsent(self, door, name, value):
+        with receiving() as receiver, pytest.raises(SendFailed) as caught:
+            door.send("POST", receiver.url, headers={name: value}, body=b"x")
+
+        assert caught.value.kind == "header"
+        assert receiver.received == []
+
+    def test_events_are_never_sent_with_an_authorization_header(self, door, tmp_path, monkeypatch):
+        netrc = tmp_path / "netrc"
+        netrc.write_text("machine 127.0.0.1 login someone password secret")
+        monkeypatch.setenv("NETRC", str(netrc))
+        with receiving() as receiver:
+            door.post(receiver.url, b"", {})
+
+        assert "authorization" not in receiver.received[0].headers
+        with pytest.raises(ValueError, match="Authorization"):
+            door.post(receiver.url, b"", {"authorization": "Basic x"})
+
+    def test_proxies_of_the_environment_are_not_used(self, door, monkeypatch):
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        with receiving() as receiver:
+            assert door.post(receiver.url, b"", {}).status == 200
+
+    def test_a_cookie_is_not_sent_back(self, door):
+        with receiving(lambda request: Reply(headers={"Set-Cookie": "a=b"})) as receiver:
+            door.post(receiver.url, b"", {})
+            door.post(receiver.url, b"", {})
+
+        assert "cookie" not in receiver.received[1].headers
+
+    def test_other_methods_may_carry_headers_of_their_owners(self, door):
+        with receiving() as receiver:
+            door.send("GET", receiver.url, headers={"Authorization": "Token t"})
+
+        assert receiver.received[0].headers["authorization"] == "Token t"
+
+
+class TestAddresses:
+    def test_the_private_network_is_refused_unless_allowed(self):
+        with receiving() as receiver:
+            error = failure(SafeHttp(), receiver.url)
+
+        assert (error.kind, error.sentence) == (
+            "address",
+            "127.0.0.1 is in a network that this service may not call.",
+        )
+        assert receiver.received == []
+
+    @pytest.mark.parametrize("host", ["localhost", "2130706433", "0x7f.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0"])
+    def test_other_ways_to_write_the_own_machine_are_refused(self, host):
+        assert failure(SafeHttp(), f"http://{host}:9/").kind == "address"
+
+    def test_the_address_that_was_checked_is_the_one_called(self):
+        answers = [["127.0.0.1"], ["10.0.0.1"]]
+        door = SafeHttp(allowed_networks=LOOPBACK, resolve=lambda host, port: answers.pop(0))
+        with receiving() as receiver:
+            door.post(f"http://rebinding.example:{receiver.port}/", b"", {})
+
+        assert receiver.received[0].headers["host"] == f"rebinding.example:{receiver.port}"
+        assert answers == [["10.0.0.1"]]
+
+    def test_of_several_addresses_the_permitted_ones_are_tried_in_turn(self):
+        door = SafeHttp(allowed_networks=LOOPBACK, resolve=lambda host, port: ["10.0.0.1", "127.9.9.9", "127.0.0.1"])
+        with receiving() as receiver:
+            assert door.post(f"http://many.example:{receiver.port}/", b"", {}).status == 200
+
+    def test_only_the_named_ports_are_called(self):
+        with receiving() as named, receiving() as other:
+            door = SafeHttp(allowed_networks=LOOPBACK, allowed_ports={named.port, 80})
+
+            assert door.post(named.url, b"", {}).status == 200
+            assert failure(door, other.url).sentence == f"Port {other.port} is not one that this service may call."
+            assert failure(door, "https://127.0.0.1/").kind == "address"
+        assert other.received == []
+
+    def test_a_redirect_is_an_answer_and_not_followed(self, door):
+        with receiving() as target, receiving(lambda _: Reply(302, headers={"Location": target.url})) as receiver:
+            assert door.post(receiver.url, b"", {}).status == 302
+
+        assert target.received == []
+
+
+class TestLimits:
+    def test_a_body_is_read_up_to_the_limit(self):
+        door = SafeHttp(allowed_networks=LOOPBACK, response_limit_bytes=10)
+        with receiving(lambda request: Reply(body=b"x" * (10 if request.body else 11))) as receiver:
+            exact, longer = door.post(receiver.url, b"1", {}), door.post(receiver.url, b"", {})
+
+        assert (exact.body, exact.is_complete) == (b"x" * 10, True)
+        assert (longer.body, longer.is_complete) == (b"x" * 10, False)
+
+    def test_a_silent_receiver_ends_with_the_time_limit(self, hasty):
+        silence = threading.Event()
+        with receiving(lambda request: Reply() if silence.wait(5) else Reply(500)) as receiver:
+            error = failure(hasty, receiver.url)
+            silence.set()
+
+        assert (error.kind, error.sentence) == ("timeout", "127.0.0.1 did not answer within 0.2 seconds.")
+
+    def test_a_receiver_that_trickles_headers_ends_with_the_time_limit(self, hasty):
+        with answering_with([b"HTTP/1.1 200 OK\r\n"] + [b"X-A: b\r\n"] * 90, pause_seconds=0.05) as url:
+            assert failure(hasty, url).kind == "timeout"
+
+    def test_a_body_that_breaks_off_does_not_undo_the_status(self, hasty):
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
+        with answering_with([head] + [b"x"] * 50, pause_seconds=0.05) as url:
+            answer = hasty.post(url, b"", {})
+
+        assert (answer.status, answer.is_complete) == (200, False)
+
+    def test_a_connection_is_kept_for_the_next_request(self, door):
+        asked = []
+        door.resolve = lambda host, port: asked.append(host) or ["127.0.0.1"]
+        with receiving() as receiver:
+            for _ in range(3):
+                door.post(receiver.url, b"", {})
+
+        assert asked == ["127.0.0.1"]
+
+
+class TestFailures:
+    def test_a_refused_connection(self, door):
+        with receiving() as receiver:
+            port = receiver.port
+
+        assert failure(door, f"http://127.0.0.1:{port}/").sentence == "127.0.0.1 refused the connection."
+
+    def test_an_unknown_name(self, door):
+        assert failure(door, "http://nowhere.invalid/").sentence == "The name nowhere.invalid could not be resolved."
+
+    def test_a_resolver_that_takes_too_long(self):
+        door = SafeHttp(total_timeout_seconds=0.05, resolve=lambda host, port: threading.Event().wait(1) or [])
+
+        assert failure(door, "http://slow.example/").kind == "dns"
+
+    def test_a_receiver_without_tls(self, door):
+        with receiving() as receiver:
+            error = failure(door, receiver.url.replace("http:", "https:"))
+
+        assert error.sentence == "The secure connection to 127.0.0.1 failed: it does not speak TLS as expected."
+
+    @pytest.mark.parametrize("raw", [[], [b"SSH-2.0-x\r\n"], [b"HTTP/1.1 2"], [b"HTTP/1.1 abc OK\r\n\r\n"]])
+    def test_something_that_is_no_answer(self, door, raw):
+        with answering_with(raw) as url:
+            assert failure(door, url).kind == "broken"
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            *("ftp://example.org/", "file:///etc/passwd", "example.org", "", "http://", "http:///x", "http://[::1/"),
+            *("http://a b/", "http://example.org:99999/", "http://example.org:0/", "http://example.org/\r\nX: y"),
+            *("http://user:word@example.org/", "http://user@example.org/", "http://example.org/" + "x" * 2048),
+        ],
+    )
+    def test_a_url_that_can_never_be_called(self, door, url):
+        assert failure(door, url).kind == "url"
+
+    def test_the_sentence_never_shows_a_password(self):
+        with pytest.raises(SendFailed) as caught:
+            check_url("https://user:hidden@example.org/")
+
+        assert caught.value.sentence == "The URL must not contain a user name or password."

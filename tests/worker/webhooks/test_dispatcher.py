@@ -1,0 +1,298 @@
+import threading
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from urllib.parse import parse_qs
+
+import pytest
+from sqlalchemy import insert, select, text, update
+from standardwebhooks.webhooks import Webhook
+
+from persistence.channels.webhooks import new_webhook_secret, rotate_webhook_secret
+from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.records import Ledger, send_again
+from persistence.sql.columns import new_uuid
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import delivery, delivery_attempt
+from persistence.tables.messages import message
+from tests.channel_rows import add_channel, add_contact
+from tests.patience import PATIENCE_SECONDS
+from tests.running import wait_until
+from tests.worker.receivers import Reply, receiving
+from worker.webhooks.attempts import DAMAGED
+from worker.webhooks.dispatcher import SLOTS_PER_RECEIVER, begin_webhooks
+
+FIELDS = {"event": "mo_sms", "text": "Hello"}
+
+
+@pytest.fixture
+def receiver():
+    with receiving() as running:
+        yield running
+
+
+@pytest.fixture
+def channel_id(database, workspace, receiver):
+    return add_channel(database, workspace, webhook_url=receiver.url)
+
+
+@pytest.fixture
+def add(database, workspace, channel_id):
+    def add_event(event="mo_sms", to=None, contact_id=None, fields=FIELDS):
+        with database.writing() as tx:
+            return record_channel_event(tx, workspace.id, to or channel_id, event, fields, contact_id)
+
+    return add_event
+
+
+def attempts_of(database):
+    with database.reading() as tx:
+        return tx.execute(select(delivery_attempt).order_by(delivery_attempt.c.id)).all()
+
+
+class TestRequest:
+    def test_an_event_arrives_as_a_form_and_is_delivered(self, add, receiver, finish):
+        event_id = add()
+
+        assert finish() == Ledger(pending=0, delivered=1, failed=0)
+        (request,) = receiver.received
+        assert request.body == b"event=mo_sms&text=Hello"
+        assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+        assert request.headers["webhook-id"] == event_id
+
+    def test_it_is_signed_with_the_secret_of_the_channel(self, database, add, receiver, finish, channel_id, clock):
+        secret = new_webhook_secret()
+        with database.writing() as tx:
+            tx.execute(update(channel).values(webhook_secret=secret))
+        clock.moment = datetime.now(UTC)
+        add()
+        finish()
+
+        (request,) = receiver.received
+        assert Webhook(secret).verify(request.body, request.headers, json_parse=False) is None
+
+    def test_an_address_that_may_not_be_called_fails_with_a_reason(self, database, workspace, add, finish):
+        add(to=add_channel(database, workspace, webhook_url="http://10.0.0.1/in"))
+
+        assert finish().failed == 1
+        assert attempts_of(database)[0].error == "10.0.0.1 is in a network that this service may not call."
+
+
+class TestRetries:
+    def test_a_refused_event_is_sent_four_times_with_the_same_id_and_body(self, database, add, receiver, finish):
+        receiver.respond = lambda request: Reply(500, b"broken")
+        event_id = add()
+
+        assert finish() == Ledger(pending=0, delivered=0, failed=1)
+        assert len(receiver.received) == 4
+        assert {(request.headers["webhook-id"], request.body) for request in receiver.received} == {
+            (event_id, b"event=mo_sms&text=Hello")
+        }
+        assert [(row.number, row.status, row.answer) for row in attempts_of(database)] == [
+            (number, 500, "broken") for number in (1, 2, 3, 4)
+        ]
+
+    def test_it_ends_with_the_first_acceptance(self, add, receiver, finish):
+        answers = [Reply(400), Reply(302, headers={"Location": "/other"}), Reply(201)]
+        receiver.respond = lambda request: answers.pop(0)
+        add()
+
+        assert finish().delivered == 1
+        assert answers == []
+
+    def test_a_retry_waits_for_its_time(self, services, database, add, receiver, ledger, clock):
+        receiver.respond = lambda request: Reply(503, headers={"Retry-After": "60"})
+        add()
+        begin_webhooks(services)
+        assert receiver.wait_for(1)
+        services.closing.close()
+
+        with database.reading() as tx:
+            row = tx.execute(select(delivery)).one()
+        assert ledger().pending == 1
+        assert 60 <= (row.scheduled_on - clock()).total_seconds() <= 72
+
+    def test_a_failed_delivery_can_be_sent_again(self, database, workspace, add, receiver, finish, services):
+        receiver.respond = lambda request: Reply(404)
+        event_id = add()
+        finish()
+        receiver.respond = lambda request: Reply(200)
+        with database.writing() as tx:
+            send_again(tx, workspace.id, event_id)
+
+        assert finish() == Ledger(pending=0, delivered=1, failed=0)
+        assert receiver.received[-1].headers["webhook-id"] == event_id
+
+
+class TestReplies:
+    def texts(self, database):
+        with database.reading() as tx:
+            rows = tx.execute(select(message.c.text, message.c.urn, message.c.channel_id)).all()
+        return [tuple(row) for row in rows]
+
+    def answer_with(self, receiver, body):
+        receiver.respond = lambda request: Reply(200, body)
+
+    def test_a_reply_becomes_a_message_through_the_events_channel(self, database, add, receiver, finish, channel_id):
+        self.answer_with(receiver, b'{"urn": ["tel:+254722000111"], "text": "Yes, from 8 to 12."}')
+        add()
+        finish()
+
+        assert self.texts(database) == [("Yes, from 8 to 12.", "tel:+254722000111", channel_id)]
+
+    def test_without_recipients_it_goes_to_the_contact_of_the_event(self, database, workspace, add, receiver, finish):
+        self.answer_with(receiver, b'{"text": "Thank you"}')
+        add(contact_id=add_contact(database, workspace))
+        finish()
+
+        assert [text for text, _, _ in self.texts(database)] == ["Thank you"]
+
+    @pytest.mark.parametrize("body", [b"OK", b'{"text": ""}', b'{"text": "x", "urn": ["?"]}', b"[" * 5000])
+    def test_an_invalid_reply_changes_nothing_about_the_delivery(self, database, add, receiver, finish, body):
+        self.answer_with(receiver, body)
+        add()
+
+        assert finish().delivered == 1
+        assert self.texts(database) == []
+
+    @pytest.mark.parametrize("event", ["mt_sent", "mt_dlvd"])
+    def test_the_fate_of_a_message_is_not_answered(self, database, workspace, add, receiver, finish, event):
+        self.answer_with(receiver, b'{"text": "again"}')
+        add(event, contact_id=add_contact(database, workspace))
+
+        assert finish().delivered == 1
+        assert self.texts(database) == []
+
+    def test_a_refusal_is_not_read_as_a_message(self, database, workspace, add, receiver, finish):
+        receiver.respond = lambda request: Reply(400, b'{"text": "x"}')
+        add(contact_id=add_contact(database, workspace))
+
+        assert finish().failed == 1
+        assert self.texts(database) == []
+
+
+class TestDamagedSecrets:
+    def test_one_damaged_secret_stalls_only_its_own_receiver(self, database, workspace, services, add, receiver):
+        damaged = add_channel(database, workspace, webhook_url=f"{receiver.url}/damaged")
+        with database.writing() as tx:
+            tx.execute(text("UPDATE channel SET webhook_secret = '1.damaged' WHERE id = :id"), {"id": damaged})
+        add(to=damaged)
+        fine = [add() for _ in range(3)]
+        begin_webhooks(services)
+
+        assert receiver.wait_for(3, PATIENCE_SECONDS)
+        wait_until(lambda: len(attempts_of(database)) == 7, "four attempts of the damaged one")
+        assert {request.headers["webhook-id"] for request in receiver.received} == set(fine)
+        assert [row.error for row in attempts_of(database) if row.status is None] == [DAMAGED] * 4
+
+    def test_a_new_secret_mends_it(self, database, workspace, channel_id):
+        with database.writing() as tx:
+            tx.execute(text("UPDATE channel SET webhook_secret = '1.damaged'"))
+            uuid = tx.execute(select(channel.c.uuid)).scalar_one()
+            secret = rotate_webhook_secret(tx, workspace.id, uuid)
+        with database.reading() as tx:
+            row = tx.execute(select(channel.c.webhook_secret, channel.c.webhook_previous_secret)).one()
+            assert tuple(row) == (secret, None)
+
+
+class TestManyReceivers:
+    def test_a_silent_receiver_does_not_delay_the_others(self, database, workspace, services, add):
+        silence = threading.Event()
+        with receiving(lambda _: Reply(200 if silence.wait(PATIENCE_SECONDS) else 500)) as slow, receiving() as quick:
+            slow_id = add_channel(database, workspace, webhook_url=slow.url)
+            quick_id = add_channel(database, workspace, webhook_url=quick.url)
+            for _ in range(40):
+                add(to=slow_id)
+            for _ in range(40):
+                add(to=quick_id)
+            begin_webhooks(services)
+
+            assert quick.wait_for(40)
+            assert len(slow.received) == SLOTS_PER_RECEIVER
+            silence.set()
+
+    def test_each_event_arrives_once_when_two_processes_work(self, services, database, settings, add, receiver, ledger):
+        other = type(services)(services.settings, database, services.http)
+        events = [add() for _ in range(200)]
+        with other.closing:
+            steps = begin_webhooks(services), begin_webhooks(other)
+            assert receiver.wait_for(200, PATIENCE_SECONDS)
+            for step in steps:
+                step()
+
+        services.closing.close()
+        assert Counter(request.headers["webhook-id"] for request in receiver.received) == Counter(events)
+        assert ledger() == Ledger(pending=0, delivered=200, failed=0)
+
+
+class TestStopping:
+    def test_calls_under_way_are_finished_and_recorded(self, services, add, receiver, ledger):
+        begun, go_on = threading.Event(), threading.Event()
+
+        def respond(request):
+            begun.set()
+            return Reply(200 if go_on.wait(PATIENCE_SECONDS) else 500)
+
+        receiver.respond = respond
+        add()
+        begin_webhooks(services)
+        assert begun.wait(PATIENCE_SECONDS)
+        threading.Timer(0.1, go_on.set).start()
+        services.closing.close()
+
+        assert ledger() == Ledger(pending=0, delivered=1, failed=0)
+
+    def test_nothing_new_is_begun(self, services, add, receiver, ledger):
+        services.stopping.set()
+        add()
+        begin_webhooks(services)
+        services.closing.close()
+
+        assert receiver.received == [] and ledger().pending == 1
+
+
+def test_a_database_that_fails_for_a_while_loses_nothing(services, database, add, receiver, ledger, monkeypatch):
+    failures = ["once"]
+    writing = database.writing
+
+    def failing():
+        if failures and receiver.received:
+            raise ConnectionError(failures.pop())
+        return writing()
+
+    add()
+    monkeypatch.setattr(database, "writing", failing)
+    begin_webhooks(services)
+    assert receiver.wait_for(1)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while ledger().pending and time.monotonic() < deadline:
+        threading.Event().wait(0.01)
+
+    assert failures == []
+    assert ledger() == Ledger(pending=0, delivered=1, failed=0)
+    assert len(receiver.received) == 1
+
+
+def test_bodies_keep_their_parameters(add, receiver, finish):
+    add(fields={"text": "a&b=c", "attachments": ["x", "y"]})
+    finish()
+
+    assert parse_qs(receiver.received[0].body.decode()) == {"text": ["a&b=c"], "attachments": ["x", "y"]}
+
+
+def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(services, database, add, receiver, ledger):
+    for _ in range(5):
+        add()
+    with database.writing() as tx:
+        row = tx.execute(select(delivery).order_by(delivery.c.id).limit(1)).one()
+        known = {"uuid": new_uuid(), "workspace_id": row.workspace_id, "delivery_id": row.id, "number": 9}
+        moments = {"scheduled_on": tx.now, "finished_on": tx.now, "duration_ms": 1}
+        tx.execute(insert(delivery_attempt).values(**known, **moments))
+        tx.execute(text("CREATE UNIQUE INDEX no_second_attempt ON delivery_attempt (delivery_id)"))
+
+    begin_webhooks(services)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while ledger().delivered < 4 and time.monotonic() < deadline:
+        threading.Event().wait(0.01)
+
+    assert ledger() == Ledger(pending=1, delivered=4, failed=0)

@@ -1,0 +1,140 @@
+import logging
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import insert, select
+
+from persistence.deliveries.failing_receivers import LEAST_GIVEN_UP
+from persistence.deliveries.outbox import NewDelivery, record_channel_event, record_deliveries, record_test_event
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import webhook_trouble
+from tests.channel_rows import add_channel
+from tests.worker.receivers import Reply, receiving
+from worker.metrics import registry
+from worker.webhooks.dispatcher import begin_webhooks
+
+
+@pytest.fixture
+def receiver():
+    with receiving() as running:
+        yield running
+
+
+@pytest.fixture
+def channel_id(database, workspace, receiver):
+    """A channel whose receiver has failed for nearly five days."""
+    channel_id = add_channel(database, workspace, webhook_url=receiver.url)
+    with database.writing() as tx:
+        times = {"began_on": tx.now - timedelta(days=5), "last_failed_on": tx.now - timedelta(hours=1)}
+        counts = {"given_up": LEAST_GIVEN_UP - 1, "channel_id": channel_id, "workspace_id": workspace.id}
+        tx.execute(insert(webhook_trouble).values(**times, **counts))
+    return channel_id
+
+
+@pytest.fixture
+def add(database, workspace, channel_id):
+    def add_event():
+        with database.writing() as tx:
+            return record_channel_event(tx, workspace.id, channel_id, "mo_sms", {"text": "Hello"})
+
+    return add_event
+
+
+def read_trouble(database):
+    with database.reading() as tx:
+        return tx.execute(select(webhook_trouble)).one_or_none()
+
+
+def sample(name, **labels):
+    return registry.get_sample_value(name, labels) or 0.0
+
+
+def test_a_receiver_that_failed_for_long_is_switched_off_logged_and_counted(
+    database, add, receiver, finish, channel_id, caplog
+):
+    receiver.respond = lambda request: Reply(500)
+    before = sample("relayboard_webhooks_switched_off_total", kind="channel")
+    add()
+
+    with caplog.at_level(logging.WARNING, "relayboard.webhooks"):
+        finish()
+
+    row = read_trouble(database)
+    assert row.switched_off_on is not None and "20 deliveries were given up" in row.reason
+    assert row.reason.endswith("the receiver answered with status 500.")
+    assert any(f"channel {channel_id} was switched off" in record.getMessage() for record in caplog.records)
+    assert sample("relayboard_webhooks_switched_off_total", kind="channel") == before + 1
+    assert add() is None
+
+
+@pytest.mark.parametrize("body", [b"", b'{"text": "Thanks"}'])
+def test_one_accepted_event_makes_it_healthy(database, add, receiver, finish, body):
+    receiver.respond = lambda request: Reply(200, body)
+    add()
+
+    finish()
+
+    assert read_trouble(database) is None
+
+
+def test_a_retry_that_follows_says_nothing_yet(database, add, receiver, finish):
+    answers = [Reply(500), Reply(500), Reply(200)]
+    receiver.respond = lambda request: answers.pop(0)
+    add()
+
+    finish()
+
+    assert read_trouble(database) is None and answers == []
+
+
+def test_a_test_event_that_is_accepted_switches_on(database, workspace, add, receiver, finish, channel_id):
+    receiver.respond = lambda request: Reply(500)
+    add()
+    finish()
+    assert add() is None
+    receiver.respond = lambda request: Reply(200)
+
+    with database.writing() as tx:
+        uuid = tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one()
+        record_test_event(tx, workspace.id, uuid)
+    finish()
+
+    assert read_trouble(database) is None and add() is not None
+
+
+def test_a_delivery_of_nobody_concerns_no_receiver(database, workspace, receiver, finish):
+    receiver.respond = lambda request: Reply(500)
+    with database.writing() as tx:
+        record_deliveries(tx, workspace.id, [NewDelivery("test", receiver.url, "text/plain", b"x")])
+
+    finish()
+
+    assert read_trouble(database) is None
+
+
+def test_nothing_is_counted_when_metrics_are_off(services, add, receiver):
+    quiet = replace(services, settings=replace(services.settings, metrics=False))
+    before = sample("relayboard_delivery_delay_seconds_count")
+    add()
+
+    begin_webhooks(quiet)
+    assert receiver.wait_for(1)
+    quiet.closing.close()
+
+    assert sample("relayboard_delivery_delay_seconds_count") == before
+
+
+def test_attempts_are_counted_by_what_became_of_them_with_their_delay(add, receiver, finish):
+    names = ("delivered", "pending", "failed")
+    answers = [Reply(500), Reply(200)]
+    receiver.respond = lambda request: answers.pop(0)
+    before = [sample("relayboard_delivery_attempts_total", outcome=name) for name in names]
+    observed = sample("relayboard_delivery_delay_seconds_count")
+    add()
+
+    finish()
+
+    after = [sample("relayboard_delivery_attempts_total", outcome=name) for name in names]
+    assert [new - old for new, old in zip(after, before, strict=True)] == [1, 1, 0]
+    assert sample("relayboard_delivery_delay_seconds_count") == observed + 2

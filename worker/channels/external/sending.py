@@ -1,0 +1,108 @@
+"""Handing messages to HTTP gateways, by a dispatcher over the parts of messages that are due."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from persistence.channels.gateway_leases import GatewaySend, SendOutcome, lease_sends, list_due_gateways, record_sends
+from persistence.database import Transaction
+from worker.channels.external.request import make_requests
+from worker.dispatcher import LEASE_FACTOR, Dispatcher, Finished, Leased, Tell
+from worker.http.errors import SendFailed
+from worker.http.safe_http import SafeHttp
+from worker.receiver_slots import ReceiverSlots
+from worker.services import Services
+
+logger = logging.getLogger("relayboard.sending")
+
+FIRST_SLOTS, MOST_SLOTS = 8, 96
+"""A gateway that answers in 50 ms needs 50 calls at a time for 1,000 a second."""
+SLOTS = 4 * MOST_SLOTS
+"""Three gateways have all they want at the same time, and a fourth still finds some free. Threads begin when needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What came of handing over a part: whether the gateway has it, and whether the message has further parts."""
+
+    is_accepted: bool
+    has_more: bool = False
+
+
+Call = Finished[GatewaySend, Handover]
+
+
+def begin_sending(services: Services) -> Callable[[], bool]:
+    """The step that wakes this process's dispatcher; the dispatcher ends when the services close."""
+    slots = ReceiverSlots(SLOTS, first=FIRST_SLOTS, most=MOST_SLOTS)
+    dispatcher = Dispatcher(services, GatewayQueue(services), slots)
+    services.closing.callback(dispatcher.stop)
+    dispatcher.start()
+
+    def step() -> bool:
+        dispatcher.wake()
+        return False
+
+    return step
+
+
+class GatewayQueue:
+    """Parts of messages to gateways, each gateway a receiver of its own."""
+
+    name = "sending"
+
+    def __init__(self, services: Services) -> None:
+        self._http = services.http
+        self._lease = timedelta(seconds=services.http.total_timeout_seconds * LEASE_FACTOR)
+
+    def list_due(self, tx: Transaction) -> list[str]:
+        return [str(channel_id) for channel_id in list_due_gateways(tx)]
+
+    def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[GatewaySend]:
+        leased = lease_sends(tx, {int(receiver): room for receiver, room in rooms.items()}, self._lease)
+        return Leased([(str(send.channel_id), send) for send in leased.sends], leased.look_again_on)
+
+    def call(self, item: GatewaySend) -> tuple[Handover, bool]:
+        return hand_over(self._http, item)
+
+    def record_alone(self, finished: Call) -> Tell | None:
+        return None
+
+    def record(self, tx: Transaction, finished: Sequence[Call]) -> Tell:
+        results = [(each.item, each.result or Handover(is_accepted=False)) for each in finished]
+        record_sends(tx, [SendOutcome(send, result.is_accepted, result.has_more) for send, result in results])
+        return _say_nothing
+
+    def next_look(self, finished: Sequence[Call]) -> Sequence[datetime]:
+        return ()
+
+
+def hand_over(http: SafeHttp, send: GatewaySend) -> tuple[Handover, bool]:
+    """Gives one part to its gateway, and says whether there was an answer.
+
+    Accepted is a 2xx answer that holds the check text if one is set.
+    """
+    if send.config is None:
+        logger.warning("message %s cannot be sent: the settings of its gateway cannot be read", send.message_id)
+        return Handover(is_accepted=False), False
+    if send.is_uncertain:
+        logger.warning("the worker that sent part %s of message %s died", max(send.part - 1, 1), send.message_id)
+    requests = make_requests(send, send.config)
+    if send.part > len(requests):  # the last part was begun by a worker that died
+        return Handover(is_accepted=True), True
+    request = requests[send.part - 1]
+    try:
+        answer = http.send(request.method, request.url, headers=request.headers, body=request.body)
+    except SendFailed as error:
+        logger.warning("message %s could not be handed over: %s", send.message_id, error)
+        return Handover(is_accepted=False), False
+    wanted = str(send.config.get("mt_response_check") or "")
+    if not 200 <= answer.status < 300 or wanted.encode() not in answer.body:
+        logger.warning("message %s was refused with status %s", send.message_id, answer.status)
+        return Handover(is_accepted=False), True
+    return Handover(is_accepted=True, has_more=send.part < len(requests)), True
+
+
+def _say_nothing() -> None:
+    return None

@@ -1,0 +1,112 @@
+"""Messages that contacts send: they resume the flow that waits for them, meet triggers, or go to the inbox."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flows.engine import Contact
+from flows.engine.events import write_moment
+from persistence.database import Transaction
+from persistence.messages.handling import (
+    UnhandledMessage,
+    find_newcomers,
+    find_senders,
+    load_first_unhandled,
+    shelve_plain,
+)
+from persistence.sessions.waiting import WaitingSession, load_waiting
+from persistence.triggers.triggers import KEYWORD_MATCHES, NEW_CONVERSATION, Trigger, load_triggers
+from worker.flows.batch import run_round
+from worker.flows.runner import Scene, Workshop
+from worker.flows.sprints import Task
+from worker.flows.trigger_choice import choose_keyword_trigger, choose_trigger, message_kinds
+from worker.services import Services
+
+PLAIN_BATCH = 500
+
+
+def begin_incoming(services: Services) -> Callable[[], bool]:
+    """The step that handles messages that came in: those no flow wants, then one of each of a batch of contacts."""
+    workshop = Workshop(services)
+
+    def step() -> bool:
+        shelved = services.database.write(lambda tx: shelve_plain(tx, PLAIN_BATCH))
+        return run_round(workshop, find_senders, _plan_all) or shelved == PLAIN_BATCH
+
+    return step
+
+
+def _plan_all(tx: Transaction, scene: Scene, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+    workspace_id = scene.workspace.id
+    messages = load_first_unhandled(tx, workspace_id, contact_ids)
+    waiting = load_waiting(tx, workspace_id, contact_ids)
+    triggers = load_triggers(tx, workspace_id)
+    begins = any(each.type == NEW_CONVERSATION for each in triggers)
+    newcomers = find_newcomers(tx, workspace_id, list(messages.values())) if begins else set()
+    return [
+        _plan(scene, contact_id, each, waiting.get(contact_id), triggers, is_new=contact_id in newcomers)
+        for contact_id, each in messages.items()
+    ], None
+
+
+def _plan(
+    scene: Scene,
+    contact_id: int,
+    received: UnhandledMessage,
+    session: WaitingSession | None,
+    triggers: Sequence[Trigger],
+    *,
+    is_new: bool,
+) -> Task:
+    """What a message sets in motion; without trigger and session it goes to the inbox."""
+    contact = scene.contacts.get(contact_id)
+    if contact is None or not contact.is_active:
+        return Task(contact_id, message_id=received.id)
+    trigger = _find_trigger(scene, contact, received, session, triggers, is_new=is_new)
+    event = _describe(received)
+    if trigger is not None:
+        return Task(contact_id, trigger=trigger | {"event": event}, message_id=received.id, cause=received.uuid)
+    if session is not None:
+        resume = {"type": "msg", "event": event, "resumed_on": write_moment(received.created_on)}
+        return Task(contact_id, resume=resume, session_id=session.id, state=session.state, message_id=received.id)
+    return Task(contact_id, message_id=received.id)
+
+
+def _find_trigger(
+    scene: Scene,
+    contact: Contact,
+    received: UnhandledMessage,
+    session: WaitingSession | None,
+    triggers: Sequence[Trigger],
+    *,
+    is_new: bool,
+) -> dict[str, Any] | None:
+    """The engine's trigger for a message; keywords come before the session that waits, everything else after it."""
+    if session is not None and session.ignores_triggers:
+        return None
+    by_word = choose_keyword_trigger(triggers, scene.environment, contact, received.channel_uuid, received.text)
+    if by_word is not None:
+        trigger, keyword = by_word
+        match = {"type": KEYWORD_MATCHES[trigger.match], "keyword": keyword}
+        return _engine_trigger(trigger, received) | {"keyword_match": match}
+    if session is not None:
+        return None
+    chosen = choose_trigger(triggers, message_kinds(is_new), contact, received.channel_uuid)
+    return None if chosen is None else _engine_trigger(chosen, received)
+
+
+def _engine_trigger(trigger: Trigger, received: UnhandledMessage) -> dict[str, Any]:
+    flow = {"uuid": trigger.flow_uuid, "name": trigger.flow_name}
+    return {"type": "msg", "flow": flow, "triggered_on": write_moment(received.created_on)}
+
+
+def _describe(received: UnhandledMessage) -> Mapping[str, Any]:
+    """The message as the engine's event."""
+    content: dict[str, Any] = {"uuid": received.uuid, "text": received.text}
+    if received.urn:
+        content["urn"] = received.urn
+    if received.channel_uuid:
+        content["channel"] = {"uuid": received.channel_uuid, "name": received.channel_name or ""}
+    if received.attachments:
+        content["attachments"] = [f"{each['content_type']}:{each['url']}" for each in received.attachments]
+    moment = write_moment(received.created_on)
+    return {"type": "msg_received", "uuid": received.uuid, "created_on": moment, "msg": content}

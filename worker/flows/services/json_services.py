@@ -1,0 +1,84 @@
+"""Questions in JSON to the services that the operator names (services of flows)."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from flows.engine.services import ServiceError
+from worker.flows.services.webhooks import BLOCKED
+from worker.http.errors import SendFailed
+from worker.http.safe_http import Answer
+from worker.services import Services
+
+logger = logging.getLogger("relayboard.worker")
+
+BUSY_STATUSES = (429, 500, 502, 503, 504)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonService:
+    """One address that is POSTed JSON; `name` is what people call it, `before_call` is told before each try.
+
+    Questions are asked once, and for each of `delays_seconds` once more while the service is busy, out of reach or cut
+    off in its answer: for services that know a question again. An answer that is cut off, because it is too large or
+    the connection broke, counts as none.
+    """
+
+    name: str
+    url: str
+    key: str
+    services: Services
+    before_call: Callable[[], None]
+    delays_seconds: Sequence[float] = ()
+
+    def __repr__(self) -> str:
+        return f"JsonService({self.name!r})"
+
+    def ask(self, question: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The JSON object of a 2xx answer. Raises ServiceError, never with the address or the key in its words."""
+        sent = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}
+        if self.key:
+            sent["Authorization"] = f"Bearer {self.key}"
+        body = orjson.dumps(question)
+        answer = self._try(sent, body)
+        for delay in self.delays_seconds:
+            if not _is_worth_retrying(answer) or self.services.stopping.wait(delay):
+                break
+            answer = self._try(sent, body)
+        if isinstance(answer, SendFailed):
+            raise self.fail(f"could not be reached ({answer.kind})") from answer
+        if not answer.is_complete:
+            raise self.fail("could not be reached (its answer was cut off)")
+        return self._read(answer)
+
+    def fail(self, problem: str) -> ServiceError:
+        """The error for a problem, which the log hears of too."""
+        logger.warning("%s of flows %s", self.name, problem)
+        return ServiceError(f"{self.name} {problem}")
+
+    def _try(self, headers: Mapping[str, str], body: bytes) -> Answer | SendFailed:
+        self.before_call()
+        try:
+            return self.services.http.send("POST", self.url, headers=headers, body=body)
+        except SendFailed as failure:
+            return failure
+
+    def _read(self, answer: Answer) -> dict[str, Any]:
+        if not 200 <= answer.status < 300:
+            raise self.fail(f"answered with status {answer.status}")
+        try:
+            content = orjson.loads(answer.body)
+        except orjson.JSONDecodeError:
+            content = None
+        if not isinstance(content, dict):
+            raise self.fail("did not answer with a JSON object")
+        return content
+
+
+def _is_worth_retrying(answer: Answer | SendFailed) -> bool:
+    if isinstance(answer, SendFailed):
+        return answer.kind not in BLOCKED
+    return answer.status in BUSY_STATUSES or not answer.is_complete

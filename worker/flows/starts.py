@@ -1,0 +1,116 @@
+"""Flow starts: their contacts are found page by page, and started batch by batch."""
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from flows.engine.events import write_moment
+from persistence.contacts.leases import take_turns
+from persistence.database import Transaction
+from persistence.flow_starts.batches import (
+    StartBatch,
+    end_start,
+    find_left_out,
+    find_made_runs,
+    find_started,
+    finish_batch,
+    lease_batch,
+    postpone_batch,
+)
+from persistence.flow_starts.expansion import expand_start, lease_start
+from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
+from persistence.tables.flow_starts import IS_PASSIVE
+from persistence.users import find_user_reference
+from worker.flows.runner import Scene, Workshop
+from worker.flows.sprints import Task
+from worker.services import Services
+
+
+def begin_starts(services: Services) -> Callable[[], bool]:
+    """The step that finds one page of contacts of a start, and starts the contacts of one batch."""
+    workshop = Workshop(services)
+
+    def step() -> bool:
+        has_expanded = services.database.write(_expand)
+        batch = services.database.write(lease_batch)
+        if batch is not None:
+            _start_batch(workshop, batch)
+        return has_expanded or batch is not None
+
+    return step
+
+
+def _expand(tx: Transaction) -> bool:
+    start = lease_start(tx)
+    if start is not None:
+        expand_start(tx, start)
+    return start is not None
+
+
+def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
+    """Starts those contacts of a batch that are not started yet; where a turn is taken, the batch comes again soon."""
+    turns = workshop.database.write(lambda tx: take_turns(tx, batch.contact_ids))
+    with workshop.database.reading() as tx:
+        # Only under the turn is it certain that nobody starts this contact at this moment.
+        begun = find_started(tx, batch)
+        left_out = find_left_out(tx, batch) - begun
+        made = find_made_runs(tx, batch)
+        scene = workshop.open_scene(tx, batch.workspace_id, sorted(turns.contact_ids))
+        trigger = _describe_trigger(tx, scene, batch)
+    is_passive = bool((batch.parent or {}).get(IS_PASSIVE))
+    tasks = [
+        Task(
+            contact_id,
+            trigger=trigger,
+            start_id=batch.start_id,
+            run_uuid=made.get(contact_id),
+            cause=batch.start_uuid,
+            is_passive=is_passive,
+        )
+        if contact_id not in begun | left_out and _may_start(scene, contact_id) and trigger is not None
+        else Task(contact_id)
+        for contact_id in sorted(turns.contact_ids)
+    ]
+
+    done = begun.union(workshop.perform(scene, turns, tasks))
+    # Apart from the runs: who interrupts the start holds its row and wants theirs.
+    workshop.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=trigger is None))
+
+
+def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_flow_gone: bool) -> None:
+    """Ends a batch, or lets it come again; a worker that dies before leaves the batch to the end of its lease."""
+    if is_flow_gone:
+        end_start(tx, batch.workspace_id, batch.start_id, FAILED)
+    elif done >= set(batch.contact_ids):
+        finish_batch(tx, batch)
+    else:
+        postpone_batch(tx, batch)
+
+
+def _may_start(scene: Scene, contact_id: int) -> bool:
+    contact = scene.contacts.get(contact_id)
+    return contact is not None and contact.is_active
+
+
+def _describe_trigger(tx: Transaction, scene: Scene, batch: StartBatch) -> dict[str, Any] | None:
+    """The engine's trigger for the contacts of a batch; None when the flow is gone or archived by now."""
+    flow = next((each for each in scene.assets.stored_flows.values() if each.id == batch.flow_id), None)
+    if flow is None or flow.is_archived:
+        return None
+    trigger: dict[str, Any] = {
+        "type": "manual",
+        "flow": {"uuid": flow.uuid, "name": flow.name},
+        "triggered_on": write_moment(tx.now),
+    }
+    parent = {name: value for name, value in (batch.parent or {}).items() if name != IS_PASSIVE}
+    if batch.start_type in (FLOW_ACTION, CAMPAIGN, TICKET) and parent:
+        trigger |= {"type": batch.start_type} | parent
+    elif batch.start_type != FLOW_ACTION:
+        trigger["origin"] = batch.start_type
+        user = None if batch.created_by_id is None else find_user_reference(tx, batch.created_by_id)
+        trigger |= {} if user is None else {"user": user}
+    if batch.params is not None:
+        trigger["params"] = dict(batch.params)
+    if not batch.is_alone:
+        trigger["batch"] = True
+    return trigger

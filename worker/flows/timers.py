@@ -1,0 +1,36 @@
+"""Waits that end by themselves: a timeout leads on, an expiration ends the run that waits."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from flows.engine.events import write_moment
+from persistence.database import Transaction
+from persistence.sessions.waiting import WaitingSession, find_due_waits, load_waiting
+from worker.flows.batch import run_round
+from worker.flows.runner import Scene, Workshop
+from worker.flows.sprints import Task
+from worker.services import Services
+
+
+def begin_timers(services: Services) -> Callable[[], bool]:
+    """The step that ends the waits of a batch of contacts of one workspace."""
+    workshop = Workshop(services)
+    return lambda: run_round(workshop, find_due_waits, _plan_all)
+
+
+def _plan_all(tx: Transaction, scene: Scene, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+    waiting = load_waiting(tx, scene.workspace.id, contact_ids)
+    return [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids], None
+
+
+def _plan(contact_id: int, session: WaitingSession | None, now: datetime) -> Task:
+    """What ends a wait: the timeout if both moments have come; nothing if the contact went on meanwhile."""
+    kind = None
+    if session is not None and session.timeout_on is not None and session.timeout_on <= now:
+        kind = "wait_timeout"
+    elif session is not None and session.expires_on is not None and session.expires_on <= now:
+        kind = "wait_expiration"
+    if session is None or kind is None:
+        return Task(contact_id)
+    resume = {"type": kind, "event": {"type": kind, "created_on": write_moment(now)}, "resumed_on": write_moment(now)}
+    return Task(contact_id, resume=resume, session_id=session.id, state=session.state)

@@ -1,0 +1,193 @@
+"""The one door to the outside: every HTTP call that this service makes for a user goes through it.
+
+The address is checked when the connection opens, not when the URL is saved, and the connection uses the address that
+was checked. No redirects, no cookies, no proxies or credentials from the environment; one exception, `SendFailed`.
+"""
+
+import http.client
+import re
+import socket
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import requests
+from urllib3 import HTTPResponse
+from urllib3.exceptions import HTTPError, SSLError
+
+from flows.engine.actions.call_headers import CONTROL_CHARACTER, FORBIDDEN
+from worker.http.addresses import Network
+from worker.http.checked_connections import CheckedAdapter
+from worker.http.deadlines import Deadline, Watchdog
+from worker.http.dialing import Resolve, dial, resolve
+from worker.http.errors import SendFailed
+
+CONNECT_TIMEOUT_SECONDS = 5.0
+TOTAL_TIMEOUT_SECONDS = 15.0
+RESPONSE_LIMIT_BYTES = 256 * 1024
+URL_LENGTH = 2048
+USER_AGENT = "Relayboard"
+HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. `is_complete` is false when the body was cut off: too long, too slow, or the connection broke."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_complete: bool
+    duration_seconds: float
+
+
+def check_url(url: str) -> None:
+    """Raises SendFailed when a URL can never be called: not http or https, no host, too long, naming a user."""
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port is None or parts.port > 0
+    except ValueError as error:
+        raise SendFailed("url", "The URL is not valid.") from error
+    if parts.scheme not in ("http", "https"):
+        raise SendFailed("url", "The URL must begin with http:// or https://.")
+    if not parts.hostname or not has_port or any(character.isspace() or character < " " for character in url):
+        raise SendFailed("url", "The URL is not valid.")
+    if "@" in parts.netloc:
+        raise SendFailed("url", "The URL must not contain a user name or password.")
+    if len(url) > URL_LENGTH:
+        raise SendFailed("url", f"The URL is longer than {URL_LENGTH} characters.")
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raises SendFailed for headers that are this service's own matter, or would break into several."""
+    for name, value in headers.items():
+        if name.strip().lower() in FORBIDDEN:
+            raise SendFailed("header", f"The header {name} may not be set.")
+        if not HEADER_NAME.match(name) or CONTROL_CHARACTER.search(value) or not _is_latin(value):
+            raise SendFailed("header", f"The header {name[:64]!r} is not valid.")
+
+
+def _is_latin(value: str) -> bool:
+    return all(character <= "\xff" for character in value)
+
+
+class SafeHttp:
+    """Sends requests under one set of limits; may be used by many threads, each with connections of its own."""
+
+    def __init__(
+        self,
+        *,
+        allowed_networks: Sequence[Network] = (),
+        allowed_ports: Collection[int] = (),
+        connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
+        total_timeout_seconds: float = TOTAL_TIMEOUT_SECONDS,
+        response_limit_bytes: int = RESPONSE_LIMIT_BYTES,
+        certificates: str | None = None,
+        resolve: Resolve = resolve,
+    ) -> None:
+        """`allowed_ports` are all when none is given; `certificates` is a file of authorities to trust instead of the
+        usual ones.
+        """
+        self.allowed_networks = tuple(allowed_networks)
+        self.allowed_ports = frozenset(allowed_ports)
+        self.connect_timeout_seconds = min(connect_timeout_seconds, total_timeout_seconds)
+        self.total_timeout_seconds = total_timeout_seconds
+        self.response_limit_bytes = response_limit_bytes
+        self.certificates = certificates
+        self.resolve = resolve
+        self._thread = _ThreadState()
+        self._watchdog = Watchdog()
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """Sends an event. Raises SendFailed when no status came back, ValueError for an Authorization header."""
+        if any(name.lower() == "authorization" for name in headers):
+            raise ValueError("events are sent without an Authorization header")
+        return self.send("POST", url, headers=headers, body=body)
+
+    def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
+        """One request and its answer, whatever its status. Raises SendFailed when no status came back."""
+        check_url(url)
+        check_headers(headers)
+        started = time.monotonic()
+        with Deadline(self._watchdog, self.total_timeout_seconds) as deadline:
+            self._thread.deadline = deadline
+            try:
+                with self._request(method, url, headers, body) as response:
+                    if deadline.has_expired:  # headers that end with the connection pass for complete
+                        raise requests.ReadTimeout
+                    content, is_complete = _read_body(response, self.response_limit_bytes)
+            except SendFailed:
+                raise
+            except (requests.RequestException, HTTPError, http.client.HTTPException, OSError, ValueError) as error:
+                raise self._explain(error, url, deadline) from error
+            finally:
+                self._thread.deadline = None
+        duration_seconds = time.monotonic() - started
+        return Answer(response.status_code, response.headers, content, is_complete, duration_seconds)
+
+    def _connect(self, host: str, port: int) -> socket.socket:
+        if self.allowed_ports and port not in self.allowed_ports:
+            raise SendFailed("address", f"Port {port} is not one that this service may call.")
+        limit = min(self.connect_timeout_seconds, max(self._deadline().seconds_left, 0.001))
+        return dial(host, port, allowed_networks=self.allowed_networks, timeout_seconds=limit, resolve=self.resolve)
+
+    def _deadline(self) -> Deadline:
+        deadline = self._thread.deadline
+        assert deadline is not None, "connections are only used inside `send`"
+        return deadline
+
+    def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> requests.Response:
+        # Not by a session: what it adds (cookies, redirects, credentials of the environment) is not wanted here, and
+        # looking for it costs as much as the call.
+        prepared = requests.PreparedRequest()
+        sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
+        prepared.prepare(method.upper(), url, headers=sent, data=body)
+        return self._adapter().send(
+            prepared,
+            stream=True,
+            timeout=(self.connect_timeout_seconds, self.total_timeout_seconds),
+            verify=self.certificates or True,
+        )
+
+    def _adapter(self) -> CheckedAdapter:
+        if self._thread.adapter is None:
+            self._thread.adapter = CheckedAdapter(self._connect, self._deadline)
+        return self._thread.adapter
+
+    def _explain(self, error: Exception, url: str, deadline: Deadline) -> SendFailed:
+        host = urlsplit(url).hostname
+        if deadline.has_expired or isinstance(error, requests.Timeout):
+            return SendFailed("timeout", f"{host} did not answer within {self.total_timeout_seconds:g} seconds.")
+        if isinstance(error, requests.exceptions.SSLError | SSLError):
+            return SendFailed("tls", f"The secure connection to {host} failed: {_tls_reason(error)}.")
+        if isinstance(error, ValueError) and not isinstance(error, requests.exceptions.JSONDecodeError | OSError):
+            return SendFailed("url", "The URL or a header is not valid.")
+        return SendFailed("broken", f"{host} closed the connection without a valid answer.")
+
+
+class _ThreadState(threading.local):
+    adapter: CheckedAdapter | None = None
+    deadline: Deadline | None = None
+
+
+def _read_body(response: requests.Response, limit_bytes: int) -> tuple[bytes, bool]:
+    # The status alone says whether an event was accepted, so a body that breaks off is no failure.
+    raw: HTTPResponse = response.raw
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        while size <= limit_bytes and (chunk := raw.read(limit_bytes + 1 - size, decode_content=False)):
+            chunks.append(chunk)
+            size += len(chunk)
+    except (HTTPError, http.client.HTTPException, OSError, ValueError):
+        return b"".join(chunks)[:limit_bytes], False
+    return b"".join(chunks)[:limit_bytes], size <= limit_bytes
+
+
+def _tls_reason(error: Exception) -> str:
+    text = str(error)
+    if "CERTIFICATE_VERIFY_FAILED" in text or "doesn't match" in text:
+        return "its certificate is not valid for this name"
+    return "it does not speak TLS as expected"

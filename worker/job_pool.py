@@ -1,0 +1,53 @@
+"""Running kinds of work in one process: each on a limited number of threads, and again when woken meanwhile."""
+
+import threading
+from collections.abc import Iterable
+
+from worker.jobs import Step, Work
+from worker.services import Services
+
+
+class Crew:
+    """Runs work by name. A wake-up that finds all threads of its kind busy makes one of them look once more."""
+
+    def __init__(self, works: Iterable[Work], services: Services) -> None:
+        self._turns = {work.kind: _Turn(work.begin(services), work.threads, services.stopping) for work in works}
+
+    def run(self, kind: str) -> None:
+        """Does what is due of a kind, in this thread; returns at once when others are at it. Raises what it raises."""
+        turn = self._turns.get(kind)
+        if turn is not None:  # another version of the program may know more kinds
+            turn.run()
+
+
+class _Turn:
+    def __init__(self, step: Step, threads: int, stopping: threading.Event) -> None:
+        self._step = step
+        self._threads = threads
+        self._stopping = stopping
+        self._lock = threading.Lock()
+        self._running = 0
+        self._is_asked_again = False
+
+    def run(self) -> None:
+        with self._lock:
+            if self._running >= self._threads:
+                self._is_asked_again = True
+                return
+            self._running += 1
+        try:
+            while self._has_more(self._step()):
+                pass
+        except BaseException:
+            with self._lock:
+                self._running -= 1
+            raise
+
+    def _has_more(self, is_more_due: bool) -> bool:
+        # Leaving and being asked again exclude each other, so that no wake-up falls between the two.
+        with self._lock:
+            goes_on = (is_more_due or self._is_asked_again) and not self._stopping.is_set()
+            self._is_asked_again = False
+            if not goes_on:
+                self._running -= 1
+            return goes_on

@@ -1,0 +1,186 @@
+"""All kinds of work, by the name they are woken with, and how often each is looked for without being woken."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
+from persistence.broadcasts.expansion import expand_next
+from persistence.campaigns.fires import trim_fires
+from persistence.campaigns.firing import fire_next
+from persistence.campaigns.rescheduling import run_next_pass
+from persistence.channels.alarms import check_alarms, trim_alarms
+from persistence.database import Transaction
+from persistence.deliveries.records import trim_deliveries
+from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group, renew_group
+from persistence.limits.idempotency import trim_answers
+from persistence.limits.registration_limits import forget_windows
+from persistence.media.media import settle_received
+from persistence.media.store import MediaStore
+from persistence.messages.outgoing import fail_old_messages
+from persistence.relayers.forgotten_reports import trim_forgotten
+from persistence.relayers.registrations import trim_registrations
+from persistence.relayers.sync import trim_syncs
+from persistence.resthooks.events import trim_resthook_events
+from persistence.triggers.schedule_starts import start_due
+from worker.channels.external.sending import begin_sending
+from worker.flows.calls import begin_calls
+from worker.flows.incoming import begin_incoming
+from worker.flows.starts import begin_starts
+from worker.flows.timers import begin_timers
+from worker.services import Services
+from worker.webhooks.dispatcher import begin_webhooks
+
+Step = Callable[[], bool]
+"""Does some of what is due and tells whether more may be due at once; safe to run twice and in several processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One kind of work. `begin` makes its step for a process; up to `threads` of them run the step side by side."""
+
+    kind: str
+    begin: Callable[[Services], Step]
+    every_seconds: float
+    threads: int = 1
+
+
+def begin_alarms(services: Services) -> Callable[[], bool]:
+    """The step that opens and closes the alarms of all phones."""
+
+    def step() -> bool:
+        services.database.write(check_alarms)
+        return False
+
+    return step
+
+
+def begin_archiving(services: Services) -> Callable[[], bool]:
+    """The step that does one part of the work: trims a batch, or writes a day, or joins a month."""
+    store = MediaStore(services.settings.media_url)
+    database = services.database
+
+    def step() -> bool:
+        if trim_archived(database) or archive_next_day(database, store) or roll_up_next_month(database, store):
+            return True
+        remove_rolled_up(database, store)
+        return False
+
+    return step
+
+
+def begin_broadcasts(services: Services) -> Callable[[], bool]:
+    """The step that makes one batch of messages of the broadcast that has waited longest."""
+
+    def step() -> bool:
+        return services.database.write(expand_next)
+
+    return step
+
+
+def begin_campaigns(services: Services) -> Callable[[], bool]:
+    """The step that schedules one batch of contacts and fires one batch of what is due."""
+
+    def step() -> bool:
+        has_scheduled = services.database.write(run_next_pass)
+        has_fired = services.database.write(fire_next)
+        return has_scheduled or has_fired
+
+    return step
+
+
+def begin_expiry(services: Services) -> Callable[[], bool]:
+    """The step that fails one batch of messages that are too old."""
+
+    def step() -> bool:
+        with services.database.writing() as tx:
+            return fail_old_messages(tx, BATCH) == BATCH
+
+    return step
+
+
+def begin_groups(services: Services) -> Callable[[], bool]:
+    """The step that evaluates one query group, a portion of contacts at a time."""
+
+    def step() -> bool:
+        leased = services.database.write(lease_group)
+        if leased is None:
+            return False
+        _evaluate(services, leased)
+        return True
+
+    return step
+
+
+def begin_schedules(services: Services) -> Callable[[], bool]:
+    """The step that makes starts of the schedules that are due."""
+
+    def step() -> bool:
+        return services.database.write(start_due)
+
+    return step
+
+
+def begin_trimming(services: Services) -> Callable[[], bool]:
+    """The step that deletes one batch of old records of each kind, and what broke off while it was uploaded."""
+
+    store = MediaStore(services.settings.media_url)
+
+    def step() -> bool:
+        settle_received(services.database, store)
+        trimmed = [services.database.write(partial(_run, trim)) for trim in TRIMMERS]
+        with services.database.writing() as tx:
+            forget_windows(tx, tx.now - services.settings.registration_limit.period)
+        return max(trimmed) >= TRIMMED_AT_ONCE
+
+    return step
+
+
+WORKS = (
+    Work("incoming", begin_incoming, every_seconds=2, threads=2),
+    Work("calls", begin_calls, every_seconds=2),
+    Work("timers", begin_timers, every_seconds=2),
+    Work("starts", begin_starts, every_seconds=2, threads=2),
+    Work("sending", begin_sending, every_seconds=2),
+    Work("webhooks", begin_webhooks, every_seconds=2),
+    Work("broadcasts", begin_broadcasts, every_seconds=2),
+    Work("campaigns", begin_campaigns, every_seconds=5),
+    Work("schedules", begin_schedules, every_seconds=5),
+    Work("groups", begin_groups, every_seconds=10),
+    Work("alarms", begin_alarms, every_seconds=60),
+    Work("expiry", begin_expiry, every_seconds=3600),
+    Work("archives", begin_archiving, every_seconds=3600),
+    Work("trimming", begin_trimming, every_seconds=600),
+)
+
+BATCH = 1000
+
+
+def _evaluate(services: Services, leased: LeasedGroup) -> None:
+    held: LeasedGroup | None = leased
+    last_id: int | None = 0
+    while held is not None and last_id is not None:
+        last_id = services.database.write(partial(evaluate_some, leased=held, after_id=last_id))
+        if last_id is not None:
+            held = services.database.write(partial(renew_group, leased=held))
+
+
+Trimmer = Callable[[Transaction, int], int]
+TRIMMERS: tuple[Trimmer, ...] = (
+    trim_deliveries,
+    trim_resthook_events,
+    trim_fires,
+    trim_answers,
+    trim_syncs,
+    trim_alarms,
+    trim_registrations,
+    trim_forgotten,
+)
+"""Each deletes at most so many records that are too old, and tells how many it deleted."""
+
+
+def _run(trim: Trimmer, tx: Transaction) -> int:
+    return trim(tx, TRIMMED_AT_ONCE)
+
+
+TRIMMED_AT_ONCE = 1000
