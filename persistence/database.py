@@ -39,7 +39,7 @@ Wake = Callable[[frozenset[str]], None]
 """Told after a commit which kinds of work (`webhooks`, `sending`, ...) have new rows; losing it only costs seconds."""
 
 
-class Settlement(Protocol):
+class BeforeCommit(Protocol):
     """What a unit of work puts off to its end: rows that many wait for are then held for a moment only.
 
     `is_last` tells the one that comes after all others.
@@ -52,7 +52,7 @@ class Settlement(Protocol):
         ...
 
 
-Put = TypeVar("Put", bound=Settlement)
+Put = TypeVar("Put", bound=BeforeCommit)
 
 
 class Busy(Exception):
@@ -77,7 +77,7 @@ def lost_a_race(error: DBAPIError | LostRace) -> bool:
 class Transaction:
     """A unit of work: a connection in one transaction, the moment it began, and the wake-ups due after it."""
 
-    __slots__ = ("_kinds", "_settlements", "connection", "held_workspaces", "now", "read_clock", "sqlite")
+    __slots__ = ("_before_commit", "_kinds", "connection", "held_workspaces", "now", "read_clock", "sqlite")
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
         self.connection = connection
@@ -86,7 +86,7 @@ class Transaction:
         self.sqlite = connection.dialect.name == "sqlite"
         self.held_workspaces: set[int] = set()
         self._kinds: set[str] = set()
-        self._settlements: dict[type[Settlement], Settlement] = {}
+        self._before_commit: dict[type[BeforeCommit], BeforeCommit] = {}
 
     @property
     def dialect(self) -> Dialect:
@@ -109,15 +109,15 @@ class Transaction:
         """Remember to wake the workers of this kind of work once the transaction is committed."""
         self._kinds.add(kind)
 
-    def put_off(self, kind: type[Put]) -> Put:
+    def before_commit(self, kind: type[Put]) -> Put:
         """The one settlement of this kind in this unit of work, to note there what is to be done at its end."""
-        found = self._settlements.setdefault(kind, kind())
+        found = self._before_commit.setdefault(kind, kind())
         assert isinstance(found, kind)
         return found
 
     def settle(self) -> None:
         """Does what was put off, before the commit or before what it changes is read."""
-        for each in sorted(self._settlements.values(), key=lambda each: each.is_last):
+        for each in sorted(self._before_commit.values(), key=lambda each: each.is_last):
             each.settle(self)
 
     @property

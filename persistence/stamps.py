@@ -28,7 +28,7 @@ RETURNING stamped_on"""
 
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:
     """What to write to `modified_on` of rows of a table that this unit of work makes or changes."""
-    return tx.put_off(Stamps).choose(tx, table, workspace_id)
+    return tx.before_commit(Stamps).choose(tx, table, workspace_id)
 
 
 def later(tx: Transaction, table: Table) -> ColumnElement[datetime] | datetime:

@@ -14,7 +14,7 @@ from sqlalchemy.engine import make_url
 
 from persistence.private_files import make_file
 from worker.errors import QueueError
-from worker.jobs import Work
+from worker.jobs import Job
 from worker.queue_messages import RUN, SWEEP, JsonMessages
 
 QUEUE_NAME = "relayboard"
@@ -60,12 +60,12 @@ def declare_run(queue: Huey, run: Run) -> Any:
     return queue.task(name=RUN)(run_work)
 
 
-def declare_sweeps(queue: Huey, run: Run, works: Iterable[Work]) -> None:
+def declare_sweeps(queue: Huey, run: Run, jobs: Iterable[Job]) -> None:
     """A periodic task per kind of work, so that nothing waits for longer than its interval if a wake-up is lost.
 
     An interval counts from the start of the process. A sweep that waited for longer than its interval is dropped.
     """
-    for work in works:
+    for work in jobs:
         task = queue.periodic_task(_every(work.every_seconds), name=f"{SWEEP}{work.kind}", expires=work.every_seconds)
         task(_sweep(run, work.kind))
 

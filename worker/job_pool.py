@@ -3,15 +3,15 @@
 import threading
 from collections.abc import Iterable
 
-from worker.jobs import Step, Work
+from worker.jobs import Job, Step
 from worker.services import Services
 
 
-class Crew:
+class JobPool:
     """Runs work by name. A wake-up that finds all threads of its kind busy makes one of them look once more."""
 
-    def __init__(self, works: Iterable[Work], services: Services) -> None:
-        self._turns = {work.kind: _Turn(work.begin(services), work.threads, services.stopping) for work in works}
+    def __init__(self, jobs: Iterable[Job], services: Services) -> None:
+        self._turns = {work.kind: _Turn(work.begin(services), work.threads, services.stopping) for work in jobs}
 
     def run(self, kind: str) -> None:
         """Does what is due of a kind, in this thread; returns at once when others are at it. Raises what it raises."""

@@ -36,7 +36,7 @@ Step = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Job:
     """One kind of work. `begin` makes its step for a process; up to `threads` of them run the step side by side."""
 
     kind: str
@@ -136,21 +136,21 @@ def begin_trimming(services: Services) -> Callable[[], bool]:
     return step
 
 
-WORKS = (
-    Work("incoming", begin_incoming, every_seconds=2, threads=2),
-    Work("calls", begin_calls, every_seconds=2),
-    Work("timers", begin_timers, every_seconds=2),
-    Work("starts", begin_starts, every_seconds=2, threads=2),
-    Work("sending", begin_sending, every_seconds=2),
-    Work("webhooks", begin_webhooks, every_seconds=2),
-    Work("broadcasts", begin_broadcasts, every_seconds=2),
-    Work("campaigns", begin_campaigns, every_seconds=5),
-    Work("schedules", begin_schedules, every_seconds=5),
-    Work("groups", begin_groups, every_seconds=10),
-    Work("alarms", begin_alarms, every_seconds=60),
-    Work("expiry", begin_expiry, every_seconds=3600),
-    Work("archives", begin_archiving, every_seconds=3600),
-    Work("trimming", begin_trimming, every_seconds=600),
+JOBS = (
+    Job("incoming", begin_incoming, every_seconds=2, threads=2),
+    Job("calls", begin_calls, every_seconds=2),
+    Job("timers", begin_timers, every_seconds=2),
+    Job("starts", begin_starts, every_seconds=2, threads=2),
+    Job("sending", begin_sending, every_seconds=2),
+    Job("webhooks", begin_webhooks, every_seconds=2),
+    Job("broadcasts", begin_broadcasts, every_seconds=2),
+    Job("campaigns", begin_campaigns, every_seconds=5),
+    Job("schedules", begin_schedules, every_seconds=5),
+    Job("groups", begin_groups, every_seconds=10),
+    Job("alarms", begin_alarms, every_seconds=60),
+    Job("expiry", begin_expiry, every_seconds=3600),
+    Job("archives", begin_archiving, every_seconds=3600),
+    Job("trimming", begin_trimming, every_seconds=600),
 )
 
 BATCH = 1000

@@ -12,8 +12,8 @@ from huey.consumer import Consumer, Scheduler
 from persistence.database import Database
 from relayboard.settings import Settings
 from worker.app import create_queue, declare_run, declare_sweeps
-from worker.job_pool import Crew
-from worker.jobs import WORKS, Work
+from worker.job_pool import JobPool
+from worker.jobs import JOBS, Job
 from worker.services import Services, open_http
 from worker.wake import Waker
 
@@ -29,7 +29,7 @@ OPEN_FILES = 16_384
 def run_worker_process(
     settings: Settings,
     threads: int = 10,
-    works: Iterable[Work] = WORKS,
+    jobs: Iterable[Job] = JOBS,
     *,
     prepare: Callable[[Collection[int]], None] | None = None,
     on_ready: Callable[[], None] | None = None,
@@ -46,15 +46,15 @@ def run_worker_process(
         prepare(early)
         if early:
             return 0
-    works = tuple(works)
+    jobs = tuple(jobs)
     queue = create_queue(settings.queue_url)
     database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=settings.make_keys())
     services = Services(settings, database, open_http(settings))
     with services.closing:
         services.closing.callback(database.close)
-        crew = Crew(works, services)
-        database.wake = Waker(declare_run(queue, crew.run)).wake
-        declare_sweeps(queue, crew.run, works)
+        pool = JobPool(jobs, services)
+        database.wake = Waker(declare_run(queue, pool.run)).wake
+        declare_sweeps(queue, pool.run, jobs)
         consumer = GracefulConsumer(
             queue,
             workers=threads,

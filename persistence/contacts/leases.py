@@ -26,7 +26,7 @@ class DueContact:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class ContactLeases:
     """The contacts whose turn it is until a moment, which also tells these turns from later ones."""
 
     contact_ids: frozenset[int]
@@ -38,7 +38,7 @@ def is_free(now: datetime) -> ColumnElement[bool]:
     return or_(contact.c.handling_until.is_(None), contact.c.handling_until <= now)
 
 
-def take_turns(tx: Transaction, contact_ids: Collection[int]) -> Turns:
+def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeases:
     """Takes the turns of those of these contacts that are free; locked rows count as taken."""
     until = tx.now + LEASE
     free = (
@@ -48,26 +48,28 @@ def take_turns(tx: Transaction, contact_ids: Collection[int]) -> Turns:
         .with_for_update(skip_locked=True)
     )
     taken = update(contact).where(contact.c.id.in_(free)).values(handling_until=until)
-    return Turns(frozenset(tx.execute(taken.returning(contact.c.id)).scalars()) if contact_ids else frozenset(), until)
+    return ContactLeases(
+        frozenset(tx.execute(taken.returning(contact.c.id)).scalars()) if contact_ids else frozenset(), until
+    )
 
 
-def renew_turns(tx: Transaction, turns: Turns) -> Turns:
+def renew_leases(tx: Transaction, turns: ContactLeases) -> ContactLeases:
     """Holds turns for longer, those that are still held."""
     until = tx.now + LEASE
     renewed = update(contact).where(_are_held(turns)).values(handling_until=until)
-    return Turns(frozenset(tx.execute(renewed.returning(contact.c.id)).scalars()), until)
+    return ContactLeases(frozenset(tx.execute(renewed.returning(contact.c.id)).scalars()), until)
 
 
-def lock_turns(tx: Transaction, turns: Turns, *columns: ColumnElement[Any]) -> Sequence[Any]:
+def lock_leased(tx: Transaction, turns: ContactLeases, *columns: ColumnElement[Any]) -> Sequence[Any]:
     """Rows (id, columns) of the contacts whose turn is still held, locked in the order of their ids."""
     statement = select(contact.c.id, *columns).where(_are_held(turns)).order_by(contact.c.id)
     return tx.execute(statement.with_for_update()).all()
 
 
-def end_turns(tx: Transaction, turns: Turns) -> None:
+def release_leases(tx: Transaction, turns: ContactLeases) -> None:
     """Lets others have these turns."""
     tx.execute(update(contact).where(_are_held(turns)).values(handling_until=None))
 
 
-def _are_held(turns: Turns) -> ColumnElement[bool]:
+def _are_held(turns: ContactLeases) -> ColumnElement[bool]:
     return contact.c.id.in_(sorted(turns.contact_ids)) & (contact.c.handling_until == turns.until)

@@ -23,7 +23,7 @@ UNSENT = (QUEUED, WIRED, ERRORED)
 
 
 @dataclass(slots=True)
-class Fate:
+class DeliveryReport:
     """The state of one message while the reports about it are gone through, oldest first."""
 
     status: str
@@ -70,7 +70,7 @@ def record_fates(tx: Transaction, phone: Any, reports: Sequence[FateReport]) -> 
     """Apply reports about messages of this phone; those about others change nothing. Two statements and the events."""
     rows = _find(tx, phone, sorted({report.message_id for report in reports}))
     fates = {
-        key: Fate(row.status, row.sent_on, _reported_on(row), row.failed_reason, row.error_count)
+        key: DeliveryReport(row.status, row.sent_on, _reported_on(row), row.failed_reason, row.error_count)
         for key, row in rows.items()
     }
     for report in reports:
@@ -117,7 +117,7 @@ def _find(tx: Transaction, phone: Any, message_ids: Sequence[int]) -> dict[int, 
     return {row.id: row for row in tx.execute(statement)}
 
 
-def _events(phone: Any, row: Any, fate: Fate) -> list[ChannelEvent]:
+def _events(phone: Any, row: Any, fate: DeliveryReport) -> list[ChannelEvent]:
     """An event for each move to sent or delivered, with the phone's time of it."""
     number = row.urn.partition(":")[2] if row.urn and row.urn.startswith("tel:") else None
     whom = EventContact(row.contact_uuid, row.contact_name, row.urn, number)

@@ -105,7 +105,7 @@ class RunCounts:
 
 def counts_of(tx: Transaction) -> RunCounts:
     """The counts that change with a unit of work."""
-    return tx.put_off(RunCounts)
+    return tx.before_commit(RunCounts)
 
 
 def _column_of(status: str) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import make_url
 from tests.patience import PATIENCE_SECONDS
 from tests.servers import postgres_database
 from worker.app import create_queue, declare_run, declare_sweeps
-from worker.jobs import WORKS, Work
+from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer
 
 
@@ -80,7 +80,7 @@ def test_what_one_process_wakes_another_works_on(queue_url, consume):
 def test_messages_are_json_that_name_their_task(queue_url):
     queue = create_queue(queue_url)
     declare_run(queue, pytest.fail)("webhooks")
-    declare_sweeps(queue, pytest.fail, [Work("often", lambda _: bool, every_seconds=7)])
+    declare_sweeps(queue, pytest.fail, [Job("often", lambda _: bool, every_seconds=7)])
     queue.enqueue(queue.read_periodic(None)[0])
 
     read = [json.loads(bytes(queue.storage.dequeue())) for _ in range(2)]
@@ -126,8 +126,8 @@ def test_the_files_of_a_queue_are_for_their_owner_only(tmp_path):
 def test_sweeps_look_for_work_that_nobody_woke(queue_url, consume):
     ran = Ran()
     queue = create_queue(queue_url)
-    works = [Work("often", lambda _: bool, every_seconds=1), Work("rarely", lambda _: bool, every_seconds=3600)]
-    declare_sweeps(queue, ran, works)
+    jobs = [Job("often", lambda _: bool, every_seconds=1), Job("rarely", lambda _: bool, every_seconds=3600)]
+    declare_sweeps(queue, ran, jobs)
     consume(queue)
 
     assert ran.wait_for(3)
@@ -147,6 +147,6 @@ def test_a_queue_in_postgresql_may_be_named_with_its_driver(postgres_url):
 
 
 def test_every_kind_of_work_has_one_name():
-    kinds = [work.kind for work in WORKS]
+    kinds = [work.kind for work in JOBS]
 
     assert len(kinds) == len(set(kinds))

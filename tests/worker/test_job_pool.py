@@ -4,8 +4,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.patience import PATIENCE_SECONDS
-from worker.job_pool import Crew
-from worker.jobs import Work
+from worker.job_pool import JobPool
+from worker.jobs import Job
 
 
 @pytest.fixture
@@ -13,19 +13,19 @@ def services():
     return SimpleNamespace(stopping=threading.Event())
 
 
-def crew_of(services, step, threads=1):
-    return Crew([Work("digging", lambda _: step, every_seconds=1, threads=threads)], services)
+def pool_of(services, step, threads=1):
+    return JobPool([Job("digging", lambda _: step, every_seconds=1, threads=threads)], services)
 
 
-def in_thread(crew):
-    thread = threading.Thread(target=crew.run, args=("digging",), daemon=True)
+def in_thread(pool):
+    thread = threading.Thread(target=pool.run, args=("digging",), daemon=True)
     thread.start()
     return thread
 
 
 def test_work_goes_on_while_more_is_due(services):
     results = [True, True, False]
-    crew_of(services, lambda: results.pop(0)).run("digging")
+    pool_of(services, lambda: results.pop(0)).run("digging")
 
     assert results == []
 
@@ -39,11 +39,11 @@ def test_who_finds_a_kind_busy_has_it_look_once_more(services):
         assert go_on.wait(PATIENCE_SECONDS)
         return False
 
-    crew = crew_of(services, step)
-    thread = in_thread(crew)
+    pool = pool_of(services, step)
+    thread = in_thread(pool)
     assert begun.wait(PATIENCE_SECONDS)
-    crew.run("digging")
-    crew.run("digging")
+    pool.run("digging")
+    pool.run("digging")
     go_on.set()
     thread.join(PATIENCE_SECONDS)
 
@@ -52,8 +52,8 @@ def test_who_finds_a_kind_busy_has_it_look_once_more(services):
 
 def test_as_many_threads_work_side_by_side_as_the_kind_allows(services):
     together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
-    crew = crew_of(services, lambda: together.wait() < 0, threads=2)
-    threads = [in_thread(crew), in_thread(crew)]
+    pool = pool_of(services, lambda: together.wait() < 0, threads=2)
+    threads = [in_thread(pool), in_thread(pool)]
     for thread in threads:
         thread.join(PATIENCE_SECONDS)
 
@@ -66,12 +66,12 @@ def test_an_error_is_told_and_does_not_block_the_kind(services):
     def step():
         return results.pop()
 
-    crew = crew_of(services, step)
-    crew.run("digging")
+    pool = pool_of(services, step)
+    pool.run("digging")
     with pytest.raises(IndexError):
-        crew.run("digging")
+        pool.run("digging")
     results.append(False)
-    crew.run("digging")
+    pool.run("digging")
 
     assert results == []
 
@@ -83,10 +83,10 @@ def test_nothing_more_is_begun_once_the_process_stops(services):
         services.stopping.set()
         return steps.append(1) is None
 
-    crew_of(services, step).run("digging")
+    pool_of(services, step).run("digging")
 
     assert len(steps) == 1
 
 
 def test_a_kind_that_this_version_does_not_know_is_left_to_others(services):
-    assert crew_of(services, bool).run("flying") is None
+    assert pool_of(services, bool).run("flying") is None

@@ -5,7 +5,7 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 from tests.worker.conftest import redis_server
 from worker.app import create_queue, declare_sweeps
-from worker.jobs import Work
+from worker.jobs import Job
 from worker.process import GracefulConsumer
 
 
@@ -20,8 +20,8 @@ def lost_queue():
 
 def test_sweeps_go_on_while_the_queue_is_down(lost_queue, caplog):
     swept = threading.Semaphore(0)
-    works = [Work("webhooks", lambda _: bool, every_seconds=1)]
-    declare_sweeps(lost_queue, lambda kind: swept.release(), works)
+    jobs = [Job("webhooks", lambda _: bool, every_seconds=1)]
+    declare_sweeps(lost_queue, lambda kind: swept.release(), jobs)
     consumer = GracefulConsumer(lost_queue, workers=1)
     consumer._set_signal_handlers = lambda: None
     consumer.start()
@@ -39,7 +39,7 @@ def test_a_sweep_that_still_runs_is_not_begun_again(lost_queue):
         begun.release()
         go_on.wait(PATIENCE_SECONDS)
 
-    declare_sweeps(lost_queue, run, [Work("webhooks", lambda _: bool, every_seconds=0)])
+    declare_sweeps(lost_queue, run, [Job("webhooks", lambda _: bool, every_seconds=0)])
     consumer = GracefulConsumer(lost_queue, workers=1)
     scheduler = consumer._create_scheduler()
     scheduler.enqueue_periodic_tasks()

@@ -21,13 +21,13 @@ PLACES_KEPT_SECONDS = 60
 PLACE_TYPES = ("state", "district", "ward")
 
 
-class StoredAssets(Assets):
+class DatabaseAssets(Assets):
     """Assets of a workspace whose flows are read from the database when first used.
 
     A flow is read outside of the transactions of those who use it, and never changes: a new revision is a new flow.
     """
 
-    def __init__(self, rows: AssetRows, places: Place | None, shelf: "Shelf", workspace_id: int) -> None:
+    def __init__(self, rows: AssetRows, places: Place | None, cache: "AssetCache", workspace_id: int) -> None:
         super().__init__(
             channels=rows.channels,
             classifiers=rows.classifiers,
@@ -43,7 +43,7 @@ class StoredAssets(Assets):
             topics=rows.topics,
             users=rows.users,
         )
-        self._shelf = shelf
+        self._shelf = cache
         self._workspace_id = workspace_id
         self._routing_nodes: dict[str, frozenset[str]] = {}
         self.stored_flows = {each.uuid: each for each in rows.flows}
@@ -78,17 +78,17 @@ class StoredAssets(Assets):
         return next((each.uuid for each in self.stored_flows.values() if each.name.lower() == wanted), None)
 
 
-class Shelf:
+class AssetCache:
     """Where the threads of a worker find the assets of workspaces."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._assets: OrderedDict[int, tuple[Any, StoredAssets]] = OrderedDict()
+        self._assets: OrderedDict[int, tuple[Any, DatabaseAssets]] = OrderedDict()
         self._flows: OrderedDict[tuple[int, int], Flow] = OrderedDict()
         self._places: dict[int, tuple[float, Place | None]] = {}
 
-    def find_assets(self, tx: Transaction, workspace: Workspace) -> StoredAssets:
+    def find_assets(self, tx: Transaction, workspace: Workspace) -> DatabaseAssets:
         """The assets of a workspace as they are now; the same object as before if none of them has changed."""
         rows = load_asset_rows(tx, workspace.id)
         places = self._find_places(tx, workspace) if any(each.type in PLACE_TYPES for each in rows.fields) else None
@@ -98,7 +98,7 @@ class Shelf:
             if kept is not None and kept[0] == state:
                 self._assets.move_to_end(workspace.id)
                 return kept[1]
-            made = StoredAssets(rows, places, self, workspace.id)
+            made = DatabaseAssets(rows, places, self, workspace.id)
             _keep(self._assets, workspace.id, (state, made), WORKSPACES_KEPT)
             return made
 
@@ -130,8 +130,8 @@ class Shelf:
         return places
 
 
-def _keep(shelf: OrderedDict[Any, Any], key: Any, value: Any, limit: int) -> None:
-    shelf[key] = value
-    shelf.move_to_end(key)
-    if len(shelf) > limit:
-        shelf.popitem(last=False)
+def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any, limit: int) -> None:
+    cache[key] = value
+    cache.move_to_end(key)
+    if len(cache) > limit:
+        cache.popitem(last=False)

@@ -2,35 +2,35 @@
 
 from collections.abc import Callable, Sequence
 
-from persistence.contacts.leases import DueContact, Turns, take_turns
+from persistence.contacts.leases import ContactLeases, DueContact, acquire_leases
 from persistence.database import Transaction
-from worker.flows.runner import Also, Scene, Workshop
+from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
 from worker.flows.sprints import Task
 
 BATCH = 100
 
 Find = Callable[[Transaction, int], Sequence[DueContact]]
-Plan = Callable[[Transaction, Scene, Sequence[int]], tuple[Sequence[Task], Also | None]]
+Plan = Callable[[Transaction, BatchContext, Sequence[int]], tuple[Sequence[Task], OnRecorded | None]]
 
 
-def run_round(workshop: Workshop, find: Find, plan: Plan) -> bool:
+def run_batch(runner: FlowRunner, find: Find, plan: Plan) -> bool:
     """Takes turns, plans the work under them, performs and records it; whether there was anything to do.
 
     `find` names contacts whose turn nobody has, most urgent first, at most so many. `plan` is given the contact ids
     whose turn it is now, and says what is to happen to them, and what else in the transaction that records it.
     """
 
-    def take(tx: Transaction) -> tuple[int, Turns]:
+    def take(tx: Transaction) -> tuple[int, ContactLeases]:
         due = find(tx, BATCH)
         workspace_id = due[0].workspace_id if due else 0
-        return workspace_id, take_turns(tx, {each.contact_id for each in due if each.workspace_id == workspace_id})
+        return workspace_id, acquire_leases(tx, {each.contact_id for each in due if each.workspace_id == workspace_id})
 
-    workspace_id, turns = workshop.database.write(take)
-    if not turns.contact_ids:
+    workspace_id, leases = runner.database.write(take)
+    if not leases.contact_ids:
         return False
-    ids = sorted(turns.contact_ids)
-    with workshop.database.reading() as tx:
-        scene = workshop.open_scene(tx, workspace_id, ids)
-        tasks, also = plan(tx, scene, ids)
-    workshop.perform(scene, turns, tasks, also)
+    ids = sorted(leases.contact_ids)
+    with runner.database.reading() as tx:
+        context = runner.open_context(tx, workspace_id, ids)
+        tasks, on_recorded = plan(tx, context, ids)
+    runner.perform(context, leases, tasks, on_recorded)
     return True

@@ -6,8 +6,8 @@ from flows.engine.events import write_moment
 from persistence.channels.call_handling import PendingCall, find_callers, finish_calls, load_first_calls, shelve_calls
 from persistence.database import Transaction
 from persistence.triggers.triggers import MISSED_CALL, Trigger, load_triggers
-from worker.flows.batch import run_round
-from worker.flows.runner import Also, Scene, Workshop
+from worker.flows.batch import run_batch
+from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
 from worker.flows.sprints import Task
 from worker.flows.trigger_choice import choose_trigger
 from worker.services import Services
@@ -17,28 +17,28 @@ PLAIN_BATCH = 500
 
 def begin_calls(services: Services) -> Callable[[], bool]:
     """The step that compares calls with triggers: those nobody waits for, then one of each of a batch of contacts."""
-    workshop = Workshop(services)
+    runner = FlowRunner(services)
 
     def step() -> bool:
         shelved = services.database.write(lambda tx: shelve_calls(tx, PLAIN_BATCH))
-        return run_round(workshop, find_callers, _plan_all) or shelved == PLAIN_BATCH
+        return run_batch(runner, find_callers, _plan_all) or shelved == PLAIN_BATCH
 
     return step
 
 
-def _plan_all(tx: Transaction, scene: Scene, contact_ids: Sequence[int]) -> tuple[list[Task], Also]:
-    workspace_id = scene.workspace.id
+def _plan_all(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], OnRecorded]:
+    workspace_id = context.workspace.id
     calls = load_first_calls(tx, workspace_id, contact_ids)
     triggers = load_triggers(tx, workspace_id)
 
     def finish(tx: Transaction, recorded: Sequence[int]) -> None:
         finish_calls(tx, workspace_id, [calls[each].id for each in recorded if each in calls])
 
-    return [_plan(scene, contact_id, calls.get(contact_id), triggers) for contact_id in contact_ids], finish
+    return [_plan(context, contact_id, calls.get(contact_id), triggers) for contact_id in contact_ids], finish
 
 
-def _plan(scene: Scene, contact_id: int, call: PendingCall | None, triggers: Sequence[Trigger]) -> Task:
-    contact = scene.contacts.get(contact_id)
+def _plan(context: BatchContext, contact_id: int, call: PendingCall | None, triggers: Sequence[Trigger]) -> Task:
+    contact = context.contacts.get(contact_id)
     if call is None or contact is None or not contact.is_active:
         return Task(contact_id)
     chosen = choose_trigger(triggers, (call.trigger_type,), contact, call.channel_uuid)

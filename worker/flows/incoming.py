@@ -15,8 +15,8 @@ from persistence.messages.handling import (
 )
 from persistence.sessions.waiting import WaitingSession, load_waiting
 from persistence.triggers.triggers import KEYWORD_MATCHES, NEW_CONVERSATION, Trigger, load_triggers
-from worker.flows.batch import run_round
-from worker.flows.runner import Scene, Workshop
+from worker.flows.batch import run_batch
+from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.flows.trigger_choice import choose_keyword_trigger, choose_trigger, message_kinds
 from worker.services import Services
@@ -26,30 +26,30 @@ PLAIN_BATCH = 500
 
 def begin_incoming(services: Services) -> Callable[[], bool]:
     """The step that handles messages that came in: those no flow wants, then one of each of a batch of contacts."""
-    workshop = Workshop(services)
+    runner = FlowRunner(services)
 
     def step() -> bool:
         shelved = services.database.write(lambda tx: shelve_plain(tx, PLAIN_BATCH))
-        return run_round(workshop, find_senders, _plan_all) or shelved == PLAIN_BATCH
+        return run_batch(runner, find_senders, _plan_all) or shelved == PLAIN_BATCH
 
     return step
 
 
-def _plan_all(tx: Transaction, scene: Scene, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
-    workspace_id = scene.workspace.id
+def _plan_all(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+    workspace_id = context.workspace.id
     messages = load_first_unhandled(tx, workspace_id, contact_ids)
     waiting = load_waiting(tx, workspace_id, contact_ids)
     triggers = load_triggers(tx, workspace_id)
     begins = any(each.type == NEW_CONVERSATION for each in triggers)
     newcomers = find_newcomers(tx, workspace_id, list(messages.values())) if begins else set()
     return [
-        _plan(scene, contact_id, each, waiting.get(contact_id), triggers, is_new=contact_id in newcomers)
+        _plan(context, contact_id, each, waiting.get(contact_id), triggers, is_new=contact_id in newcomers)
         for contact_id, each in messages.items()
     ], None
 
 
 def _plan(
-    scene: Scene,
+    context: BatchContext,
     contact_id: int,
     received: UnhandledMessage,
     session: WaitingSession | None,
@@ -58,10 +58,10 @@ def _plan(
     is_new: bool,
 ) -> Task:
     """What a message sets in motion; without trigger and session it goes to the inbox."""
-    contact = scene.contacts.get(contact_id)
+    contact = context.contacts.get(contact_id)
     if contact is None or not contact.is_active:
         return Task(contact_id, message_id=received.id)
-    trigger = _find_trigger(scene, contact, received, session, triggers, is_new=is_new)
+    trigger = _find_trigger(context, contact, received, session, triggers, is_new=is_new)
     event = _describe(received)
     if trigger is not None:
         return Task(contact_id, trigger=trigger | {"event": event}, message_id=received.id, cause=received.uuid)
@@ -72,7 +72,7 @@ def _plan(
 
 
 def _find_trigger(
-    scene: Scene,
+    context: BatchContext,
     contact: Contact,
     received: UnhandledMessage,
     session: WaitingSession | None,
@@ -83,7 +83,7 @@ def _find_trigger(
     """The engine's trigger for a message; keywords come before the session that waits, everything else after it."""
     if session is not None and session.ignores_triggers:
         return None
-    by_word = choose_keyword_trigger(triggers, scene.environment, contact, received.channel_uuid, received.text)
+    by_word = choose_keyword_trigger(triggers, context.environment, contact, received.channel_uuid, received.text)
     if by_word is not None:
         trigger, keyword = by_word
         match = {"type": KEYWORD_MATCHES[trigger.match], "keyword": keyword}

@@ -7,7 +7,7 @@ from typing import Any
 from flows.engine import Event, Session
 from flows.engine.moments import parse_moment
 from flows.engine.state import FAILED, WAITING, Run
-from persistence.contacts.leases import Turns, end_turns, lock_turns
+from persistence.contacts.leases import ContactLeases, lock_leased, release_leases
 from persistence.database import Transaction
 from persistence.flows.writes import find_archived
 from persistence.groups.smart_groups import follow_contacts
@@ -20,7 +20,7 @@ from persistence.sessions.sessions import SessionState, interrupt_contacts, save
 from persistence.sessions.waiting import expire_sessions, fail_sessions, forget_timeouts, lock_waiting
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
-from worker.flows.asset_cache import StoredAssets
+from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects.contacts import collect_contact_effects
 from worker.flows.effects.effects import carry_out
 from worker.flows.effects.event_flows import first_flow, flows_of_events
@@ -34,14 +34,14 @@ MESSAGE_EVENTS = ("msg_created", "ivr_created")
 
 
 def record_outcomes(
-    tx: Transaction, workspace: Workspace, assets: StoredAssets, turns: Turns, outcomes: Sequence[Outcome]
+    tx: Transaction, workspace: Workspace, assets: DatabaseAssets, leases: ContactLeases, outcomes: Sequence[Outcome]
 ) -> list[int]:
     """Stores sessions and runs, carries out what the flows decided, and ends the turns; the contacts it counted for.
 
     Outcomes whose turn or waiting session is gone change nothing: whoever took it over does the work anew. Events of a
     session that failed are not carried out.
     """
-    rows = lock_turns(tx, turns, *CHANGED_COLUMNS)
+    rows = lock_leased(tx, leases, *CHANGED_COLUMNS)
     held = {row.id for row in rows}
     mine = [outcome for outcome in outcomes if outcome.task.contact_id in held]
     valid = _keep_waiting(tx, workspace.id, mine)
@@ -53,7 +53,7 @@ def record_outcomes(
     _store_sessions(tx, workspace, assets, sprints)
     _carry_out(tx, workspace, assets, rows, [each for each in sprints if _session(each).status != FAILED])
     finish_messages(tx, workspace.id, _handled_messages(assets, valid))
-    end_turns(tx, turns)
+    release_leases(tx, leases)
     return sorted(held)
 
 
@@ -80,7 +80,9 @@ def _end_refused_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Ou
     expire_sessions(tx, workspace_id, [task.contact_id for task in of_kind["wait_expiration"]])
 
 
-def _store_failed_starts(tx: Transaction, workspace_id: int, assets: StoredAssets, outcomes: Sequence[Outcome]) -> None:
+def _store_failed_starts(
+    tx: Transaction, workspace_id: int, assets: DatabaseAssets, outcomes: Sequence[Outcome]
+) -> None:
     """The runs of flows that could not even be begun: people see that somebody should have been in them."""
     runs = [
         RunState(
@@ -100,7 +102,7 @@ def _store_failed_starts(tx: Transaction, workspace_id: int, assets: StoredAsset
         save_runs(tx, workspace_id, runs)
 
 
-def _store_sessions(tx: Transaction, workspace: Workspace, assets: StoredAssets, sprints: Sequence[Outcome]) -> None:
+def _store_sessions(tx: Transaction, workspace: Workspace, assets: DatabaseAssets, sprints: Sequence[Outcome]) -> None:
     replaced = [
         outcome.task.contact_id
         for outcome in sprints
@@ -135,7 +137,7 @@ def _is_touched(run: Run, outcome: Outcome) -> bool:
     return before is None or not before.get("exited_on")
 
 
-def _state(tx: Transaction, outcome: Outcome, assets: StoredAssets) -> SessionState:
+def _state(tx: Transaction, outcome: Outcome, assets: DatabaseAssets) -> SessionState:
     session = _session(outcome)
     waiting = session.waiting_run
     wait = _find_wait(outcome.events) if session.status == WAITING else {}
@@ -162,7 +164,7 @@ def _find_wait(events: Iterable[Event]) -> Event:
     return waits[-1] if waits else {}
 
 
-def _describe(run: Run, outcome: Outcome, state: SessionState, session_id: int, assets: StoredAssets) -> RunState:
+def _describe(run: Run, outcome: Outcome, state: SessionState, session_id: int, assets: DatabaseAssets) -> RunState:
     is_first = not run.parent_uuid and outcome.task.trigger is not None
     return describe_run(
         run,
@@ -176,7 +178,7 @@ def _describe(run: Run, outcome: Outcome, state: SessionState, session_id: int, 
 
 
 def _carry_out(
-    tx: Transaction, workspace: Workspace, assets: StoredAssets, rows: Sequence[Any], sprints: Sequence[Outcome]
+    tx: Transaction, workspace: Workspace, assets: DatabaseAssets, rows: Sequence[Any], sprints: Sequence[Outcome]
 ) -> None:
     effects = collect_contact_effects(
         (outcome.task.contact_id, _session(outcome), outcome.events) for outcome in sprints
@@ -192,7 +194,7 @@ def _carry_out(
         carry_out(tx, workspace, outcome.task.contact_id, events, assets.flow_ids)
 
 
-def _replies(outcome: Outcome, assets: StoredAssets) -> list[Reply]:
+def _replies(outcome: Outcome, assets: DatabaseAssets) -> list[Reply]:
     session = _session(outcome)
     is_bulk = outcome.task.start_id is not None
     return [
@@ -202,12 +204,12 @@ def _replies(outcome: Outcome, assets: StoredAssets) -> list[Reply]:
     ]
 
 
-def _flow_id(outcome: Outcome, assets: StoredAssets) -> int | None:
+def _flow_id(outcome: Outcome, assets: DatabaseAssets) -> int | None:
     """The flow that took the message behind a sprint."""
     return assets.flow_ids.get(first_flow(_session(outcome), outcome.task.state).get("uuid", ""))
 
 
-def _handled_messages(assets: StoredAssets, outcomes: Sequence[Outcome]) -> dict[int, int | None]:
+def _handled_messages(assets: DatabaseAssets, outcomes: Sequence[Outcome]) -> dict[int, int | None]:
     """By message id the flow that took it, None for the inbox."""
     return {
         outcome.task.message_id: None if outcome.session is None else _flow_id(outcome, assets)

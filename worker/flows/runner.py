@@ -11,65 +11,67 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from flows.clock import Clock, SystemClock
 from flows.engine import Contact
 from flows.environment import Environment
-from persistence.contacts.leases import Turns
+from persistence.contacts.leases import ContactLeases
 from persistence.contacts.values import environment_of
 from persistence.database import Database, Transaction
 from persistence.sessions.contacts import load_contacts
 from persistence.workspaces import Workspace, find_workspace
-from worker.flows.asset_cache import Shelf, StoredAssets
-from worker.flows.lease_renewal import TurnKeeper
+from worker.flows.asset_cache import AssetCache, DatabaseAssets
+from worker.flows.lease_renewal import LeaseRenewal
 from worker.flows.recording import record_outcomes
 from worker.flows.services.services import open_outside
-from worker.flows.sprints import Outcome, Stage, Task
+from worker.flows.sprints import Outcome, SprintRunner, Task
 from worker.services import Services
 
 logger = logging.getLogger("relayboard.worker")
 
-Also = Callable[[Transaction, Sequence[int]], None]
+OnRecorded = Callable[[Transaction, Sequence[int]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class BatchContext:
     """What is known at the beginning of a round: the contacts, and the assets and formats of their workspace."""
 
     workspace: Workspace
-    assets: StoredAssets
+    assets: DatabaseAssets
     environment: Environment
     contacts: Mapping[int, Contact] = field(default_factory=dict)
 
 
-class Workshop:
+class FlowRunner:
     """Where the threads of one worker process do flow work."""
 
     def __init__(self, services: Services, clock: Clock | None = None) -> None:
         self.services = services
         self.database: Database = services.database
-        self.shelf = Shelf(services.database)
+        self.cache = AssetCache(services.database)
         self.clock = clock or _DatabaseClock(services.database)
 
-    def open_scene(self, tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Scene:
+    def open_context(self, tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> BatchContext:
         """Reads what a round needs; a constant number of statements."""
         workspace = find_workspace(tx, workspace_id)
         assert workspace is not None, "workspaces are never deleted"
-        assets = self.shelf.find_assets(tx, workspace)
-        return Scene(workspace, assets, environment_of(workspace), load_contacts(tx, workspace.id, contact_ids))
+        assets = self.cache.find_assets(tx, workspace)
+        return BatchContext(workspace, assets, environment_of(workspace), load_contacts(tx, workspace.id, contact_ids))
 
-    def perform(self, scene: Scene, turns: Turns, tasks: Sequence[Task], also: Also | None = None) -> list[int]:
+    def perform(
+        self, context: BatchContext, leases: ContactLeases, tasks: Sequence[Task], on_recorded: OnRecorded | None = None
+    ) -> list[int]:
         """Runs tasks under turns and records what came of them; the contacts whose turn was still held at the end.
 
-        `also` is done in the recording transaction, with those contacts.
+        `on_recorded` is done in the recording transaction, with those contacts.
         """
-        keeper = TurnKeeper(self.database, turns)
-        outside = open_outside(self.services, scene.workspace, keeper.refresh)
-        stage = Stage(
-            scene.assets, scene.environment, self.clock, outside, keeper.refresh, self.services.settings.secret_key
+        keeper = LeaseRenewal(self.database, leases)
+        outside = open_outside(self.services, context.workspace, keeper.refresh)
+        stage = SprintRunner(
+            context.assets, context.environment, self.clock, outside, keeper.refresh, self.services.settings.secret_key
         )
-        outcomes: list[Outcome] = stage.run(tasks, scene.contacts)
+        outcomes: list[Outcome] = stage.run(tasks, context.contacts)
 
         def record(tx: Transaction) -> list[int]:
-            recorded = record_outcomes(tx, scene.workspace, scene.assets, keeper.turns, outcomes)
-            if also is not None:
-                also(tx, recorded)
+            recorded = record_outcomes(tx, context.workspace, context.assets, keeper.leases, outcomes)
+            if on_recorded is not None:
+                on_recorded(tx, recorded)
             return recorded
 
         try:
@@ -78,22 +80,26 @@ class Workshop:
             raise  # the database is away: everything is done anew
         except Exception:
             logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
-        recorded = [each for outcome in outcomes for each in self._record_alone(scene, keeper.turns, outcome)]
-        if also is not None:
-            self.database.write(lambda tx: also(tx, recorded))
+        recorded = [each for outcome in outcomes for each in self._record_alone(context, keeper.leases, outcome)]
+        if on_recorded is not None:
+            self.database.write(lambda tx: on_recorded(tx, recorded))
         return recorded
 
-    def _record_alone(self, scene: Scene, turns: Turns, outcome: Outcome) -> list[int]:
+    def _record_alone(self, context: BatchContext, leases: ContactLeases, outcome: Outcome) -> list[int]:
         """Records one outcome; one that cannot be recorded fails its session, lest it is tried for ever."""
-        alone = Turns(turns.contact_ids & {outcome.task.contact_id}, turns.until)
+        alone = ContactLeases(leases.contact_ids & {outcome.task.contact_id}, leases.until)
         try:
-            return self.database.write(lambda tx: record_outcomes(tx, scene.workspace, scene.assets, alone, [outcome]))
+            return self.database.write(
+                lambda tx: record_outcomes(tx, context.workspace, context.assets, alone, [outcome])
+            )
         except (OperationalError, PoolTimeout):
             raise
         except Exception as error:
             logger.exception("a sprint of contact %d cannot be recorded", outcome.task.contact_id)
             failed = Outcome(outcome.task, refusal=f"not recorded: {type(error).__name__}", is_broken=True)
-            return self.database.write(lambda tx: record_outcomes(tx, scene.workspace, scene.assets, alone, [failed]))
+            return self.database.write(
+                lambda tx: record_outcomes(tx, context.workspace, context.assets, alone, [failed])
+            )
 
 
 @dataclass(frozen=True, slots=True)

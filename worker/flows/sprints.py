@@ -12,7 +12,7 @@ from flows.definition import DefinitionError, Flow
 from flows.engine import Contact, Event, Options, ResumeError, Session, SessionStateError, TriggerError, resume, start
 from flows.engine.services import Services as EngineServices
 from flows.environment import Environment
-from worker.flows.asset_cache import StoredAssets
+from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.repeatable_chance import RepeatableChance
 
 logger = logging.getLogger("relayboard.worker")
@@ -67,7 +67,7 @@ class Outcome:
     is_broken: bool = False
 
 
-class Stage:
+class SprintRunner:
     """What sprints of one workspace need: its assets and environment, the clock, and the engine's services.
 
     `secret_key` keeps chance from being foreseen.
@@ -75,7 +75,7 @@ class Stage:
 
     def __init__(
         self,
-        assets: StoredAssets,
+        assets: DatabaseAssets,
         environment: Environment,
         clock: Clock,
         services: EngineServices,

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from flows.engine.events import write_moment
-from persistence.contacts.leases import take_turns
+from persistence.contacts.leases import acquire_leases
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (
     StartBatch,
@@ -21,20 +21,20 @@ from persistence.flow_starts.expansion import expand_start, lease_start
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.tables.flow_starts import IS_PASSIVE
 from persistence.users import find_user_reference
-from worker.flows.runner import Scene, Workshop
+from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.services import Services
 
 
 def begin_starts(services: Services) -> Callable[[], bool]:
     """The step that finds one page of contacts of a start, and starts the contacts of one batch."""
-    workshop = Workshop(services)
+    runner = FlowRunner(services)
 
     def step() -> bool:
         has_expanded = services.database.write(_expand)
         batch = services.database.write(lease_batch)
         if batch is not None:
-            _start_batch(workshop, batch)
+            _start_batch(runner, batch)
         return has_expanded or batch is not None
 
     return step
@@ -47,16 +47,16 @@ def _expand(tx: Transaction) -> bool:
     return start is not None
 
 
-def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
+def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
     """Starts those contacts of a batch that are not started yet; where a turn is taken, the batch comes again soon."""
-    turns = workshop.database.write(lambda tx: take_turns(tx, batch.contact_ids))
-    with workshop.database.reading() as tx:
+    leases = runner.database.write(lambda tx: acquire_leases(tx, batch.contact_ids))
+    with runner.database.reading() as tx:
         # Only under the turn is it certain that nobody starts this contact at this moment.
         begun = find_started(tx, batch)
         left_out = find_left_out(tx, batch) - begun
         made = find_made_runs(tx, batch)
-        scene = workshop.open_scene(tx, batch.workspace_id, sorted(turns.contact_ids))
-        trigger = _describe_trigger(tx, scene, batch)
+        context = runner.open_context(tx, batch.workspace_id, sorted(leases.contact_ids))
+        trigger = _describe_trigger(tx, context, batch)
     is_passive = bool((batch.parent or {}).get(IS_PASSIVE))
     tasks = [
         Task(
@@ -67,14 +67,14 @@ def _start_batch(workshop: Workshop, batch: StartBatch) -> None:
             cause=batch.start_uuid,
             is_passive=is_passive,
         )
-        if contact_id not in begun | left_out and _may_start(scene, contact_id) and trigger is not None
+        if contact_id not in begun | left_out and _may_start(context, contact_id) and trigger is not None
         else Task(contact_id)
-        for contact_id in sorted(turns.contact_ids)
+        for contact_id in sorted(leases.contact_ids)
     ]
 
-    done = begun.union(workshop.perform(scene, turns, tasks))
+    done = begun.union(runner.perform(context, leases, tasks))
     # Apart from the runs: who interrupts the start holds its row and wants theirs.
-    workshop.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=trigger is None))
+    runner.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=trigger is None))
 
 
 def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_flow_gone: bool) -> None:
@@ -87,14 +87,14 @@ def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_fl
         postpone_batch(tx, batch)
 
 
-def _may_start(scene: Scene, contact_id: int) -> bool:
-    contact = scene.contacts.get(contact_id)
+def _may_start(context: BatchContext, contact_id: int) -> bool:
+    contact = context.contacts.get(contact_id)
     return contact is not None and contact.is_active
 
 
-def _describe_trigger(tx: Transaction, scene: Scene, batch: StartBatch) -> dict[str, Any] | None:
+def _describe_trigger(tx: Transaction, context: BatchContext, batch: StartBatch) -> dict[str, Any] | None:
     """The engine's trigger for the contacts of a batch; None when the flow is gone or archived by now."""
-    flow = next((each for each in scene.assets.stored_flows.values() if each.id == batch.flow_id), None)
+    flow = next((each for each in context.assets.stored_flows.values() if each.id == batch.flow_id), None)
     if flow is None or flow.is_archived:
         return None
     trigger: dict[str, Any] = {

@@ -6,20 +6,20 @@ from datetime import datetime
 from flows.engine.events import write_moment
 from persistence.database import Transaction
 from persistence.sessions.waiting import WaitingSession, find_due_waits, load_waiting
-from worker.flows.batch import run_round
-from worker.flows.runner import Scene, Workshop
+from worker.flows.batch import run_batch
+from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.services import Services
 
 
 def begin_timers(services: Services) -> Callable[[], bool]:
     """The step that ends the waits of a batch of contacts of one workspace."""
-    workshop = Workshop(services)
-    return lambda: run_round(workshop, find_due_waits, _plan_all)
+    runner = FlowRunner(services)
+    return lambda: run_batch(runner, find_due_waits, _plan_all)
 
 
-def _plan_all(tx: Transaction, scene: Scene, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
-    waiting = load_waiting(tx, scene.workspace.id, contact_ids)
+def _plan_all(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+    waiting = load_waiting(tx, context.workspace.id, contact_ids)
     return [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids], None
 
 

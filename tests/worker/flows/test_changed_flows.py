@@ -7,7 +7,7 @@ import orjson
 import pytest
 from sqlalchemy import insert, update
 
-from persistence.contacts.leases import take_turns
+from persistence.contacts.leases import acquire_leases
 from persistence.flow_starts.expansion import expand_start, lease_start
 from persistence.flows.writes import archive_flow
 from persistence.tables.contacts import contact
@@ -20,7 +20,7 @@ from tests.conftest import Clock
 from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_triggers import add_trigger
-from worker.flows.runner import Workshop
+from worker.flows.runner import FlowRunner
 from worker.flows.sprints import Task
 
 AMINA = "+254722000111"
@@ -187,15 +187,15 @@ def test_a_start_stops_where_its_flow_is_archived_after_its_contacts_were_found(
 def test_who_enters_a_flow_while_it_is_archived_does_not_stay_in_it(stage: Stage) -> None:
     flow_uuid = store_flow(stage.database, stage.workspace, patient())
     amina = stage.add_contact(AMINA)
-    workshop = Workshop(stage.services)
+    runner = FlowRunner(stage.services)
     with stage.database.writing() as tx:
-        turns = take_turns(tx, [amina])
+        turns = acquire_leases(tx, [amina])
     with stage.database.reading() as tx:
-        scene = workshop.open_scene(tx, stage.workspace.id, [amina])
+        scene = runner.open_context(tx, stage.workspace.id, [amina])
     trigger = {"type": "manual", "flow": {"uuid": flow_uuid, "name": "Patient"}, "triggered_on": "2026-03-02T09:00:00Z"}
     archive(stage, flow_uuid)
 
-    workshop.perform(scene, turns, [Task(amina, trigger=trigger)])
+    runner.perform(scene, turns, [Task(amina, trigger=trigger)])
 
     check_ended(stage, "interrupted")
 
