@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test bench clean
+.PHONY: serve test bench picture clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -12,6 +12,9 @@ test: $(VENV)/.tox-installed
 
 bench: $(VENV)/.bench-installed
 	@$(BIN)/python -m bench
+
+picture: $(VENV)/.bench-installed
+	@$(BIN)/python -m tools.picture > docs/architecture.svg
 
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
