@@ -11,6 +11,7 @@ from persistence.tokens import Credentials, note_use, renew_hash
 logger = logging.getLogger("relayboard.api")
 
 CLOSE_SECONDS = 5.0
+THREAD = "token notes"
 
 
 class TokenNotes:
@@ -34,7 +35,7 @@ class TokenNotes:
         with self._changed:
             self._used[credentials.token_id] = key if credentials.is_hash_former else None
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._run, name="token notes", daemon=True)
+                self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
                 self._thread.start()
             self._changed.notify()
 

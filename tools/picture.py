@@ -89,7 +89,8 @@ def _box(room: str, modules: int, left: float, top: float) -> list[str]:
         f'<rect x="{left:g}" y="{top:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4" '
         f'fill="{COLOURS[_rank(room)]}" stroke="#555"/>',
         f'<text x="{middle:g}" y="{top + 15:g}" text-anchor="middle">{escape(room)}</text>',
-        f'<text x="{middle:g}" y="{top + 29:g}" text-anchor="middle" font-size="10" fill="#444">{modules} modules</text>',
+        f'<text x="{middle:g}" y="{top + 29:g}" text-anchor="middle" font-size="10" fill="#444">'
+        f"{modules} modules</text>",
     ]
 
 

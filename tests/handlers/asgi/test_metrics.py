@@ -91,7 +91,7 @@ def test_paths_with_parameters_are_counted_by_their_template():
 
 def test_processes_that_share_a_folder_show_the_sum_of_all(tmp_path):
     program = (
-        "from handlers.metrics import count_request, render_metrics;"
+        "from handlers.asgi.metrics import count_request, render_metrics;"
         f"count_request('GET', '{LABELS}', 200, 0.1); print(render_metrics().decode())"
     )
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
