@@ -112,7 +112,7 @@ class ReceivedMessage(TypedDict):
     text: NotRequired[str | None]
     uuid: NotRequired[str | None]
     urn: NotRequired[str | None]
-    channel: NotRequired[Reference | None]
+    channel: NotRequired[Json | None]
     attachments: NotRequired[list[str] | None]
     external_id: NotRequired[str | None]
     payload: NotRequired[Json | None]

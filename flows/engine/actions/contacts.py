@@ -54,7 +54,7 @@ def set_contact_status(visit: Visit, action: Action) -> None:
 
 def set_contact_field(visit: Visit, action: Action) -> None:
     """Sets or clears a field; an expression in error leaves it."""
-    text, is_fine = visit.try_text(action.fields["value"])
+    text, is_fine = visit.try_text(action.fields.get("value") or "")
     reference = action.fields["field"]
     field = visit.sprint.assets.fields.get(reference["key"])
     if not is_fine:

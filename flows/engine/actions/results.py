@@ -11,7 +11,7 @@ FAILURE = "Failure"
 
 def set_run_result(visit: Visit, action: Action) -> None:
     """Saves a result; an expression in error leaves the old one."""
-    value, is_fine = visit.try_text(action.fields["value"])
+    value, is_fine = visit.try_text(action.fields.get("value") or "")
     if not is_fine:
         return
     category = action.fields.get("category") or ""

@@ -236,9 +236,7 @@ class TestListFlowStarts:
         assert found(id=first["id"], after=changed) == []
         assert found(id="9999999999") == found(uuid=new_uuid()) == []
 
-    @pytest.mark.parametrize(
-        "query", [{"id": "x"}, {"id": "-1"}, {"id": "12345678901"}, {"uuid": "7"}, {"after": "soon"}]
-    )
+    @pytest.mark.parametrize("query", [{"id": "x"}, {"id": "-1"}, {"id": "1" * 20}, {"uuid": "7"}, {"after": "soon"}])
     def test_malformed_filters_are_refused(self, api: Api, query: dict[str, str]) -> None:
         assert api.get(PATH, **query).status_code == 400
 

@@ -210,6 +210,7 @@ class TestTexts:
     def test_expressions_see_names_fields_and_addresses(
         self, api: Api, database: Database, workspace: Workspace
     ) -> None:
+        add_channel(database, workspace)
         uuid = make_contact(database, workspace, "+250788000111", name="Amina Wanjiru")
         api.post("/api/v2/fields.json", {"name": "Age", "type": "number"})
         api.post("/api/v2/contacts.json", {"fields": {"age": "34"}}, uuid=uuid)

@@ -124,6 +124,8 @@ def test_a_contact_is_called_by_an_address_and_in_an_anonymous_workspace_by_its_
     database: Database, workspace: Workspace, write: Callable[..., list[str]]
 ) -> None:
     contact_id = id_of(database, make_contact(database, workspace, "+250788000111", name=""))
+    assert write("@contact @contact.urn") == ["0788 000 111 "]
+    add_channel(database, workspace)
 
     assert write("@contact @contact.urn") == ["0788 000 111 tel:+250788000111"]
     assert write("@contact @contact.urn", is_anonymous=True) == [f"{contact_id} tel:********"]

@@ -12,7 +12,7 @@ UNKNOWN = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
 
 @pytest.fixture
 def channel_id(database, workspace):
-    return add_channel(database, workspace)
+    return add_channel(database, workspace, type="external")
 
 
 @pytest.fixture
