@@ -11,7 +11,18 @@ from persistence.sql.columns import is_uuid
 
 Errors = dict[str, Any]
 
-DROPPED = {"example", "discriminator", "xml", "externalDocs", "deprecated", "readOnly", "writeOnly", "description"}
+DROPPED = {
+    "example",
+    "discriminator",
+    "xml",
+    "externalDocs",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "description",
+    "not",
+}
+"""`not` says in the contract which fields exclude or need each other; handlers refuse that, in better words."""
 LANGUAGE = re.compile(r"[a-zA-Z]{3}\Z")
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import jsonschema_rs
+
 from handlers.contract.schemas import Schema, draft4
 from openapi.bundle import bundle_root, contract_folder, operations
 from openapi.table import follow
@@ -62,8 +64,14 @@ def complaints(root: str, schema: Part, example: Any) -> dict[str, Any]:
     return Schema(schema, _named(root)).errors(example)
 
 
+def rules_out(root: str, rule: Part, value: Any) -> bool:
+    """Whether a rule that stands below `not` is true of a value."""
+    document_with_rule = {"allOf": [rule], "components": document(root)["components"]}
+    return bool(jsonschema_rs.Draft4Validator(document_with_rule).is_valid(value))
+
+
 def schemas_below(node: Any, where: str = "") -> Iterator[tuple[str, Part]]:
-    """Every schema object below a node by its place, without following references and not inside examples."""
+    """Every schema object below a node by its place, without following references and not inside examples or `not`."""
     if isinstance(node, list):
         for index, item in enumerate(node):
             yield from schemas_below(item, f"{where}/{index}")
@@ -71,7 +79,7 @@ def schemas_below(node: Any, where: str = "") -> Iterator[tuple[str, Part]]:
         if "type" in node or "anyOf" in node or "properties" in node:
             yield where, node
         for key, item in node.items():
-            if key not in ("example", "examples", "enum", "default"):
+            if key not in ("example", "examples", "enum", "default", "not"):
                 yield from schemas_below(item, f"{where}/{key}")
 
 

@@ -17,6 +17,7 @@ from tests.contract.documents import (
     properties_below,
     reachable,
     roots,
+    rules_out,
     schemas_below,
 )
 
@@ -191,11 +192,15 @@ def test_an_empty_parameter_is_declared_where_it_counts_as_absent(operation: Ope
 
 
 @each_api_operation
-def test_a_body_with_required_fields_is_required_in_generation_2(operation: Operation) -> None:
-    if operation.generation != "v2" or operation.method != "post":
+def test_a_body_is_required_where_an_empty_one_is_refused(operation: Operation) -> None:
+    if operation.method != "post" or "requestBody" not in operation.body or operation.generation == "relay":
         return
     schemas = [follow(schema, document(operation.root)) for schema in operation.request_schemas().values()]
-    assert bool(operation.body["requestBody"].get("required")) is any(schema.get("required") for schema in schemas)
+    needs_fields = any(
+        schema.get("required") or ("not" in schema and rules_out(operation.root, schema["not"], {}))
+        for schema in schemas
+    )
+    assert bool(operation.body["requestBody"].get("required")) is needs_fields
 
 
 @each_root

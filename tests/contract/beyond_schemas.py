@@ -1,0 +1,128 @@
+"""Why a request that is as the contract says may be answered with 400: what OpenAPI 3.0 cannot say, rule by rule.
+
+Each reason is a sentence of the service, told apart by its operation and place where others use the same sentence.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A rule: the whole sentence, and the operations and places (`POST /api/v2/globals.json name`) that may say it."""
+
+    rule: str
+    sentence: str
+    places: str = r".*"
+
+    def explains(self, place: str, sentence: str) -> bool:
+        return bool(re.fullmatch(self.sentence, sentence, re.DOTALL) and re.fullmatch(self.places, place, re.DOTALL))
+
+
+LOOKED_UP = (
+    r"(?:urns|contact|contacts|groups|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
+    r"|label_name|label_uuid|topic|assignee|tickets|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
+)
+REASONS = [
+    Reason("a record that does not exist", r'Nothing found for ".*"\.', rf"POST \S+ {LOOKED_UP}"),
+    Reason("a record that does not exist", r'Nothing found for ".*"\.', r"POST /api/v1/\w+\.json (?:uuid|key)"),
+    Reason("a record that does not exist", r'No contact field ".*"\.', r"POST \S+/contacts\.json fields"),
+    Reason("a record that does not exist", r"Unknown claim code\.", r"POST /api/v1/relayers\.json claim_code"),
+    Reason(
+        "a record that does not exist",
+        r"No active channel of this workspace has this number\.",
+        r"POST /api/v1/broadcasts\.json channel",
+    ),
+    Reason("a name that is taken", r"This name is already taken\."),
+    Reason("a name that is taken", r"Another (?:field|global) has the key made from this name\."),
+    Reason("a name that is taken", r"This URL is already subscribed\.", r"POST /api/v2/resthook_subscribers\.json "),
+    Reason("a name that is taken", r"This URN belongs to another contact\.", r"POST \S+/contacts\.json urns\.\d+"),
+    Reason("a name that is taken", r"These URNs belong to (?:more than one|another) contact\."),
+    Reason("a key made from a name", r"The key made from this name (?:is reserved|has to begin with a letter)\."),
+    Reason("letters of any script", r"Only letters, digits, spaces and hyphens are allowed in field names\."),
+    Reason("letters of any script", r"Only letters, digits, spaces, hyphens and underscores are allowed\."),
+    Reason("a language code that is assigned", r"Not an ISO 639-3 code\."),
+    Reason("a language code that is assigned", r"This language is given twice\."),
+    Reason("a text in the first language", r'A text in the language "\w{3}" is needed\.'),
+    Reason("a text in the first language", r"There is no translation in the base language\."),
+    Reason("a possible phone number or address", r"Not a valid URN; phone numbers need a country code\."),
+    Reason("a possible phone number or address", r"At most 255 characters, with `%`, `#` and `\?` counted as three\."),
+    Reason("a possible phone number or address", r"Not a possible phone number\."),
+    Reason("a possible phone number or address", r"Parameter urn must be a URN; phone numbers need a country code\."),
+    Reason("an address that may be called", r"This address is on a private network\.", r"POST \S+ target_url"),
+    Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
+    Reason("the state of a record", r"This flow is archived\."),
+    Reason("the state of a record", r"This field holds no dates\."),
+    Reason("the state of a record", r"Members of a query group cannot be changed\."),
+    Reason("the state of a record", r"Only active contacts can be in groups\."),
+    Reason("the state of a record", r"None of these contacts can be started\."),
+    Reason("the state of a record", r"Message \d+ is not incoming\."),
+    Reason("the state of a record", r"An event stays in its campaign\."),
+    Reason("the state of a record", r"No channel of this workspace can send to phone numbers\."),
+    Reason("the state of a record", r"Campaign events (?:still start this flow|use this (?:date )?field)\."),
+    Reason("the state of a record", r'The (?:flow|group) ".*" uses this (?:field|global)\.'),
+    Reason("the state of a record", r"Active triggers or campaigns still use this group\."),
+    Reason("the state of a record", r"These name different groups\."),
+    Reason("parameters that exclude each other", r"Use only one of these parameters: .*\.", r"\S+ /api/v2/\S+ detail"),
+    Reason("parameters that exclude each other", r"Parameters contact and flow cannot be used together\."),
+    Reason("parameters that exclude each other", r"Not together with the parameter urn\.", r"POST \S+ urns"),
+    Reason("one of several parameters", r"One of these parameters is needed: .*\.", r"DELETE \S+ detail"),
+    Reason("a field that a parameter makes needless", r"A value is required\.", r"POST /api/v2/globals\.json name"),
+    Reason(
+        "a field that a parameter makes needless",
+        r"A value is required\.",
+        r"POST /api/v2/campaign_events\.json campaign",
+    ),
+    Reason("JSON in itself", r"NUL characters are not allowed\."),
+    Reason("JSON in itself", r"Whole numbers must fit 64 bits\."),
+    Reason("JSON in itself", r"Numbers must be finite and of reasonable length\."),
+    Reason("JSON in itself", r"The request body (?:nests deeper than \d+ levels|holds half of a surrogate pair)\."),
+    Reason("JSON in itself", r"Must be at most 10000 characters as JSON\.", r"POST /api/v2/flow_starts\.json \w+"),
+    Reason("the address as a whole", r"The URL is longer than 8192 bytes\."),
+    Reason(
+        "the order of commands",
+        r"The first command must be fcm with fcm_id and uuid\.",
+        r"POST /relayers/relayer/register/? error",
+    ),
+]
+"""Fields that exclude or need each other are none of these: the contract says them by `not`."""
+
+TOO_SHORT = re.compile(r"An empty value is not allowed\.|At least \d+ characters\.")
+
+
+def unexplained(method: str, uri: str, body: str, answer: str) -> list[str]:
+    """The complaints of a 400 that none of the reasons explains, each as `place: sentence`."""
+    path = urlsplit(uri).path
+    found = list(_complaints(json.loads(answer)))
+    return [
+        f"{place}: {sentence}"
+        for place, sentence in found or [("", answer)]
+        if not any(reason.explains(f"{method} {path} {place}", sentence) for reason in REASONS)
+        and not (TOO_SHORT.fullmatch(sentence) and _is_trimmed(body, place))
+    ]
+
+
+def _complaints(part: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Each sentence of an error body with its place, as `urns.0`; rules about several fields have none."""
+    if isinstance(part, Mapping):
+        for key, inner in part.items():
+            if key not in ("error_id", "cmds"):
+                name = "" if key == "non_field_errors" else key
+                yield from _complaints(inner, f"{place}.{name}" if place else name)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _complaints(inner, place)
+    else:
+        yield place, part
+
+
+def _is_trimmed(body: str, place: str) -> bool:
+    """Whether the text at a place has white space around it, which does not count in its length."""
+    value = json.loads(body)
+    for step in place.split("."):
+        value = value[int(step)] if isinstance(value, list) else value.get(step) if isinstance(value, dict) else None
+    return isinstance(value, str) and value != value.strip()

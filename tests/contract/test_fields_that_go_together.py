@@ -1,0 +1,159 @@
+"""What `not` says in the contract of fields that exclude or need each other is what the service does.
+
+The service does not check bodies against `not` itself: its handlers refuse in words that say which field is wrong.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from openapi.table import follow
+from persistence.database import Database
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.contract.documents import all_operations, document, rules_out
+from tests.contract.filled_workspace import Filled, fill_workspace
+
+TIMING = {"relative_to": "created_on", "offset": 1, "unit": "D", "delivery_hour": -1}
+TIMING_V2 = {**TIMING, "unit": "days"}
+NOBODY = "Name at least one URN, contact or group."
+ONE_OF_TWO = "Give either a message or a flow."
+CONTACT, MESSAGE, TICKET, FLOW, CAMPAIGN = "{contact}", "{message}", "{ticket}", "{flow}", "{campaign}"
+RESTHOOK = "{resthook}"
+WORDS = {MESSAGE: "id", RESTHOOK: "slug"}
+BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
+    ("v1", "broadcasts", {"text": "Hi"}, NOBODY),
+    ("v1", "broadcasts", {"text": "Hi", "groups": [], "urns": []}, NOBODY),
+    ("v1", "runs", {"flow_uuid": FLOW, "phone": []}, "Name at least one phone number, contact or group."),
+    ("v1", "contacts", {"urns": []}, "A value is required."),
+    ("v1", "contacts", {}, "A value is required."),
+    ("v1", "contact_actions", {"contacts": [], "action": "block"}, "An empty value is not allowed."),
+    ("v1", "contact_actions", {"contacts": [CONTACT], "action": "add", "group": " "}, "needs a group."),
+    ("v1", "contact_actions", {"contacts": [CONTACT], "action": "block", "group": "Mothers"}, "takes no group."),
+    ("v1", "contact_actions", {"contacts": [CONTACT], "action": "expire", "label_uuid": "x"}, "takes no group."),
+    ("v1", "contact_actions", {"contacts": [CONTACT], "action": "delete", "group_uuid": "x"}, "takes no group."),
+    ("v1", "message_actions", {"messages": [1], "action": "archive", "label": "Complaint"}, "takes no label."),
+    ("v1", "message_actions", {"messages": [1], "action": "delete", "label_uuid": "x"}, "takes no label."),
+    ("v1", "message_actions", {"messages": [1], "action": "label", "label": "\x1c"}, "needs a label."),
+    ("v1", "message_actions", {"messages": [1], "action": "unlabel", "label_uuid": None}, "needs a label."),
+    ("v1", "message_actions", {"messages": [1], "action": "unlabel", "label": " -Sad"}, "cannot begin with + or -."),
+    ("v1", "message_actions", {"messages": [1], "action": "label", "label": 'A "B"'}, "are not allowed in names."),
+    ("v1", "events", {**TIMING, "uuid": CAMPAIGN, "campaign_uuid": CAMPAIGN, "message": "Hi"}, "Give either uuid or"),
+    ("v1", "events", {**TIMING, "message": "Hi"}, "A value is required."),
+    ("v1", "events", {**TIMING, "campaign_uuid": CAMPAIGN, "message": "Hi", "flow_uuid": FLOW}, ONE_OF_TWO),
+    ("v1", "events", {**TIMING, "campaign_uuid": CAMPAIGN, "message": " ", "flow_uuid": None}, ONE_OF_TWO),
+    ("v1", "fields", {"label": "Due_Date", "value_type": "D"}, "Only letters, digits, spaces and hyphens"),
+    ("v2", "broadcasts", {"text": "Hi", "contacts": []}, NOBODY),
+    ("v2", "flow_starts", {"flow": FLOW}, NOBODY),
+    ("v2", "campaign_events", {**TIMING_V2, "campaign": CAMPAIGN}, ONE_OF_TWO),
+    ("v2", "campaign_events", {**TIMING_V2, "campaign": CAMPAIGN, "message": "Hi", "flow": FLOW}, ONE_OF_TWO),
+    ("v2", "campaign_events", {**TIMING_V2, "campaign": CAMPAIGN, "message": {"eng": "Hi"}, "flow": FLOW}, ONE_OF_TWO),
+    ("v2", "contact_actions", {"contacts": [CONTACT], "action": "remove", "group": None}, "needs a group."),
+    ("v2", "contact_actions", {"contacts": [CONTACT], "action": "interrupt", "group": "x"}, "takes no group."),
+    ("v2", "fields", {"type": "text"}, "A value is required."),
+    ("v2", "fields", {"label": "Age"}, "A value is required."),
+    ("v2", "fields", {"name": "Age?", "type": "text"}, "Only letters, digits, spaces and hyphens"),
+    ("v2", "fields", {"label": "Due_Date", "type": "text"}, "Only letters, digits, spaces and hyphens"),
+    ("v2", "globals", {"name": "Phone?", "value": "1"}, "Only letters, digits, spaces, hyphens and underscores"),
+    ("v2", "message_actions", {"messages": [MESSAGE], "action": "archive", "label": "x"}, "takes no label."),
+    ("v2", "message_actions", {"messages": [MESSAGE], "action": "delete", "label_name": "x"}, "takes no label."),
+    (
+        "v2",
+        "message_actions",
+        {"messages": [MESSAGE], "action": "label", "label": "x", "label_name": "x"},
+        "needs either",
+    ),
+    ("v2", "message_actions", {"messages": [MESSAGE], "action": "unlabel", "label": None}, "needs either"),
+    (
+        "v2",
+        "message_actions",
+        {"messages": [MESSAGE], "action": "label", "label_name": "a\\b"},
+        "are not allowed in names.",
+    ),
+    ("v2", "messages", {"contact": CONTACT, "text": " ", "attachments": []}, "A text or an attachment is needed."),
+    (
+        "v2",
+        "resthook_subscribers",
+        {"resthook": RESTHOOK, "target_url": "https://a:b@example.org/"},
+        "user name or password.",
+    ),
+    ("v2", "ticket_actions", {"tickets": [TICKET], "action": "assign"}, "needs an assignee"),
+    ("v2", "ticket_actions", {"tickets": [TICKET], "action": "add_note", "note": " "}, "needs a note."),
+    ("v2", "ticket_actions", {"tickets": [TICKET], "action": "change_topic", "topic": None}, "needs a topic."),
+]
+"""Generation, resource, a body that `not` rules out, and what the service says of it."""
+
+
+@pytest.fixture
+def filled(database: Database, workspace: Workspace) -> Filled:
+    return fill_workspace(database, workspace)
+
+
+def with_records(value: Any, filled: Filled) -> Any:
+    """A body with records of the workspace in place of `{contact}` and the like."""
+    if isinstance(value, Mapping):
+        return {key: with_records(part, filled) for key, part in value.items()}
+    if isinstance(value, list):
+        return [with_records(part, filled) for part in value]
+    if isinstance(value, str) and value.startswith("{"):
+        row = filled.first(value.strip("{}"))
+        return getattr(row, WORDS.get(value, "uuid"))
+    return value
+
+
+@cache
+def body_schema(generation: str, resource: str) -> tuple[str, Any]:
+    """The document of a generation and the schema of what is posted to a resource."""
+    for operation in all_operations():
+        is_meant = operation.root == f"{generation}/openapi.yaml" and operation.path == f"/{resource}.json"
+        if is_meant and operation.method == "post":
+            schema = operation.request_schemas()["application/json"]
+            return operation.root, follow(schema, document(operation.root))
+    raise KeyError(resource)
+
+
+def rules_of(generation: str, resource: str) -> list[tuple[str, Any]]:
+    """What is ruled out for the body, and for texts in it: each alternative by its place."""
+    root, schema = body_schema(generation, resource)
+    parts = {"": schema} | {name: follow(part, document(root)) for name, part in schema["properties"].items()}
+    found = []
+    for name, part in parts.items():
+        rule = part.get("not")
+        alternatives = rule.get("anyOf", [rule]) if rule else []
+        found += [(f"{name}/{index}", alternative) for index, alternative in enumerate(alternatives)]
+    return found
+
+
+def broken_rules(generation: str, resource: str, body: Mapping[str, Any]) -> Iterator[str]:
+    root, _ = body_schema(generation, resource)
+    for place, rule in rules_of(generation, resource):
+        name = place.partition("/")[0]
+        if (not name or name in body) and rules_out(root, rule, body[name] if name else body):
+            yield place
+
+
+@pytest.mark.parametrize(("generation", "resource", "body", "words"), BROKEN, ids=str)
+def test_a_body_that_the_contract_rules_out_is_refused_in_the_words_of_its_rule(
+    api: Api, filled: Filled, generation: str, resource: str, body: dict[str, Any], words: str
+) -> None:
+    body = with_records(body, filled)
+    response = api.post(f"/api/{generation}/{resource}.json", body)
+    assert list(broken_rules(generation, resource, body))
+    assert response.status_code == 400 and words in response.text, response.text
+
+
+def test_every_rule_between_fields_is_broken_by_a_case() -> None:
+    posted = {
+        (operation.root.partition("/")[0], operation.path.strip("/").removesuffix(".json"))
+        for operation in all_operations()
+        if operation.method == "post" and "application/json" in operation.request_schemas()
+    }
+    ruled = {(*each, place) for each in posted if each[0] != "relay" for place, _ in rules_of(*each)}
+    broken = {
+        (generation, resource, place)
+        for generation, resource, body, _ in BROKEN
+        for place in broken_rules(generation, resource, body)
+    }
+    assert len(ruled) > 30 and ruled - broken == set()
