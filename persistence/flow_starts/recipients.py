@@ -43,20 +43,17 @@ def next_candidates(tx: Transaction, workspace: Workspace, start: Any, size: int
 
 def _take(tx: Transaction, workspace_id: int, start: Any, ids: Sequence[int]) -> Sequence[int]:
     """Those of these contacts that are active and not left out by the start's own wishes."""
-    wishes = _wishes(workspace_id, start)
     conditions = [
         contact.c.workspace_id == workspace_id,
         contact.c.id.in_(ids) if ids else false(),
         contact.c.status == ACTIVE,
         ~contact.c.is_deleted,
+        *_wishes(workspace_id, start),
     ]
     statement = select(contact.c.id).where(*conditions).order_by(contact.c.id)
     if start.makes_runs:
-        # Their runs are looked at after others who make some for them, hence in a second statement.
-        held = tx.execute(statement.with_for_update(read=not wishes)).scalars().all()
-        if not wishes or not held:
-            return held
-    return tx.execute(statement.where(*wishes)).scalars().all()
+        statement = statement.with_for_update(read=True)
+    return tx.execute(statement).scalars().all()
 
 
 def find_wanted(tx: Transaction, workspace_id: int, start: Any, contact_ids: Sequence[int]) -> set[int]:

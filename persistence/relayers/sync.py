@@ -34,7 +34,7 @@ def lock_phones(tx: Transaction, channel_id: int) -> list[Any]:
     a phone come one after another. More than one when registrations under other push tokens were claimed elsewhere."""
     named = (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id)
     known = named & (channel.c.type == ANDROID) & channel.c.is_active
-    return list(tx.execute(select(channel).where(known).order_by(channel.c.id).with_for_update(key_share=True)))
+    return list(tx.execute(select(channel).where(known).order_by(channel.c.id).with_for_update()))
 
 
 def note_secret_used(tx: Transaction, phone: Any) -> None:

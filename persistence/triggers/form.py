@@ -19,7 +19,7 @@ from persistence.tables.triggers import FIRST_WORD
 from persistence.triggers.schedules import MONTHLY, NEVER, REPEATS, WEEKDAYS, WEEKLY
 from persistence.triggers.triggers import INCOMING_CALL, KEYWORD, SCHEDULE
 from persistence.triggers.writes import NewTrigger
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces import Workspace
 
 KEYWORD_LENGTH = 64
 
@@ -43,7 +43,6 @@ class TriggerForm:
 
 def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) -> NewTrigger:
     """The trigger that a form describes. Raises InvalidInput."""
-    hold_workspace(tx, workspace.id)
     if (form.type == KEYWORD) != bool(form.keywords):
         raise InvalidInput.on("keyword", "Keyword triggers need a keyword, no others may have one.")
     if form.type != SCHEDULE and (form.at or form.contacts or form.days or form.repeat != NEVER):
@@ -111,13 +110,7 @@ def _find_all(tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[
 
 def _find(tx: Transaction, workspace_id: int, table: Table, uuid: str | None, field: str) -> int:
     if uuid and is_uuid(uuid):
-        mine = [table.c.workspace_id == workspace_id, table.c.uuid == uuid]
-        if table is channel:
-            mine.append(channel.c.is_active)
-        if table is contact:
-            mine.append(~contact.c.is_deleted)
-        # Whoever releases the channel or deletes the contact waits, and finds the trigger then.
-        found = tx.execute(select(table.c.id).where(*mine).with_for_update(read=True)).first()
+        found = tx.execute(select(table.c.id).where(table.c.workspace_id == workspace_id, table.c.uuid == uuid)).first()
         if found is not None:
             return int(found.id)
     raise InvalidInput.on(field, f'Nothing found for "{(uuid or "")[:64]}".')

@@ -8,13 +8,11 @@ from typing import Any, TypeVar
 
 from sqlalchemy import event, text
 
-from persistence.database import PATIENT, WRITING, Database
+from persistence.database import Database
 from tests.patience import PATIENCE_SECONDS
 
 FIRST_WRITE, COMMIT = "before its first write", "before its commit"
 MOMENTS = (FIRST_WRITE, COMMIT)
-BESIDE = ("api_token", "rate_window")
-"""Tables of what is noted beside a request, in units of work of their own."""
 POLL_SECONDS = 0.002
 GIVE_UP_SECONDS = PATIENCE_SECONDS
 WAITING = text("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
@@ -45,8 +43,7 @@ class Gate:
         self._opened.set()
 
     def _note_statement(self, connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        is_beside = any(table in statement for table in BESIDE)
-        if statement.split(None, 1)[0].upper() in ("INSERT", "UPDATE", "DELETE") and not is_beside:
+        if statement.split(None, 1)[0].upper() in ("INSERT", "UPDATE", "DELETE") and "api_token" not in statement:
             self._pause(FIRST_WRITE)
             self._writers.add(id(connection.connection.dbapi_connection))
 
@@ -80,9 +77,8 @@ class Waiting:
         with self._database.reading() as tx:
             return int(tx.execute(WAITING).scalar_one()) > 0
 
-    def _note(self, connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        # Whoever is not patient writes beside the request.
-        if statement == "BEGIN IMMEDIATE" and connection.get_execution_options().get(WRITING) == PATIENT:
+    def _note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement == "BEGIN IMMEDIATE":
             self._begun.set()
 
 

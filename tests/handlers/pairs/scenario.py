@@ -9,7 +9,7 @@ from persistence.errors import RuleBroken
 from tests.api import Api
 
 V1, V2 = "/api/v1", "/api/v2"
-VOLATILE = {"uuid", "id", "contact_uuids", "group_uuids", "campaign_uuid", "relayer", "email"}
+VOLATILE = {"uuid", "id", "contact_uuids", "group_uuids", "campaign_uuid", "relayer"}
 
 MOMENT = ("_on", "last_seen")
 

@@ -75,9 +75,10 @@ def test_a_write_that_meets_another_ends_as_if_one_had_come_second(clients: Clie
     scenario = SCENARIOS[kind]
     words = list(scenario.writes)
     for other in words[words.index(one) :]:
-        in_turn = [clients.follow(scenario, one, other)]
-        late, early, end = in_turn[0] if other == one else clients.follow(scenario, other, one)
-        in_turn.append((early, late, end))
+        after, before, snapshot = clients.follow(scenario, other, one)
+        in_turn = [(before, after, snapshot)]
+        if other != one:
+            in_turn.append(clients.follow(scenario, one, other))
         for moment in clients.moments:
             assert clients.meet(scenario, moment, one, other) in in_turn, f"{other} came {moment} of {one}"
             if other != one:
