@@ -112,7 +112,8 @@ def test_a_crowd_of_half_heads_keeps_nobody_from_the_answer_and_is_gone_in_time(
 )
 def test_a_request_names_its_host_once(send: Send, hosts: list[str]) -> None:
     lines = "".join(f"Host: {host}\r\n" for host in hosts)
-    answer = send(f"GET /health/live HTTP/1.1\r\n{lines}\r\n".encode()).recv(1000)
+    with send(f"GET /health/live HTTP/1.1\r\n{lines}\r\n".encode()).makefile("rb") as closing:
+        answer = closing.read()
 
     assert answer.startswith(b"HTTP/1.1 400")
     assert answer.endswith(b'{"detail":"The Host header is not valid."}')

@@ -1,6 +1,6 @@
 from sqlalchemy import select
 
-import worker.expiry
+import worker.jobs
 from persistence.tables.messages import message
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from worker.jobs import begin_expiry
@@ -11,7 +11,7 @@ def test_messages_that_waited_for_a_week_fail_batch_by_batch(services, database,
     for _ in range(3):
         add_outgoing(database, workspace, channel_id, contact_id, clock())
     clock.advance(days=8)
-    monkeypatch.setattr(worker.expiry, "BATCH", 2)
+    monkeypatch.setattr(worker.jobs, "BATCH", 2)
     step = begin_expiry(services)
 
     assert (step(), step()) == (True, False)

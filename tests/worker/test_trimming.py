@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from sqlalchemy import select, update
 
-import worker.trimming
+import worker.jobs
 from persistence.campaigns.fires import add_fires
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.tables.campaigns import campaign_fire
@@ -19,7 +19,7 @@ def test_old_deliveries_are_deleted_batch_by_batch(services, database, workspace
         old = delivery.c.uuid != kept
         tx.execute(update(delivery).where(old).values(status=DELIVERED, finished_on=tx.now))
     clock.advance(days=8)
-    monkeypatch.setattr(worker.trimming, "BATCH", 2)
+    monkeypatch.setattr(worker.jobs, "TRIMMED_AT_ONCE", 2)
     step = begin_trimming(services)
 
     assert (step(), step()) == (True, False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-import handlers.health
+import handlers.asgi.health
 from handlers.asgi.health import Health
 from persistence.database import Database
 from relayboard.settings import Settings, load_settings
@@ -60,7 +60,7 @@ def test_a_database_that_is_away_makes_it_not_ready(settings):
 
 
 def test_what_fails_is_named_and_nothing_more_is_told(settings, small_database, monkeypatch, caplog):
-    monkeypatch.setattr(handlers.health, "CHECK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(handlers.asgi.health, "CHECK_TIMEOUT_SECONDS", 0.05)
     health = Health(Echo(), settings, small_database, checks={"queue": broken, "media": slow, "mail": fine})
 
     reply = exchange(health, "GET", "/health/ready")
