@@ -15,6 +15,9 @@ from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_messages
 
+ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+"""On SQLite one transaction writes at a time, so these meetings cannot be made."""
+
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"
 ACTIONS = "/api/v2/contact_actions.json"
@@ -28,11 +31,10 @@ def modified_on(database: Database, contact_id: int) -> datetime:
 
 
 class TestMoments:
+    @ON_POSTGRESQL
     def test_a_transaction_that_commits_late_bears_the_later_moment(
         self, database: Database, workspace: Workspace
     ) -> None:
-        if database.sqlite:
-            pytest.skip("one transaction writes at a time")
         slow, quick = (id_of(database, make_contact(database, workspace)) for _ in range(2))
 
         with database.writing() as tx:
@@ -55,9 +57,8 @@ class TestMoments:
 
         assert moments == sorted(set(moments))
 
+    @ON_POSTGRESQL
     def test_a_message_is_not_taken_back_either(self, database: Database, workspace: Workspace, clock: Any) -> None:
-        if database.sqlite:
-            pytest.skip("the moment is read while nobody else writes")
         make_messages(database, workspace, make_contact(database, workspace))
         moments = select(message.c.modified_on)
         with database.reading() as tx:
@@ -70,11 +71,10 @@ class TestMoments:
         with database.reading() as tx:
             assert tx.execute(moments).scalar_one() > before
 
+    @ON_POSTGRESQL
     def test_a_change_that_takes_long_bears_the_moment_of_its_end(
         self, database: Database, workspace: Workspace, clock: Any
     ) -> None:
-        if database.sqlite:
-            pytest.skip("the moment is read while nobody else writes")
         contact_id = id_of(database, make_contact(database, workspace))
         with database.writing() as tx:
             touch_contacts(tx, workspace.id, [contact_id])
@@ -83,11 +83,10 @@ class TestMoments:
 
         assert modified_on(database, contact_id) > present
 
+    @ON_POSTGRESQL
     def test_moments_of_one_workspace_hold_up_no_other(
         self, database: Database, workspace: Workspace, other_workspace: Workspace
     ) -> None:
-        if database.sqlite:
-            pytest.skip("one transaction writes at a time")
         ours = id_of(database, make_contact(database, workspace))
         theirs = id_of(database, make_contact(database, other_workspace))
 

@@ -14,6 +14,9 @@ from tests.api import KEYS, Api
 from tests.factories import id_of, make_contact, make_field
 from worker.jobs import begin_groups
 
+ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+"""On SQLite one transaction writes at a time, so these meetings cannot be made."""
+
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"
 ACTIONS = "/api/v2/contact_actions.json"
@@ -116,11 +119,10 @@ class TestQueryGroups:
 
 
 class TestMirrors:
+    @ON_POSTGRESQL
     def test_a_change_that_is_seen_late_is_newer_than_what_was_seen_before(
         self, api: Api, database: Database, workspace: Workspace
     ) -> None:
-        if database.sqlite:
-            pytest.skip("one transaction writes at a time")
         slow, quick = make_contact(database, workspace), make_contact(database, workspace)
         with database.writing() as late:
             _rename(late, workspace, [id_of(database, slow)], "Slow")
