@@ -5,7 +5,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import Index, delete, insert, select, text, update
+from sqlalchemy import delete, insert, select, update
 
 from persistence.channels.webhooks import check_webhook_url, new_webhook_secret
 from persistence.database import Transaction
@@ -20,13 +20,6 @@ ENDED = "The subscription ended before this delivery."
 LOCAL_NAMES = ("localhost", "local", "internal")
 
 Network = IPv4Network | IPv6Network
-# Ending a subscription looks for what is still to be delivered to it.
-Index(
-    "ix_delivery_subscriber",
-    delivery.c.subscriber_id,
-    postgresql_where=text("status = 'pending' AND subscriber_id IS NOT NULL"),
-    sqlite_where=text("status = 'pending' AND subscriber_id IS NOT NULL"),
-)
 
 SUBSCRIBER_RECORD = declare_record(
     {

@@ -1,4 +1,4 @@
-"""Column types that mean the same on SQLite and PostgreSQL, and short builders for the columns most tables have."""
+"""Column types that mean the same on SQLite and PostgreSQL, and the columns most tables have."""
 
 import uuid as uuid_module
 from collections.abc import Iterator, Sequence
@@ -8,19 +8,22 @@ from typing import Any, TypeVar
 from sqlalchemy import (
     JSON,
     Column,
-    ColumnElement,
     DateTime,
     ForeignKey,
     Index,
     Integer,
     MetaData,
+    Named,
     String,
+    Table,
     Text,
+    TypedColumns,
     TypeDecorator,
     text,
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
 NAMING = {
@@ -114,26 +117,39 @@ def is_uuid(text: str) -> bool:
         return False
 
 
-def id_column() -> Column[int]:
-    """The integer id that v1 shows and that phones need below 2**31; never given twice."""
-    return Column("id", Integer, primary_key=True, autoincrement=True)
+class NumberedColumns(TypedColumns):
+    """The integer id that v1 shows and that phones need below 2**31; never given twice (see `numbered_table`)."""
+
+    id: Named[int] = Column(Integer, primary_key=True, autoincrement=True)
 
 
-def uuid_column() -> Column[str]:
-    return Column("uuid", UuidText, nullable=False, unique=True, default=new_uuid)
+class OwnedColumns(NumberedColumns):
+    """What every row of a workspace has."""
+
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"))
 
 
-def workspace_column(*, nullable: bool = False) -> Column[int]:
-    return Column("workspace_id", Integer, ForeignKey("workspace.id"), nullable=nullable)
+class UuidColumns(NumberedColumns):
+    uuid: Named[str] = Column(UuidText, unique=True, default=new_uuid)
 
 
-def time_column(name: str, *, nullable: bool = False) -> Column[datetime]:
-    return Column(name, UtcDateTime, nullable=nullable)
+class RecordColumns(OwnedColumns, UuidColumns):
+    """What every record of a workspace has that clients know by its UUID."""
 
 
-def name_columns(length: int = 64) -> tuple[Column[str], Column[str]]:
-    """A display name and the key that makes it unique without regard to case (see `persistence.sql.names`)."""
-    return Column("name", String(length), nullable=False), Column("name_key", Text, nullable=False)
+class NamedRecordColumns(RecordColumns):
+    """A record with a name, and the key that makes it unique without regard to case (`persistence.sql.names`)."""
+
+    name: Named[str] = Column(String(64))
+    name_key: Named[str] = Column(Text)
+
+
+Columns = TypeVar("Columns", bound=TypedColumns)
+
+
+def numbered_table(name: str, columns: type[Columns], *items: SchemaItem, **options: Any) -> Table[Columns]:
+    """A table with an integer id, indexes and constraints."""
+    return Table(name, metadata, columns, *items, sqlite_autoincrement=True, **options)
 
 
 FOUND_BY = "found_by"
@@ -150,6 +166,7 @@ def split(items: Sequence[Item], size: int = ROWS_PER_STATEMENT) -> Iterator[Seq
         yield items[start : start + size]
 
 
-def partial_index(name: str, *columns: str | ColumnElement[Any], where: str, unique: bool = False) -> Index:
-    """An index over the rows that satisfy a condition, the same on both databases."""
-    return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=text(where))
+def partial_index(name: str, *columns: str, where: str, sqlite_where: str | None = None, unique: bool = False) -> Index:
+    """An index over the rows that satisfy a condition, which SQLite wants spelt as its statements spell it."""
+    on_sqlite = text(where if sqlite_where is None else sqlite_where)
+    return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=on_sqlite)

@@ -3,13 +3,12 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, TypedColumns
 
-from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, uuid_column
+from persistence.sql.columns import Json, NumberedColumns, UtcDateTime, UuidColumns, metadata, numbered_table
 
 PUBLIC_LENGTH = 12
 
 
-class TokenColumns(TypedColumns):
-    id: Named[int] = id_column()
+class TokenColumns(NumberedColumns):
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"))
     user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"))
     public: Named[str] = Column(String(PUBLIC_LENGTH), unique=True)
@@ -20,16 +19,12 @@ class TokenColumns(TypedColumns):
     revoked_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-token = Table(
-    "api_token", metadata, TokenColumns, Index("ix_api_token_workspace_id", "workspace_id"), sqlite_autoincrement=True
-)
+token = numbered_table("api_token", TokenColumns, Index("ix_api_token_workspace_id", "workspace_id"))
 EMAIL_LENGTH = 254
 PERSON_NAME_LENGTH = 150
 
 
-class UserColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
+class UserColumns(UuidColumns):
     email: Named[str] = Column(String(EMAIL_LENGTH))
     email_key: Named[str] = Column(String(EMAIL_LENGTH), unique=True)
     first_name: Named[str] = Column(String(PERSON_NAME_LENGTH), default="")
@@ -38,7 +33,7 @@ class UserColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-user = Table("app_user", metadata, UserColumns, sqlite_autoincrement=True)
+user = numbered_table("app_user", UserColumns)
 
 
 class MembershipColumns(TypedColumns):
@@ -55,9 +50,7 @@ membership = Table(
 WORKSPACE_NAME_LENGTH = 128
 
 
-class WorkspaceColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
+class WorkspaceColumns(UuidColumns):
     name: Named[str] = Column(String(WORKSPACE_NAME_LENGTH))
     country: Named[str] = Column(String(2), default="")
     timezone: Named[str] = Column(String(64), default="UTC")
@@ -67,4 +60,4 @@ class WorkspaceColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-workspace = Table("workspace", metadata, WorkspaceColumns, sqlite_autoincrement=True)
+workspace = numbered_table("workspace", WorkspaceColumns)

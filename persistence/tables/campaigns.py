@@ -1,29 +1,17 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    Named,
-    String,
-    Table,
-    Text,
-    TypedColumns,
-    UniqueConstraint,
-)
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, UniqueConstraint
 
 from persistence.sql.columns import (
     Json,
+    NamedRecordColumns,
+    OwnedColumns,
+    RecordColumns,
     UtcDateTime,
     UuidText,
-    id_column,
-    metadata,
+    numbered_table,
     partial_index,
-    uuid_column,
-    workspace_column,
 )
 from persistence.tables.contacts import FIELD_KEY_LENGTH as KEY_LENGTH
 
@@ -31,10 +19,7 @@ INTERRUPT, SKIP, PASSIVE = START_MODES = "I", "S", "P"
 UNSCHEDULED = "scheduling_since IS NOT NULL"
 
 
-class CampaignEventColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class CampaignEventColumns(RecordColumns):
     campaign_id: Named[int] = Column(Integer, ForeignKey("campaign.id"))
     relative_to: Named[str] = Column(String(KEY_LENGTH))
     offset: Named[int] = Column(Integer)
@@ -51,15 +36,13 @@ class CampaignEventColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-campaign_event = Table(
+campaign_event = numbered_table(
     "campaign_event",
-    metadata,
     CampaignEventColumns,
     Index("ix_campaign_event_page", "workspace_id", "created_on", "id"),
     Index("ix_campaign_event_campaign", "campaign_id", "created_on", "id"),
     Index("ix_campaign_event_flow", "flow_id"),
     partial_index("ix_campaign_event_unscheduled", "scheduling_since", "id", where=UNSCHEDULED),
-    sqlite_autoincrement=True,
 )
 """`relative_to` is the key of a date field, which lives as long as events use it, or of a date every contact has.
 `timed_on` is when the time was set last. An event with `scheduling_since` waits for a pass over its contacts, which has
@@ -68,12 +51,7 @@ come as far as `scheduling_after_id`; moments before `scheduling_since` are past
 LIVING = "NOT is_archived"
 
 
-class CampaignColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class CampaignColumns(NamedRecordColumns):
     group_id: Named[int | None] = Column(Integer, ForeignKey("contact_group.id", ondelete="SET NULL"))
     former_group_uuid: Named[str | None] = Column(UuidText)
     former_group_name: Named[str | None] = Column(String(64))
@@ -81,14 +59,12 @@ class CampaignColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-campaign = Table(
+campaign = numbered_table(
     "campaign",
-    metadata,
     CampaignColumns,
     partial_index("uq_campaign_name", "workspace_id", "name_key", where=LIVING, unique=True),
     Index("ix_campaign_page", "workspace_id", "created_on", "id"),
     Index("ix_campaign_group", "group_id"),
-    sqlite_autoincrement=True,
 )
 """Only archived campaigns may lose their group; they keep what it was when they were archived."""
 
@@ -96,9 +72,7 @@ LIVING_EVENT = ~campaign_event.c.is_deleted & ~campaign.c.is_archived
 UNFIRED = "fired_on IS NULL"
 
 
-class CampaignFireColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class CampaignFireColumns(OwnedColumns):
     event_id: Named[int] = Column(Integer, ForeignKey("campaign_event.id"))
     contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
     due_on: Named[datetime] = Column(UtcDateTime)
@@ -106,16 +80,14 @@ class CampaignFireColumns(TypedColumns):
     fired_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-campaign_fire = Table(
+campaign_fire = numbered_table(
     "campaign_fire",
-    metadata,
     CampaignFireColumns,
     UniqueConstraint("event_id", "contact_id", "due_on"),
     partial_index("ix_campaign_fire_due", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_event_due", "event_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_fired", "fired_on", "id", where="fired_on IS NOT NULL"),
     partial_index("ix_campaign_fire_contact", "contact_id", where=UNFIRED),
-    sqlite_autoincrement=True,
 )
 """The unique triple lets an event fire once for a contact and a moment, however often it is scheduled."""
 

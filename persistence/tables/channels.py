@@ -20,41 +20,36 @@ from sqlalchemy import (
 from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
 from persistence.sql.columns import (
     Json,
+    NumberedColumns,
+    OwnedColumns,
+    RecordColumns,
     UtcDateTime,
+    UuidColumns,
     UuidText,
-    id_column,
     metadata,
+    numbered_table,
     partial_index,
-    uuid_column,
-    workspace_column,
 )
 
 
-class ChannelAlarmColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class ChannelAlarmColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     kind: Named[str] = Column(String(12))
     opened_on: Named[datetime] = Column(UtcDateTime)
     closed_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-channel_alarm = Table(
+channel_alarm = numbered_table(
     "channel_alarm",
-    metadata,
     ChannelAlarmColumns,
     partial_index("uq_channel_alarm_open", "channel_id", "kind", where="closed_on IS NULL", unique=True),
     Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
     Index("ix_channel_alarm_closed", "closed_on", "id"),
-    sqlite_autoincrement=True,
 )
 """At most one alarm of a kind is open per channel; the unique index settles races between workers."""
 
 
-class ChannelEventColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class ChannelEventColumns(RecordColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
     type: Named[str] = Column(String(16))
@@ -66,9 +61,8 @@ class ChannelEventColumns(TypedColumns):
     is_pending: Named[bool] = Column(Boolean, default=False)
 
 
-channel_event = Table(
+channel_event = numbered_table(
     "channel_event",
-    metadata,
     ChannelEventColumns,
     UniqueConstraint("channel_id", "external_id"),
     Index("ix_channel_event_page", "workspace_id", "created_on", "id"),
@@ -81,15 +75,12 @@ channel_event = Table(
         postgresql_where=text("is_pending"),
         sqlite_where=text("is_pending = 1"),
     ),
-    sqlite_autoincrement=True,
 )
 """`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event.
 `is_pending` events are still to be compared with triggers."""
 
 
-class ChannelColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
+class ChannelColumns(UuidColumns):
     workspace_id: Named[int | None] = Column(Integer, ForeignKey("workspace.id"))
     type: Named[str] = Column(String(16))
     name: Named[str | None] = Column(String(64))
@@ -126,9 +117,8 @@ class ChannelColumns(TypedColumns):
     webhook_rotated_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-channel = Table(
+channel = numbered_table(
     "channel",
-    metadata,
     ChannelColumns,
     Index("ix_channel_page", "workspace_id", "created_on", "id"),
     Index("ix_channel_seen", "workspace_id", "last_seen", "id"),
@@ -136,7 +126,6 @@ channel = Table(
     partial_index("uq_channel_device", "device_uuid", where="is_active AND parted_from_id IS NULL", unique=True),
     Index("ix_channel_device", "device_uuid"),
     Index("ix_channel_parted_from", "parted_from_id"),
-    sqlite_autoincrement=True,
 )
 
 """A phone that registers anew keeps its secret until the new one is used (`previous_secret`). `parted_from_id` is the
@@ -147,27 +136,22 @@ included. The `secret` of a gateway comes with its own calls; for a day after a 
 CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
 
 
-class ForgottenReportColumns(TypedColumns):
-    id: Named[int] = id_column()
+class ForgottenReportColumns(NumberedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     report_key: Named[str] = Column(String(255))
     forgotten_on: Named[datetime] = Column(UtcDateTime)
 
 
-forgotten_report = Table(
+forgotten_report = numbered_table(
     "forgotten_report",
-    metadata,
     ForgottenReportColumns,
     Index("uq_forgotten_report", "channel_id", "report_key", unique=True),
     Index("ix_forgotten_report_age", "forgotten_on", "id"),
-    sqlite_autoincrement=True,
 )
 """`report_key` is the `external_id` that a channel event had: a hash, which tells nothing of the contact."""
 
 
-class FormerChannelColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class FormerChannelColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     uuid: Named[str] = Column(UuidText)
     name: Named[str | None] = Column(String(64))
@@ -180,20 +164,15 @@ class FormerChannelColumns(TypedColumns):
     left_on: Named[datetime] = Column(UtcDateTime)
 
 
-former_channel = Table(
-    "former_channel",
-    metadata,
-    FormerChannelColumns,
-    Index("uq_former_channel", "channel_id", "workspace_id", unique=True),
-    sqlite_autoincrement=True,
+former_channel = numbered_table(
+    "former_channel", FormerChannelColumns, Index("uq_former_channel", "channel_id", "workspace_id", unique=True)
 )
 """One row for each workspace that a phone has left, until it comes back. The receiver's secrets stay because events of
 the time before may still have to be delivered."""
 CLAIM_CODE_LENGTH = 9
 
 
-class WaitingRegistrationColumns(TypedColumns):
-    id: Named[int] = id_column()
+class WaitingRegistrationColumns(NumberedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     claim_code: Named[str] = Column(String(CLAIM_CODE_LENGTH), unique=True)
     secret = sealed_column("waiting_registration", "secret")
@@ -204,19 +183,16 @@ class WaitingRegistrationColumns(TypedColumns):
     last_seen: Named[datetime] = Column(UtcDateTime)
 
 
-waiting_registration = Table(
+waiting_registration = numbered_table(
     "waiting_registration",
-    metadata,
     WaitingRegistrationColumns,
     Index("ix_waiting_registration_channel", "channel_id"),
     Index("ix_waiting_registration_seen", "last_seen"),
-    sqlite_autoincrement=True,
 )
 """A registration under the device uuid of a known phone but another push token, until it is claimed."""
 
 
-class SyncRecordColumns(TypedColumns):
-    id: Named[int] = id_column()
+class SyncRecordColumns(NumberedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     created_on: Named[datetime] = Column(UtcDateTime)
     power_level: Named[int] = Column(Integer)
@@ -229,13 +205,11 @@ class SyncRecordColumns(TypedColumns):
     outgoing_count: Named[int] = Column(Integer)
 
 
-sync_record = Table(
+sync_record = numbered_table(
     "sync_record",
-    metadata,
     SyncRecordColumns,
     Index("ix_sync_record_channel", "channel_id", "id"),
     Index("ix_sync_record_created_on", "created_on"),
-    sqlite_autoincrement=True,
 )
 
 ADDRESS_LENGTH = 64

@@ -19,21 +19,19 @@ from sqlalchemy import (
 from persistence.sql.columns import (
     FOUND_BY,
     JsonIndexed,
+    NamedRecordColumns,
+    OwnedColumns,
+    RecordColumns,
     UtcDateTime,
-    id_column,
     metadata,
+    numbered_table,
     partial_index,
-    uuid_column,
-    workspace_column,
 )
 
 ACTIVE, BLOCKED, STOPPED, ARCHIVED = "active", "blocked", "stopped", "archived"
 
 
-class ContactColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class ContactColumns(RecordColumns):
     name: Named[str | None] = Column(String(128))
     language: Named[str | None] = Column(String(3))
     timezone: Named[str | None] = Column(String(64))
@@ -48,21 +46,17 @@ class ContactColumns(TypedColumns):
     handling_until: Named[datetime | None] = Column(UtcDateTime)
 
 
-contact = Table(
+contact = numbered_table(
     "contact",
-    metadata,
     ContactColumns,
     Index("ix_contact_page", "workspace_id", "is_deleted", "modified_on", "id"),
-    sqlite_autoincrement=True,
     info={FOUND_BY: "is_deleted IN (true, false)"},
 )
 """`fields` maps a field's uuid to what the value was read as: {"text", "number", "datetime", "state", "district",
 "ward"}. `timezone` is set by flows only. `handling_until` is the lease under which a worker has the contact's turn."""
 
 
-class ContactUrnColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class ContactUrnColumns(OwnedColumns):
     contact_id: Named[int | None] = Column(Integer, ForeignKey("contact.id"))
     scheme: Named[str] = Column(String(16))
     path: Named[str] = Column(String(255))
@@ -71,13 +65,11 @@ class ContactUrnColumns(TypedColumns):
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
 
 
-contact_urn = Table(
+contact_urn = numbered_table(
     "contact_urn",
-    metadata,
     ContactUrnColumns,
     UniqueConstraint("workspace_id", "scheme", "path"),
     Index("ix_contact_urn_contact", "contact_id", "priority", "id"),
-    sqlite_autoincrement=True,
 )
 """Lower `priority` comes first. A URN without contact is free for the next one who claims it."""
 
@@ -86,10 +78,7 @@ FIELD_NAME_LENGTH = FIELD_KEY_LENGTH = 36
 FIELD_KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
-class FieldColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class FieldColumns(RecordColumns):
     key: Named[str] = Column(String(FIELD_KEY_LENGTH))
     name: Named[str] = Column(String(FIELD_NAME_LENGTH))
     name_key: Named[str] = Column(Text)
@@ -100,26 +89,19 @@ class FieldColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-field = Table(
+field = numbered_table(
     "contact_field",
-    metadata,
     FieldColumns,
     Index("uq_contact_field_key", "workspace_id", "key", unique=True),
     Index("uq_contact_field_name", "workspace_id", "name_key", unique=True),
     Index("ix_contact_field_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 """`agent_access`: `none` hides the field from agents, `view` lets them read it, `edit` also write it."""
 
 INITIALIZING, EVALUATING, READY = "initializing", "evaluating", "ready"
 
 
-class GroupColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class GroupColumns(NamedRecordColumns):
     query: Named[str | None] = Column(Text)
     status: Named[str] = Column(String(12), default=READY)
     is_system: Named[bool] = Column(Boolean, default=False)
@@ -129,14 +111,12 @@ class GroupColumns(TypedColumns):
     evaluated_until: Named[datetime | None] = Column(UtcDateTime)
 
 
-group = Table(
+group = numbered_table(
     "contact_group",
-    metadata,
     GroupColumns,
     partial_index("ix_contact_group_unready", "status", "id", where="status <> 'ready'"),
     Index("uq_contact_group_name", "workspace_id", "name_key", unique=True),
     Index("ix_contact_group_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 
 """`evaluated_until` is the lease under which a worker finds the members of a query group."""

@@ -1,30 +1,15 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    CheckConstraint,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    Named,
-    String,
-    Table,
-    Text,
-    TypedColumns,
-    UniqueConstraint,
-)
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, Named, String, Text, UniqueConstraint
 
 from persistence.secrets.encrypted_columns import sealed_column
-from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, partial_index, uuid_column, workspace_column
+from persistence.sql.columns import Json, OwnedColumns, RecordColumns, UtcDateTime, numbered_table, partial_index
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 
 
-class DeliveryColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class DeliveryColumns(RecordColumns):
     event: Named[str] = Column(String(16))
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
     subscriber_id: Named[int | None] = Column(Integer)
@@ -43,25 +28,22 @@ class DeliveryColumns(TypedColumns):
     last_error: Named[str | None] = Column(Text)
 
 
-delivery = Table(
+delivery = numbered_table(
     "delivery",
-    metadata,
     DeliveryColumns,
     CheckConstraint("status IN ('pending', 'delivered', 'failed')", name="status"),
     partial_index("ix_delivery_due", "receiver", "due_on", "id", where="status = 'pending'"),
     Index("ix_delivery_page", "workspace_id", "created_on", "id"),
     Index("ix_delivery_status", "workspace_id", "status", "created_on", "id"),
     Index("ix_delivery_finished", "finished_on", "id"),
-    sqlite_autoincrement=True,
+    # Ending a subscription looks for what is still to be delivered to it.
+    partial_index("ix_delivery_subscriber", "subscriber_id", where="status = 'pending' AND subscriber_id IS NOT NULL"),
 )
 """`uuid` is the event's id, the same over all attempts. `receiver` is scheme, host and port of the URL. A pending
 delivery is due at `due_on`; a worker leases it by moving that into the future, `scheduled_on` stays as planned."""
 
 
-class DeliveryAttemptColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class DeliveryAttemptColumns(RecordColumns):
     delivery_id: Named[int] = Column(Integer, ForeignKey("delivery.id", ondelete="CASCADE"))
     number: Named[int] = Column(Integer)
     scheduled_on: Named[datetime] = Column(UtcDateTime)
@@ -72,39 +54,29 @@ class DeliveryAttemptColumns(TypedColumns):
     answer: Named[str | None] = Column(Text)
 
 
-delivery_attempt = Table(
-    "delivery_attempt",
-    metadata,
-    DeliveryAttemptColumns,
-    Index("ix_delivery_attempt_delivery", "delivery_id", "id"),
-    sqlite_autoincrement=True,
+delivery_attempt = numbered_table(
+    "delivery_attempt", DeliveryAttemptColumns, Index("ix_delivery_attempt_delivery", "delivery_id", "id")
 )
 """What happened each time: `status` of the answer or `error` (a sentence), and the first bytes of the answer."""
 
 
-class ResthookEventColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class ResthookEventColumns(OwnedColumns):
     resthook_id: Named[int] = Column(Integer, ForeignKey("resthook.id"))
     data: Named[Any] = Column(Json, nullable=False)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-resthook_event = Table(
+resthook_event = numbered_table(
     "resthook_event",
-    metadata,
     ResthookEventColumns,
     Index("ix_resthook_event_page", "workspace_id", "created_on", "id"),
     Index("ix_resthook_event_resthook", "resthook_id", "created_on", "id"),
     Index("ix_resthook_event_age", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 """`data` is the body that subscribers get."""
 
 
-class ResthookSubscriberColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class ResthookSubscriberColumns(OwnedColumns):
     resthook_id: Named[int] = Column(Integer, ForeignKey("resthook.id"))
     target_url: Named[str] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
@@ -113,39 +85,31 @@ class ResthookSubscriberColumns(TypedColumns):
     webhook_rotated_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-resthook_subscriber = Table(
+resthook_subscriber = numbered_table(
     "resthook_subscriber",
-    metadata,
     ResthookSubscriberColumns,
     Index("uq_resthook_subscriber_target", "resthook_id", "target_url", unique=True),
     Index("ix_resthook_subscriber_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 
 SLUG_LENGTH = 50
 
 
-class ResthookColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class ResthookColumns(OwnedColumns):
     slug: Named[str] = Column(String(SLUG_LENGTH))
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-resthook = Table(
+resthook = numbered_table(
     "resthook",
-    metadata,
     ResthookColumns,
     Index("uq_resthook_slug", "workspace_id", "slug", unique=True),
     Index("ix_resthook_page", "workspace_id", "modified_on", "id"),
-    sqlite_autoincrement=True,
 )
 
 
-class WebhookTroubleColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class WebhookTroubleColumns(OwnedColumns):
     channel_id: Named[int | None] = Column(Integer)
     subscriber_id: Named[int | None] = Column(Integer, unique=True)
     began_on: Named[datetime] = Column(UtcDateTime)
@@ -155,12 +119,8 @@ class WebhookTroubleColumns(TypedColumns):
     reason: Named[str | None] = Column(Text)
 
 
-webhook_trouble = Table(
-    "webhook_trouble",
-    metadata,
-    WebhookTroubleColumns,
-    UniqueConstraint("channel_id", "workspace_id"),
-    sqlite_autoincrement=True,
+webhook_trouble = numbered_table(
+    "webhook_trouble", WebhookTroubleColumns, UniqueConstraint("channel_id", "workspace_id")
 )
 """Either a channel's or a resthook subscriber's. Without foreign keys to them, so that recording deliveries never waits
 for a phone's sync nor fails over a subscriber that has just ended; a row left over means nothing."""

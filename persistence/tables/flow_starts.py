@@ -1,28 +1,17 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    Named,
-    String,
-    Table,
-    Text,
-    TypedColumns,
-)
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Text, TypedColumns
 
 from persistence.sql.columns import (
     FOUND_BY,
     Json,
+    OwnedColumns,
+    RecordColumns,
     UtcDateTime,
-    id_column,
     metadata,
+    numbered_table,
     partial_index,
-    uuid_column,
-    workspace_column,
 )
 
 PENDING, QUEUED, STARTED = "pending", "queued", "started"
@@ -30,10 +19,7 @@ PENDING, QUEUED, STARTED = "pending", "queued", "started"
 IS_PASSIVE = "is_passive"
 
 
-class FlowStartColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class FlowStartColumns(RecordColumns):
     flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
     status: Named[str] = Column(String(11))
     start_type: Named[str] = Column(String(11))
@@ -54,16 +40,14 @@ class FlowStartColumns(TypedColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-flow_start = Table(
+flow_start = numbered_table(
     "flow_start",
-    metadata,
     FlowStartColumns,
     partial_index(
         "ix_flow_start_page", "workspace_id", "modified_on", "id", where="start_type IN ('manual', 'api', 'api_v1')"
     ),
     partial_index("ix_flow_start_unfinished", "modified_on", "id", where="status IN ('pending', 'queued', 'started')"),
     Index("ix_flow_start_flow", "flow_id"),
-    sqlite_autoincrement=True,
     info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"},
 )
 """`parent` is what flows give along, {"run_summary", "history"}, or campaigns and tickets, {"event"}; with "is_passive"
@@ -95,9 +79,7 @@ flow_start_group = Table(
 """Members of groups with `is_excluded` are left out, however else they were chosen."""
 
 
-class FlowStartBatchColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class FlowStartBatchColumns(OwnedColumns):
     start_id: Named[int] = Column(Integer, ForeignKey("flow_start.id"))
     number: Named[int] = Column(Integer)
     contact_ids: Named[Any] = Column(Json, nullable=False)
@@ -107,13 +89,11 @@ class FlowStartBatchColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-flow_start_batch = Table(
+flow_start_batch = numbered_table(
     "flow_start_batch",
-    metadata,
     FlowStartBatchColumns,
     Index("uq_flow_start_batch_number", "start_id", "number", unique=True),
     partial_index("ix_flow_start_batch_due", "number", "id", where="status = 'pending'"),
-    sqlite_autoincrement=True,
 )
 """At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait
 for the end of a large one. Batches go with the end of their start."""

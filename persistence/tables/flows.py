@@ -15,24 +15,15 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, uuid_column, workspace_column
+from persistence.sql.columns import Json, NamedRecordColumns, OwnedColumns, UtcDateTime, metadata, numbered_table
 
 
-class FlowLabelColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class FlowLabelColumns(NamedRecordColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-flow_label = Table(
-    "flow_label",
-    metadata,
-    FlowLabelColumns,
-    Index("uq_flow_label_name", "workspace_id", "name_key", unique=True),
-    sqlite_autoincrement=True,
+flow_label = numbered_table(
+    "flow_label", FlowLabelColumns, Index("uq_flow_label_name", "workspace_id", "name_key", unique=True)
 )
 
 
@@ -44,9 +35,7 @@ class LabelledFlowColumns(TypedColumns):
 labelled_flow = Table("labelled_flow", metadata, LabelledFlowColumns, Index("ix_labelled_flow_label", "label_id"))
 
 
-class FlowRevisionColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class FlowRevisionColumns(OwnedColumns):
     flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
     number: Named[int] = Column(Integer)
     spec_version: Named[str] = Column(String(16))
@@ -54,20 +43,13 @@ class FlowRevisionColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-flow_revision = Table(
-    "flow_revision", metadata, FlowRevisionColumns, UniqueConstraint("flow_id", "number"), sqlite_autoincrement=True
-)
+flow_revision = numbered_table("flow_revision", FlowRevisionColumns, UniqueConstraint("flow_id", "number"))
 """`definition` is the whole definition as JSON text, never changed once stored."""
 
 FLOW_NAME_LENGTH = 64
 
 
-class FlowColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(FLOW_NAME_LENGTH))
-    name_key: Named[str] = Column(Text)
+class FlowColumns(NamedRecordColumns):
     type: Named[str] = Column(String(10))
     base_language: Named[str] = Column(String(4), default="und")
     expires_after_minutes: Named[int] = Column(Integer, default=0)
@@ -87,14 +69,12 @@ class FlowColumns(TypedColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-flow = Table(
+flow = numbered_table(
     "flow",
-    metadata,
     FlowColumns,
     UniqueConstraint("workspace_id", "name_key"),
     Index("ix_flow_page", "workspace_id", "modified_on", "id"),
     Index("ix_flow_created", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 """`type` is message, voice, background or survey. `results`, `parent_refs`, `dependencies` and `issues` are what
 inspecting the newest revision found, `rulesets` its steps as generation 1 shows them. The counts are of runs by how

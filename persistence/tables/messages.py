@@ -18,13 +18,19 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, partial_index, uuid_column, workspace_column
+from persistence.sql.columns import (
+    Json,
+    NamedRecordColumns,
+    OwnedColumns,
+    RecordColumns,
+    UtcDateTime,
+    metadata,
+    numbered_table,
+    partial_index,
+)
 
 
-class BroadcastColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class BroadcastColumns(RecordColumns):
     status: Named[str] = Column(String(11))
     urns: Named[Any] = Column(Json, nullable=False)
     text: Named[Any] = Column(Json, nullable=False)
@@ -42,13 +48,11 @@ class BroadcastColumns(TypedColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-broadcast = Table(
+broadcast = numbered_table(
     "broadcast",
-    metadata,
     BroadcastColumns,
     Index("ix_broadcast_page", "workspace_id", "created_on", "id"),
     partial_index("ix_broadcast_unfinished", "modified_on", "id", where="status IN ('pending', 'queued', 'started')"),
-    sqlite_autoincrement=True,
 )
 """`attachments` holds media uuids by language, `files` what messages carry for them. Contacts get their messages in the
 order of their ids; `last_contact_id` is the last that has its message, committed together with it."""
@@ -74,9 +78,7 @@ broadcast_group = Table(
 )
 
 
-class GatewaySendColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class GatewaySendColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     message_id: Named[int] = Column(Integer, ForeignKey("message.id", ondelete="CASCADE"), unique=True)
     priority: Named[int] = Column(Integer)
@@ -87,35 +89,24 @@ class GatewaySendColumns(TypedColumns):
     due_on: Named[datetime] = Column(UtcDateTime)
 
 
-gateway_send = Table(
-    "gateway_send",
-    metadata,
-    GatewaySendColumns,
-    Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id"),
-    sqlite_autoincrement=True,
+gateway_send = numbered_table(
+    "gateway_send", GatewaySendColumns, Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id")
 )
 """`due_on` is when the next part may be sent; a worker leases a part by moving it into the future and counting the part
 as begun. A lease that ran out with more parts begun than accepted is of a worker that died: nobody knows whether the
 gateway has that part."""
 
 
-class LabelColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class LabelColumns(NamedRecordColumns):
     message_count: Named[int] = Column(Integer, default=0)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-label = Table(
+label = numbered_table(
     "label",
-    metadata,
     LabelColumns,
     Index("uq_label_name", "workspace_id", "name_key", unique=True),
     Index("ix_label_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 """`message_count` counts visible messages and changes in the transaction that labels, archives or deletes them."""
 
@@ -135,10 +126,7 @@ message_label = Table(
 """`created_on` is the message's, which never changes: the label's messages are paged by this index alone."""
 
 
-class MediaColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class MediaColumns(RecordColumns):
     content_type: Named[str] = Column(String(255))
     filename: Named[str] = Column(String(255))
     size: Named[int] = Column(Integer)
@@ -146,9 +134,7 @@ class MediaColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-media = Table(
-    "media", metadata, MediaColumns, Index("ix_media_workspace", "workspace_id", "id"), sqlite_autoincrement=True
-)
+media = numbered_table("media", MediaColumns, Index("ix_media_workspace", "workspace_id", "id"))
 
 
 class MediaUsageColumns(TypedColumns):
@@ -169,10 +155,7 @@ FOLDER_RULE = """CASE
  END"""
 
 
-class MessageColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class MessageColumns(RecordColumns):
     contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
     urn: Named[str | None] = Column(String(255))
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
@@ -197,9 +180,8 @@ class MessageColumns(TypedColumns):
     folder: Named[str | None] = Column(String(8), Computed(FOLDER_RULE, persisted=True))
 
 
-message = Table(
+message = numbered_table(
     "message",
-    metadata,
     MessageColumns,
     UniqueConstraint("channel_id", "direction", "external_id"),
     CheckConstraint("direction IN ('in', 'out')", name="direction"),
@@ -223,7 +205,6 @@ message = Table(
         where="broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')",
     ),
     partial_index("ix_message_unhandled", "created_on", "id", where="direction = 'in' AND status = 'queued'"),
-    sqlite_autoincrement=True,
 )
 """`external_id` is the sender's own name for a message (for a phone: number, time and text hashed), unique per channel
 and direction, so that a repeated report makes no second message. `failed_reason` says why a message failed.
@@ -231,50 +212,36 @@ and direction, so that a repeated report makes no second message. `failed_reason
 a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
 
 
-class OptinColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class OptinColumns(NamedRecordColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-optin = Table(
+optin = numbered_table(
     "optin",
-    metadata,
     OptinColumns,
     Index("uq_optin_name", "workspace_id", "name_key", unique=True),
     Index("ix_optin_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 
 TEMPLATE_NAME_LENGTH = 512
 
 
-class TemplateColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class TemplateColumns(RecordColumns):
     name: Named[str] = Column(String(TEMPLATE_NAME_LENGTH))
     name_key: Named[str] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-template = Table(
+template = numbered_table(
     "template",
-    metadata,
     TemplateColumns,
     Index("uq_template_name", "workspace_id", "name_key", unique=True),
     Index("ix_template_page", "workspace_id", "modified_on", "id"),
-    sqlite_autoincrement=True,
 )
 
 
-class TemplateTranslationColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class TemplateTranslationColumns(OwnedColumns):
     template_id: Named[int] = Column(Integer, ForeignKey("template.id"))
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     language: Named[str] = Column(String(3))
@@ -285,11 +252,9 @@ class TemplateTranslationColumns(TypedColumns):
     status: Named[str] = Column(String(24))
 
 
-template_translation = Table(
+template_translation = numbered_table(
     "template_translation",
-    metadata,
     TemplateTranslationColumns,
     Index("uq_template_translation", "template_id", "channel_id", "locale", unique=True),
-    sqlite_autoincrement=True,
 )
 """`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""

@@ -1,35 +1,12 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    Named,
-    String,
-    Table,
-    TypedColumns,
-    text,
-)
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String
 
-from persistence.sql.columns import (
-    Json,
-    UtcDateTime,
-    UuidText,
-    id_column,
-    metadata,
-    partial_index,
-    uuid_column,
-    workspace_column,
-)
+from persistence.sql.columns import Json, RecordColumns, UtcDateTime, UuidText, numbered_table, partial_index
 
 
-class FlowRunColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class FlowRunColumns(RecordColumns):
     session_id: Named[int | None] = Column(Integer, ForeignKey("flow_session.id"))
     flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
     contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
@@ -46,26 +23,19 @@ class FlowRunColumns(TypedColumns):
     exited_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-flow_run = Table(
+flow_run = numbered_table(
     "flow_run",
-    metadata,
     FlowRunColumns,
     Index("ix_flow_run_page", "workspace_id", "modified_on", "id"),
     Index("ix_flow_run_flow", "flow_id", "modified_on", "id"),
     Index("ix_flow_run_contact", "contact_id", "modified_on", "id"),
     Index("ix_flow_run_session", "session_id"),
-    Index(
-        "ix_flow_run_responded",
-        "workspace_id",
-        "modified_on",
-        "id",
-        postgresql_where=text("responded"),
-        sqlite_where=text("responded = 1"),
+    partial_index(
+        "ix_flow_run_responded", "workspace_id", "modified_on", "id", where="responded", sqlite_where="responded = 1"
     ),
     partial_index("ix_flow_run_open", "flow_id", where="status IN ('active', 'waiting')"),
     partial_index("ix_flow_run_ended", "workspace_id", "exited_on", "id", where="exited_on IS NOT NULL"),
     partial_index("uq_flow_run_start", "start_id", "contact_id", where="start_id IS NOT NULL", unique=True),
-    sqlite_autoincrement=True,
 )
 """`results` and `path` are what the API shows as `values` and `path`; `visits` holds, for each step of the path, what
 only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. `start_id` stands only
@@ -73,10 +43,7 @@ on the run that a start made, not on those it led to, so that a start never make
 session was made ahead and waits for a worker."""
 
 
-class FlowSessionColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class FlowSessionColumns(RecordColumns):
     contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
     session_type: Named[str] = Column(String(16))
     status: Named[str] = Column(String(11))
@@ -90,15 +57,13 @@ class FlowSessionColumns(TypedColumns):
     expires_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-flow_session = Table(
+flow_session = numbered_table(
     "flow_session",
-    metadata,
     FlowSessionColumns,
     partial_index("uq_flow_session_waiting", "contact_id", where="status = 'waiting'", unique=True),
     partial_index("ix_flow_session_timeout", "timeout_on", "id", where="status = 'waiting'"),
     partial_index("ix_flow_session_expiry", "expires_on", "id", where="status = 'waiting'"),
     Index("ix_flow_session_contact", "contact_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 """`state` is the engine's session while it waits, null once it is over. `current_flow_id` is the flow that waits, which
 the contact's row repeats. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints."""

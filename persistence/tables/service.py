@@ -17,12 +17,20 @@ from sqlalchemy import (
 )
 
 from persistence.secrets.encrypted_columns import sealed_column
-from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, partial_index, uuid_column, workspace_column
+from persistence.sql.columns import (
+    Json,
+    NamedRecordColumns,
+    NumberedColumns,
+    OwnedColumns,
+    RecordColumns,
+    UtcDateTime,
+    metadata,
+    numbered_table,
+    partial_index,
+)
 
 
-class ArchiveColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class ArchiveColumns(OwnedColumns):
     archive_type: Named[str] = Column(String(7))
     period: Named[str] = Column(String(7))
     start_date: Named[date] = Column(Date)
@@ -38,15 +46,13 @@ class ArchiveColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-archive = Table(
+archive = numbered_table(
     "archive",
-    metadata,
     ArchiveColumns,
     Index("uq_archive_period", "workspace_id", "archive_type", "period", "start_date", "part", unique=True),
     Index("ix_archive_page", "workspace_id", "start_date", "id"),
     partial_index("ix_archive_untrimmed", "workspace_id", where="NOT is_trimmed"),
     Index("ix_archive_rollup", "rollup_id"),
-    sqlite_autoincrement=True,
 )
 """`location` is the file's place in the media store, null without records. `part` counts archives of one period, of
 which there is one unless records of that time turned up later. Until `is_trimmed` the archived records, those up to
@@ -60,8 +66,7 @@ _OsmId = String(32).with_variant(String(32, collation="C"), "postgresql")
 _Name = String(BOUNDARY_NAME_LENGTH).with_variant(String(BOUNDARY_NAME_LENGTH, collation="C"), "postgresql")
 
 
-class BoundaryColumns(TypedColumns):
-    id: Named[int] = id_column()
+class BoundaryColumns(NumberedColumns):
     osm_id: Named[str] = Column(_OsmId, unique=True)
     name: Named[str] = Column(String(BOUNDARY_NAME_LENGTH))
     level: Named[int] = Column(Integer)
@@ -70,64 +75,48 @@ class BoundaryColumns(TypedColumns):
     geometry: Named[Any] = Column(Json, nullable=True)
 
 
-boundary = Table(
+boundary = numbered_table(
     "boundary",
-    metadata,
     BoundaryColumns,
     Index("ix_boundary_page", "country", "osm_id", "id"),
     Index("ix_boundary_parent", "parent_id"),
-    sqlite_autoincrement=True,
 )
 """`level` is 0 for a country down to 3 for a ward; `country` the two-letter code of the country they are all in;
 `geometry` a GeoJSON MultiPolygon. Nothing here belongs to a workspace."""
 
 
-class BoundaryAliasColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class BoundaryAliasColumns(OwnedColumns):
     boundary_id: Named[int] = Column(Integer, ForeignKey("boundary.id"))
     name: Named[str] = Column(_Name)
     name_key: Named[str] = Column(Text)
 
 
-boundary_alias = Table(
+boundary_alias = numbered_table(
     "boundary_alias",
-    metadata,
     BoundaryAliasColumns,
     Index("uq_boundary_alias_name", "workspace_id", "boundary_id", "name_key", unique=True),
     Index("ix_boundary_alias_boundary", "boundary_id", "workspace_id"),
-    sqlite_autoincrement=True,
 )
 
 
-class ClassifierColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class ClassifierColumns(NamedRecordColumns):
     type: Named[str] = Column(String(32))
     intents: Named[Any] = Column(Json, nullable=False)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-classifier = Table(
+classifier = numbered_table(
     "classifier",
-    metadata,
     ClassifierColumns,
     Index("uq_classifier_name", "workspace_id", "name_key", unique=True),
     Index("ix_classifier_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 """`intents` is a sorted list of names."""
 
 GLOBAL_NAME_LENGTH = GLOBAL_KEY_LENGTH = 36
 
 
-class GlobalValueColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class GlobalValueColumns(RecordColumns):
     key: Named[str] = Column(String(GLOBAL_KEY_LENGTH))
     name: Named[str] = Column(String(GLOBAL_NAME_LENGTH))
     name_key: Named[str] = Column(Text)
@@ -136,14 +125,12 @@ class GlobalValueColumns(TypedColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-global_value = Table(
+global_value = numbered_table(
     "global_value",
-    metadata,
     GlobalValueColumns,
     Index("uq_global_value_key", "workspace_id", "key", unique=True),
     Index("uq_global_value_name", "workspace_id", "name_key", unique=True),
     Index("ix_global_value_page", "workspace_id", "modified_on", "id"),
-    sqlite_autoincrement=True,
 )
 KEY_LENGTH = 255
 

@@ -1,55 +1,34 @@
 from datetime import datetime
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    Named,
-    String,
-    Table,
-    Text,
-    TypedColumns,
-)
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
 
 from persistence.sql.columns import (
+    NamedRecordColumns,
+    OwnedColumns,
+    RecordColumns,
     UtcDateTime,
     UuidText,
-    id_column,
-    metadata,
+    numbered_table,
     partial_index,
-    uuid_column,
-    workspace_column,
 )
 
 
-class TicketerColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class TicketerColumns(NamedRecordColumns):
     type: Named[str] = Column(String(32))
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-ticketer = Table(
+ticketer = numbered_table(
     "ticketer",
-    metadata,
     TicketerColumns,
     Index("uq_ticketer_name", "workspace_id", "name_key", unique=True),
     Index("ix_ticketer_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 
 OPEN, CLOSED = "open", "closed"
 
 
-class TicketColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class TicketColumns(RecordColumns):
     contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
     status: Named[str] = Column(String(6), default=OPEN)
     topic_id: Named[int] = Column(Integer, ForeignKey("topic.id"))
@@ -62,21 +41,17 @@ class TicketColumns(TypedColumns):
     closed_on: Named[datetime | None] = Column(UtcDateTime)
 
 
-ticket = Table(
+ticket = numbered_table(
     "ticket",
-    metadata,
     TicketColumns,
     Index("ix_ticket_page", "workspace_id", "modified_on", "id"),
     Index("ix_ticket_contact", "contact_id", "modified_on", "id"),
     partial_index("uq_ticket_open", "contact_id", where="status = 'open'", unique=True),
-    sqlite_autoincrement=True,
 )
 """A contact has at most one open ticket. `flow_uuid` and `flow_name` are the flow that opened it, as it was then."""
 
 
-class TicketEventColumns(TypedColumns):
-    id: Named[int] = id_column()
-    workspace_id: Named[int] = workspace_column()
+class TicketEventColumns(OwnedColumns):
     ticket_id: Named[int] = Column(Integer, ForeignKey("ticket.id", ondelete="CASCADE"))
     type: Named[str] = Column(String(13))
     user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
@@ -86,35 +61,24 @@ class TicketEventColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-ticket_event = Table(
-    "ticket_event",
-    metadata,
-    TicketEventColumns,
-    Index("ix_ticket_event_ticket", "ticket_id", "created_on", "id"),
-    sqlite_autoincrement=True,
+ticket_event = numbered_table(
+    "ticket_event", TicketEventColumns, Index("ix_ticket_event_ticket", "ticket_id", "created_on", "id")
 )
 """The history of tickets: who did what, with the value that it gave."""
 
 
-class TopicColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
-    name: Named[str] = Column(String(64))
-    name_key: Named[str] = Column(Text)
+class TopicColumns(NamedRecordColumns):
     is_system: Named[bool] = Column(Boolean, default=False)
     open_count: Named[int] = Column(Integer, default=0)
     closed_count: Named[int] = Column(Integer, default=0)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-topic = Table(
+topic = numbered_table(
     "topic",
-    metadata,
     TopicColumns,
     Index("uq_topic_name", "workspace_id", "name_key", unique=True),
     Index("ix_topic_page", "workspace_id", "created_on", "id"),
-    sqlite_autoincrement=True,
 )
 """The counts change in the transaction that opens, closes or moves tickets."""
 

@@ -1,29 +1,14 @@
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    Named,
-    String,
-    Table,
-    Time,
-    TypedColumns,
-    text,
-)
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Time, TypedColumns
 
-from persistence.sql.columns import Json, UtcDateTime, id_column, metadata, partial_index, uuid_column, workspace_column
+from persistence.sql.columns import Json, RecordColumns, UtcDateTime, metadata, numbered_table, partial_index
 
 FIRST_WORD, ONLY_WORD = "first", "only"
 
 
-class TriggerColumns(TypedColumns):
-    id: Named[int] = id_column()
-    uuid: Named[str] = uuid_column()
-    workspace_id: Named[int] = workspace_column()
+class TriggerColumns(RecordColumns):
     type: Named[str] = Column(String(16))
     flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
     keywords: Named[Any] = Column(Json, nullable=False)
@@ -38,20 +23,18 @@ class TriggerColumns(TypedColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-trigger = Table(
+trigger = numbered_table(
     "trigger",
-    metadata,
     TriggerColumns,
     Index("ix_trigger_page", "workspace_id", "created_on", "id"),
     Index("ix_trigger_flow", "flow_id"),
-    Index(
+    partial_index(
         "ix_trigger_messages",
         "workspace_id",
-        postgresql_where=text("type IN ('keyword', 'catch_all', 'new_conversation') AND NOT is_archived"),
-        sqlite_where=text("type IN ('keyword', 'catch_all', 'new_conversation') AND is_archived = 0"),
+        where="type IN ('keyword', 'catch_all', 'new_conversation') AND NOT is_archived",
+        sqlite_where="type IN ('keyword', 'catch_all', 'new_conversation') AND is_archived = 0",
     ),
     partial_index("ix_trigger_due", "next_fire_on", "id", where="next_fire_on IS NOT NULL"),
-    sqlite_autoincrement=True,
 )
 """`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U), `time_of_day` the one
 it was made for by the clocks of the workspace; `next_fire_on` is null once it will not fire again."""
