@@ -17,6 +17,7 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.tables.channels import channel
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
+from tests.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
 SECRET = "secret-of-the-gateway-in-tests"
@@ -89,7 +90,7 @@ def holding() -> Iterator[tuple[Receiver, threading.Event]]:
     released = threading.Event()
 
     def hold(_request: Received) -> Reply:
-        released.wait(60)
+        released.wait(PATIENCE_SECONDS)
         return Reply(200)
 
     with receiving(hold) as receiver:

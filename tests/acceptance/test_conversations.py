@@ -166,7 +166,7 @@ def test_a_thousand_conversations_end_as_the_flows_say(
     wait_until(has_ended, "the end of every run", 60 + CONTACTS)
     for phone in phones:
         phone.stopped.set()
-        phone.join(30)
+        phone.join(PATIENCE_SECONDS)
     assert [phone.error for phone in phones] == [None] * PHONES
 
     check_messages(service, people)

@@ -23,6 +23,7 @@ from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from tests.answering import AnsweringPhone, answer_questions
 from tests.flow_rows import ask, definition, node, say, store_flow
+from tests.patience import PATIENCE_SECONDS
 from tests.running import RunningService, running_service, wait_until
 
 CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "40"))
@@ -94,7 +95,7 @@ def test_conversations_go_on_in_order_through_kills_of_two_workers(service: Runn
     wait_until(lambda: count(service, flow_run, flow_run.c.status == "completed") == CONTACTS, "every run's end", 240)
     for phone in phones:
         phone.stopped.set()
-        phone.join(30)
+        phone.join(PATIENCE_SECONDS)
 
     assert [phone.error for phone in phones] == [None] * PHONES
     with service.database.reading() as tx:

@@ -12,10 +12,11 @@ from persistence.database import Database
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import Ledger, count_deliveries
 from persistence.workspace_setup import create_workspace
+from relayboard.settings import load_settings
 from tests.channel_rows import add_channel
 from tests.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Reply, receiving
-from worker.app import create_queue, declare_run
+from worker.wake import make_wake
 
 
 @pytest.fixture
@@ -35,8 +36,8 @@ def start_worker(environment):
     """Starts real worker processes; those that still run are killed with the test."""
     started = []
 
-    def start():
-        process = subprocess.Popen([sys.executable, "-m", "relayboard", "worker"], env=environment)
+    def start(arguments=("-m", "relayboard", "worker")):
+        process = subprocess.Popen([sys.executable, *arguments], env=environment)
         started.append(process)
         return process
 
@@ -102,25 +103,29 @@ def test_a_signal_lets_calls_under_way_end_and_be_recorded(real_database, start_
     assert sender.ledger() == Ledger(pending=0, delivered=1, failed=0)
 
 
-def test_a_wake_up_is_answered_sooner_than_a_sweep(real_database, start_worker, environment):
+def test_a_wake_up_is_answered_without_a_sweep(real_database, start_worker, environment):
     with receiving() as receiver:
         sender = Sender(real_database, receiver.url)
-        start_worker()
         sender.send(1)
-        assert receiver.wait_for(1, PATIENCE_SECONDS)
-        run_work = declare_run(create_queue(environment["RELAYBOARD_QUEUE_URL"]), pytest.fail)
-        lags = {True: [], False: []}
-        for count in range(2, 14):
-            is_woken = count % 2 == 0
+        start_worker(["-c", WITHOUT_SWEEPS])
+        assert sender.wait_until_done().pending == 0
+        real_database.wake = make_wake(load_settings(environment))
+        for count in (2, 3):
+            # Nothing is under way, whose end would make the worker look; and of the two at most one is swept up.
             sender.send(1)
-            if is_woken:
-                run_work("webhooks")
-            started = time.monotonic()
             assert receiver.wait_for(count, PATIENCE_SECONDS)
-            lags[is_woken].append(time.monotonic() - started)
+            assert sender.wait_until_done().pending == 0
 
-    # Half of the waits of each kind: one slow moment of the machine counts for nothing.
-    assert sorted(lags[True])[2] < sorted(lags[False])[3]
+
+WITHOUT_SWEEPS = """
+from dataclasses import replace
+from relayboard.settings import load_settings
+from worker.jobs import JOBS
+from worker.process import run_worker_process
+
+run_worker_process(load_settings(), jobs=[replace(job, every_seconds=1_000_000) for job in JOBS])
+"""
+"""A worker process that sweeps when it starts, and not again while a test lasts."""
 
 
 def test_killing_the_worker_again_and_again_loses_no_event(real_database, start_worker):

@@ -23,6 +23,8 @@ CONTEXT = make_context({
 })  # fmt: skip
 TEN = "x,x,x,x,x,x,x,x,x,x"
 GROWING = "a(a(a(a(a(a(a(a(1))))))))"
+ENOUGH_SECONDS = 30
+"""For a busy machine: each takes a second or less, and without a bound minutes, hours or all memory."""
 ENVIRONMENT = Environment(timezone="America/New_York", default_country="US")
 
 
@@ -34,7 +36,7 @@ def evaluate_in_time(template: str) -> Value:
     evaluate_template(template, CONTEXT, environment=ENVIRONMENT)
     taken = time.process_time() - started
     gc.unfreeze()
-    assert taken < 2, template[:200]
+    assert taken < ENOUGH_SECONDS, template[:200]
     return value
 
 
