@@ -23,8 +23,8 @@ from persistence.channels.channels import EXTERNAL
 from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
 from persistence.channels.gateway_sends import BULK, CONVERSATION
 from persistence.database import Transaction
-from persistence.messages.outgoing import CONTACT_INACTIVE, may_go_out
-from persistence.messages.states import DELIVERED, ERRORED, FAILED, QUEUED, READ, SENT, WIRED
+from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
+from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, WIRED
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
 from persistence.stamps import later
 from persistence.tables.channels import channel
@@ -191,16 +191,9 @@ def _drop_others(tx: Transaction, rows: Sequence[Any]) -> list[Any]:
             inactive.append(row)
         else:
             sendable.append(row)
-    _give_up(tx, [row.message_id for row in inactive], CONTACT_INACTIVE)
+    give_up(tx, [row.message_id for row in inactive], CONTACT_INACTIVE)
     _leave(tx, [*dropped, *(row.id for row in inactive)])
     return sendable
-
-
-def _give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
-    if message_ids:
-        waits = message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
-        failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": later(tx, message)}
-        tx.execute(update(message).where(waits).values(**failed))
 
 
 def _leave(tx: Transaction, ids: Collection[int]) -> None:
@@ -292,7 +285,7 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         state = {"status": ERRORED, "error_count": errors, "sent_on": None, "modified_on": later(tx, message)}
         tx.execute(update(message).where(counted).values(**state))
         if errors >= MOST_ERRORS:
-            _give_up(tx, message_ids, GATEWAY_FAILED)
+            give_up(tx, message_ids, GATEWAY_FAILED)
             _leave(tx, ids)
             continue
         again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP}

@@ -1,6 +1,6 @@
 """Messages on their way to contacts: creation with a route, and the moves of their status."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -73,6 +73,14 @@ def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
     waits = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
     failed = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None, "modified_on": later(tx, message)}
     tx.execute(update(message).where(theirs, waits).values(**failed))
+
+
+def give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
+    """Fail those of these messages that still wait to be sent."""
+    if message_ids:
+        waits = message.c.id.in_(message_ids) & message.c.status.in_((QUEUED, ERRORED))
+        failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": later(tx, message)}
+        tx.execute(update(message).where(waits).values(**failed))
 
 
 @dataclass(slots=True)

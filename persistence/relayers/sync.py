@@ -9,7 +9,7 @@ from sqlalchemy import delete, exists, insert, select, update
 from persistence.channels.alarms import note_power_report
 from persistence.channels.channels import ANDROID
 from persistence.database import Transaction
-from persistence.messages.outgoing import may_go_out
+from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED
 from persistence.relayers.commands import CallReport, FateReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.relayers.delivery_reports import record_fates
@@ -107,7 +107,7 @@ def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: 
     """What the phone should send: unsent messages it does not hold, oldest first, equal texts together.
 
     Those it holds are wired from now on; errored ones are offered again. With `only_new` those it was asked to send
-    before are left out.
+    before are left out. Messages to contacts that are not active fail.
     """
     mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
     unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
@@ -116,12 +116,19 @@ def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: 
         waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
         tx.execute(update(message).where(unsent, waits).values(**wired))
     columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
-    statement = select(*columns).join(contact, contact.c.id == message.c.contact_id).where(unsent, may_go_out())
+    may_go = may_go_out()
+    statement = (
+        select(*columns, may_go.label("may_go_out"))
+        .join(contact, contact.c.id == message.c.contact_id)
+        .where(unsent, may_go | message.c.status.in_((QUEUED, ERRORED)))
+    )
     if held:
         statement = statement.where(message.c.id.not_in(held))
     if only_new:
         statement = statement.where(message.c.offered_on.is_(None))
-    rows = tx.execute(statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)).all()
+    found = tx.execute(statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)).all()
+    give_up(tx, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
+    rows = [row for row in found if row.may_go_out]
     new = [row.id for row in rows if row.offered_on is None]
     if new:
         tx.execute(update(message).where(mine, message.c.id.in_(new)).values(offered_on=tx.now))

@@ -12,6 +12,7 @@ from persistence.database import Transaction
 from persistence.flows.writes import find_archived
 from persistence.groups.smart_groups import follow_contacts
 from persistence.messages.handling import finish_messages
+from persistence.messages.outgoing import fail_waiting
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
 from persistence.sessions.contact_changes import CHANGED_COLUMNS, change_many, change_memberships
@@ -19,6 +20,7 @@ from persistence.sessions.replies import Reply, send_replies
 from persistence.sessions.sessions import SessionState, interrupt_contacts, save_sessions
 from persistence.sessions.waiting import expire_sessions, fail_sessions, forget_timeouts, lock_waiting
 from persistence.sql.columns import new_uuid
+from persistence.tables.contacts import BLOCKED
 from persistence.workspaces import Workspace
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects.contacts import collect_contact_effects
@@ -188,6 +190,9 @@ def _carry_out(
     if effects.contact_ids:
         follow_contacts(tx, workspace.id, effects.contact_ids)
     send_replies(tx, workspace.id, [reply for outcome in sprints for reply in _replies(outcome, assets)])
+    blocked = [contact_id for contact_id, delta in effects.deltas.items() if delta.status == BLOCKED]
+    if blocked:  # what their flows said before that is there only now
+        fail_waiting(tx, workspace.id, blocked)
     add_labels(tx, workspace.id, [event for outcome in sprints for event in outcome.events])
     for outcome in sprints:
         events = list(flows_of_events(_session(outcome), outcome.task.state, outcome.events))

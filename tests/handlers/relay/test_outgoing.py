@@ -177,4 +177,22 @@ def test_what_a_flow_says_before_it_stops_its_contact_still_goes_out(api: Api) -
     phone.sync()
 
     assert [command["msg"] for command in commands(phone)] == ["Goodbye"]
-    assert status_of(api.database, other) == "queued"
+    assert status_of(api.database, other) == "failed"
+
+
+def test_an_error_of_a_message_whose_contact_is_blocked_fails_it_at_once(api: Api) -> None:
+    phone = claimed_phone(api)
+    (message_id,) = send_texts(api, phone, "Welcome")
+    phone.sync()
+    phone.sync()
+    assert status_of(api.database, message_id) == "wired"
+    uuid = api.results("/api/v2/contacts.json")[0]["uuid"]
+    api.post("/api/v2/contact_actions.json", {"contacts": [uuid], "action": "block"})
+
+    phone.state.messages.clear()
+    phone._report("mt_error", message_id, NOW_MS + 5000)
+    phone.sync()
+
+    with api.database.reading() as tx:
+        row = tx.execute(select(message).where(message.c.id == message_id)).one()
+        assert (row.status, row.failed_reason) == ("failed", "contact_inactive")

@@ -87,9 +87,11 @@ def test_actions_end_runs_that_were_made_a_moment_before(
     assert (stage.sent_to(amina), stage.sent_to(ben) != []) == ([], True)
 
 
-def test_a_flow_that_blocks_its_contact_ends_there(stage: Stage) -> None:
+@pytest.mark.parametrize("says_first", [True, False])
+def test_a_flow_that_blocks_its_contact_ends_there_and_says_nothing(stage: Stage, *, says_first: bool) -> None:
     block = {"type": "set_contact_status", "uuid": uuid_of("block"), "status": "blocked"}
-    flow_uuid = store_flow(stage.database, stage.workspace, definition("Block", [node("blocking", [block, say("Hm")])]))
+    actions = [say("Hm"), block] if says_first else [block, say("Hm")]
+    flow_uuid = store_flow(stage.database, stage.workspace, definition("Block", [node("blocking", actions)]))
     amina = stage.add_contact(AMINA)
 
     stage.start(flow_uuid, amina)
