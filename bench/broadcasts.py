@@ -26,12 +26,13 @@ from persistence.channels.channels import ANDROID
 from persistence.database import Database
 from persistence.groups.groups import create_group
 from persistence.migrations import upgrade
+from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn, group_membership
 from persistence.tables.messages import broadcast, message
 from persistence.workspace_setup import create_workspace
-from relayboard.settings import Settings, load_settings
+from relayboard.base.settings import Settings, load_settings
 from tests.servers import postgres_database, postgres_server
 from worker.wake import make_wake
 
@@ -72,7 +73,7 @@ def run(url: str, folder: Path, contacts: int, workers: int) -> None:
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
     }
     settings: Settings = load_settings(environment)
-    database = Database(url, wake=make_wake(settings), keys=settings.make_keys())
+    database = Database(url, wake=make_wake(settings), keys=KeyRing.of(settings))
     upgrade(database.engine)
     workspace_id, groups = build(database, contacts)
     half = GROUPS // 2

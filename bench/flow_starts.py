@@ -21,13 +21,14 @@ from flows.environment import Environment
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import COMPLETED, MANUAL, NewStart, create_start
 from persistence.migrations import upgrade
+from persistence.secrets.encryption import KeyRing
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from persistence.workspaces import find_workspace
-from relayboard.settings import load_settings
+from relayboard.base.settings import load_settings
 from tests.flow_rows import ask, definition, node, say, store_flow
 from worker.wake import make_wake
 
@@ -61,7 +62,7 @@ def run(url: str, folder: Path, contacts: int, workers: int) -> None:
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
     }
     settings = load_settings(environment)
-    database = Database(url, wake=make_wake(settings), keys=settings.make_keys())
+    database = Database(url, wake=make_wake(settings), keys=KeyRing.of(settings))
     upgrade(database.engine)
     workspace_id, groups = build(database, contacts)
     alone = engine_alone()

@@ -44,7 +44,8 @@ from openapi.bundle import GENERATIONS, Document, bundle, operations
 from persistence.database import Database, Wake
 from persistence.errors import LostRace, RuleBroken
 from persistence.media.store import MediaStore
-from relayboard.settings import Settings
+from persistence.secrets.encryption import KeyRing
+from relayboard.base.settings import Settings
 
 AsgiApp = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 
@@ -60,7 +61,7 @@ def create_app(
     `check_responses` compares every answer with the contract and turns a deviation into an exception (tests).
     """
     database = database or Database(
-        settings.database_url, pool_size=2 * POSTGRES_THREADS + 2, keys=settings.make_keys()
+        settings.database_url, pool_size=2 * POSTGRES_THREADS + 2, keys=KeyRing.of(settings)
     )
     if wake is not None:
         database.wake = wake

@@ -7,7 +7,7 @@ from typing import Any
 from persistence.database import Database, Transaction
 from persistence.tokens import Credentials
 from persistence.workspaces import Workspace
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 
 
 @dataclass(slots=True)

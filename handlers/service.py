@@ -13,7 +13,7 @@ from handlers.token_notes import TokenNotes
 from persistence.database import Database
 from persistence.media.store import MediaStore
 from persistence.tokens import Credentials, find_credentials
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 
 CREDENTIALS_KEPT_SECONDS = 1.0
 CREDENTIALS_KEPT = 1000

@@ -17,10 +17,10 @@ from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.errors import LostRace
-from persistence.private_files import make_file
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.query_functions import register_query_functions
+from relayboard.base.private_files import make_file
 
 WRITING = "relayboard_writing"
 PATIENT, IMPATIENT = "patient", "impatient"
@@ -225,6 +225,11 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
     event.listen(engine, "checkout", _check_idle_connection)
     event.listen(engine, "checkin", _note_idle)
     return engine
+
+
+def postgres_dsn(url: str) -> str:
+    """The URL of a database in PostgreSQL as its own library reads it, without the name of a driver."""
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def _note_idle(_connection: Any, record: Any) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import uvicorn
 
 from handlers.app import create_app
+from relayboard.base.logs import configure_logging
+from relayboard.base.settings import Network, Settings, load_settings
 from relayboard.failures import EXPECTED, say_failure
 from relayboard.http_protocol import Patience
-from relayboard.logs import configure_logging
 from relayboard.processes import CANNOT_START, follow_lifeline, tell_ready
-from relayboard.settings import Network, Settings, load_settings
 from worker.wake import make_wake
 
 GRACE_SECONDS = 20

@@ -9,8 +9,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from persistence.errors import RuleBroken
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
-from relayboard.settings import SettingError
-from relayboard.tracebacks import format_traceback
+from relayboard.base.settings import SettingError
+from relayboard.base.tracebacks import format_traceback
 from worker.errors import QueueError
 
 

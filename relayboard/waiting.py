@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from relayboard.base.settings import Settings
 from relayboard.failures import describe_failure
-from relayboard.settings import Settings
 from relayboard.startup import check_secret_key
 from worker.app import check_queue
 from worker.errors import QueueError

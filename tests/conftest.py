@@ -21,7 +21,7 @@ from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from relayboard.settings import Settings, load_settings
+from relayboard.base.settings import Settings, load_settings
 from tests.api import KEYS, SECRET_KEY, Api, make_token
 from tests.servers import postgres_database, postgres_server
 

@@ -3,16 +3,16 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import psycopg
 from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey
 from huey.exceptions import ConfigurationError
 from redis.exceptions import RedisError
-from sqlalchemy.engine import make_url
 
-from persistence.private_files import make_file
+from persistence.database import postgres_dsn
+from relayboard.base.private_files import make_file
+from relayboard.base.settings import sqlite_file
 from worker.errors import QueueError
 from worker.jobs import Job
 from worker.queue_messages import RUN, SWEEP, JsonMessages
@@ -30,15 +30,14 @@ def create_queue(queue_url: str) -> Huey:
     options: dict[str, Any] = {"results": False, "serializer": JsonMessages()}
     if queue_url.startswith(("redis://", "rediss://", "unix://")):
         return RedisHuey(QUEUE_NAME, url=queue_url, **options)
-    url = make_url(queue_url)
-    if url.get_backend_name() == "sqlite" and url.database:
-        make_file(Path(url.database))
+    file = sqlite_file(queue_url)
+    if file is not None:
+        make_file(file)
         # No fsync: after a power failure the sweeps find in the database what the queue has forgotten.
-        return SqliteHuey(QUEUE_NAME, filename=url.database, fsync=False, **options)
-    if url.get_backend_name() in ("postgresql", "postgres"):
-        plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
-        return PostgresHuey(QUEUE_NAME, dsn=plain, **options)
-    raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {url.get_backend_name()}")
+        return SqliteHuey(QUEUE_NAME, filename=str(file), fsync=False, **options)
+    if queue_url.startswith("postgres"):
+        return PostgresHuey(QUEUE_NAME, dsn=postgres_dsn(queue_url), **options)
+    raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {queue_url.partition('://')[0]}")
 
 
 def check_queue(queue_url: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from huey.consumer import Consumer, Scheduler
 
 from persistence.database import Database
-from relayboard.settings import Settings
+from persistence.secrets.encryption import KeyRing
+from relayboard.base.settings import Settings
 from worker.app import create_queue, declare_run, declare_sweeps
 from worker.job_pool import JobPool
 from worker.jobs import JOBS, Job
@@ -48,7 +49,7 @@ def run_worker_process(
             return 0
     jobs = tuple(jobs)
     queue = create_queue(settings.queue_url)
-    database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=settings.make_keys())
+    database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=KeyRing.of(settings))
     services = Services(settings, database, open_http(settings))
     with services.closing:
         services.closing.callback(database.close)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from persistence.database import Database
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 from worker.http.safe_http import SafeHttp
 
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 from persistence.database import Wake
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 from worker.app import create_queue, declare_run
 
 logger = logging.getLogger("relayboard.wake")

@@ -14,7 +14,7 @@ from starlette.responses import FileResponse
 
 from handlers.asgi.plain_responses import detail_page, wrong_method
 from persistence.media.store import MediaStore
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 
 VALID_FOR = timedelta(hours=24)
 NAME = re.compile(r"/media/(archives/[0-9a-f\-]{36}/[0-9a-z\-]+\.jsonl\.gz)\Z")

@@ -17,7 +17,7 @@ from handlers.asgi.explorer_document import explorer_document
 from handlers.asgi.guides import guide_names, render_guide, render_list
 from handlers.asgi.plain_responses import JSON_TYPE, Page, header, wrong_method
 from openapi.bundle import Document, published
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 
 ROOTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
 WITH_EXPLORER = ("v1", "v2")

@@ -14,8 +14,8 @@ from handlers.asgi.plain_responses import detail_page, header
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.request_body import Body, BodyMemory, replay
 from handlers.asgi.request_checks import check_host, check_url, take_media_type
-from relayboard.logs import current_request_id
-from relayboard.settings import Settings
+from relayboard.base.logs import current_request_id
+from relayboard.base.settings import Settings
 
 access = logging.getLogger("relayboard.access")
 errors = logging.getLogger("relayboard.api")

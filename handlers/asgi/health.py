@@ -10,7 +10,7 @@ import anyio.to_thread
 from handlers.asgi.metrics import CONTENT_TYPE, render_metrics
 from handlers.asgi.plain_responses import Page, json_page, wrong_method
 from persistence.database import Database
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 
 logger = logging.getLogger("relayboard.health")
 

@@ -14,7 +14,7 @@ from starlette.responses import FileResponse
 
 from handlers.asgi.plain_responses import detail_page, wrong_method
 from persistence.media.store import MediaStore
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 NAME = re.compile(rf"/media/({UUID}/{UUID}(?:\.[a-z0-9]{{1,8}})?)\Z")

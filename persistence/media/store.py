@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from persistence.private_files import make_folder, open_new
+from relayboard.base.private_files import make_folder, open_new
 
 RECEIVED = "received"
 

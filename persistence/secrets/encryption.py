@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from relayboard.base.settings import Settings
+
 FORM = "1"
 KEY_BYTES = 32
 KEY_ID_BYTES = 6
@@ -47,6 +49,10 @@ class KeyRing:
         made = [_make_key(text) for text in (secret_key, *former_keys)]
         self._key_id, self._cipher = made[0]
         self._ciphers = dict(reversed(made))
+
+    @classmethod
+    def of(cls, settings: Settings) -> "KeyRing":
+        return cls(settings.secret_key, settings.secret_key_fallbacks)
 
     def seal(self, text: str, place: str) -> str:
         """The sealed form of a text; `place` is its table and column."""

@@ -16,19 +16,20 @@ from persistence.database import Database
 from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
+from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import new_uuid
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace, list_workspaces
+from relayboard.base.logs import configure_logging
+from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed
 from relayboard.commands.processes import DEFAULT_PORT, bound, prepare
-from relayboard.logs import configure_logging
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import load_state, save_state
 from relayboard.phone.wire import HttpTransport, NoReply
 from relayboard.processes import Supervisor, listen, service_children, stopped_by_signals
-from relayboard.settings import Settings, load_settings
 from relayboard.webhook_listener import WebhookListener
 
 NAME = "Demo clinic"
@@ -74,7 +75,7 @@ def _free_port() -> int:
 
 def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
     """The demo workspace, made with sample data on the first run, and a new token of its administrator."""
-    database = Database(settings.database_url, keys=settings.make_keys())
+    database = Database(settings.database_url, keys=KeyRing.of(settings))
     try:
         with database.writing() as tx:
             known = [workspace for workspace in list_workspaces(tx) if workspace.name == NAME]
@@ -146,7 +147,7 @@ class Story:
         phone.sync()
         receiver = self._receiver()
         channels = self.session.get(f"{self.url}/api/v2/channels.json").json()["results"]
-        database = Database(self.settings.database_url, keys=self.settings.make_keys())
+        database = Database(self.settings.database_url, keys=KeyRing.of(self.settings))
         with contextlib.closing(database), database.writing() as tx:
             set_channel_webhook(tx, workspace.id, channels[0]["uuid"], receiver.url)
         phone.sync()

@@ -18,11 +18,11 @@ from persistence.flows.v2 import list_all_flows, read_flow
 from persistence.flows.writes import archive_flow, set_ignores_triggers
 from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
+from relayboard.base.settings import load_settings
 from relayboard.commands import flow_check, flow_draw, flow_run
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 from relayboard.flow_tools.files import read_document
-from relayboard.settings import load_settings
 
 
 def register(commands: Any) -> None:

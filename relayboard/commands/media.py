@@ -5,9 +5,9 @@ from typing import Any
 
 from persistence.media.media import delete_media, list_media, read_usage
 from persistence.media.store import MediaStore
+from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
-from relayboard.settings import load_settings
 
 
 def register(commands: Any) -> None:

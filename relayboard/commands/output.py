@@ -10,11 +10,12 @@ import orjson
 
 from persistence.database import Database, Transaction
 from persistence.migrations import upgrade
+from persistence.secrets.encryption import KeyRing
 from persistence.secrets.key_check import confirm_secret_key
 from persistence.sql.columns import is_uuid, time_text
 from persistence.workspaces import Workspace, find_workspace_by_uuid
+from relayboard.base.settings import Settings, load_settings
 from relayboard.failures import CommandFailed as CommandFailed
-from relayboard.settings import Settings, load_settings
 
 
 def print_json(value: Any) -> None:
@@ -34,7 +35,7 @@ def _plain(value: Any) -> Any:
 def opened_database(settings: Settings | None = None, *, confirms_key: bool = True) -> Iterator[Database]:
     """The configured database, brought up to the newest schema. Raises SecretKeyChanged."""
     settings = settings or load_settings()
-    database = Database(settings.database_url, keys=settings.make_keys())
+    database = Database(settings.database_url, keys=KeyRing.of(settings))
     try:
         upgrade(database.engine)
         if confirms_key:

@@ -9,9 +9,10 @@ from collections.abc import Collection
 from typing import Any
 
 from persistence.migrations import HEAD
+from relayboard.base.logs import configure_logging
+from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed, print_json
 from relayboard.commands.parser import port_number, whole_number
-from relayboard.logs import configure_logging
 from relayboard.processes import (
     Supervisor,
     follow_lifeline,
@@ -22,7 +23,6 @@ from relayboard.processes import (
     tell_ready,
     url_of,
 )
-from relayboard.settings import Settings, load_settings
 from relayboard.startup import check_secret_key, migrate_database
 
 logger = logging.getLogger("relayboard.processes")

@@ -3,10 +3,11 @@
 import argparse
 from typing import Any
 
+from persistence.secrets.encryption import KeyRing
 from persistence.secrets.key_check import confirm_secret_key
 from persistence.secrets.renewal import renew_secrets
+from relayboard.base.settings import load_settings
 from relayboard.commands.output import opened_database, print_json
-from relayboard.settings import load_settings
 
 
 def register(commands: Any) -> None:
@@ -24,6 +25,6 @@ def register(commands: Any) -> None:
 def run_renew(options: argparse.Namespace) -> None:
     settings = load_settings()
     with opened_database(settings, confirms_key=False) as database:
-        done = renew_secrets(database, settings.make_keys(), drops_unreadable=options.drop_unreadable)
+        done = renew_secrets(database, KeyRing.of(settings), drops_unreadable=options.drop_unreadable)
         confirm_secret_key(database)
     print_json({"renewed": done.renewed, "dropped": done.dropped})

@@ -5,10 +5,10 @@ from typing import Any
 
 from persistence.tokens import PREFIX, SCOPES, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
+from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
-from relayboard.settings import load_settings
 
 
 def register(commands: Any) -> None:

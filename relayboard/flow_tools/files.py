@@ -9,7 +9,7 @@ import orjson
 
 from flows.definition import DefinitionError, Flow, load
 from flows.definition.exports import ExportError, ExportFile, read_export
-from relayboard.commands.output import CommandFailed
+from relayboard.failures import CommandFailed
 
 
 def read_document(path: Path) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from persistence.private_files import make_file
+from relayboard.base.private_files import make_file
 
 NEW, HANDED_OVER, RETRY, SENT, DELIVERED, FAILED = "new", "handed_over", "retry", "sent", "delivered", "failed"
 UNFINISHED = (NEW, HANDED_OVER)

@@ -13,7 +13,7 @@ from handlers.app import create_app
 from persistence.database import Database
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from relayboard.settings import load_settings
+from relayboard.base.settings import load_settings
 from tests.api import KEYS, SECRET_KEY, Api, make_token
 from tests.servers import postgres_database
 

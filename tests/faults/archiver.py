@@ -1,7 +1,8 @@
 """A process that does nothing but archive, to be killed: `python -m tests.faults.archiver`."""
 
 from persistence.database import Database
-from relayboard.settings import load_settings
+from persistence.secrets.encryption import KeyRing
+from relayboard.base.settings import load_settings
 from worker.jobs import begin_archiving
 from worker.services import Services, open_http
 
@@ -9,7 +10,7 @@ from worker.services import Services, open_http
 def main() -> None:
     """Archives all that is due, then ends."""
     settings = load_settings()
-    services = Services(settings, Database(settings.database_url, keys=settings.make_keys()), open_http(settings))
+    services = Services(settings, Database(settings.database_url, keys=KeyRing.of(settings)), open_http(settings))
     step = begin_archiving(services)
     while step():
         pass

@@ -13,7 +13,7 @@ from persistence.tables.accounts import token, user
 from persistence.tokens import create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
 from persistence.workspaces import Workspace
-from relayboard.settings import RateLimit
+from relayboard.base.settings import RateLimit
 from tests.api import SECRET_KEY, Api
 from tests.conftest import Clock
 from tests.running import wait_until

@@ -16,7 +16,7 @@ from persistence.database import Database
 from persistence.media.media import RECEIVED_SECONDS, settle_received
 from persistence.media.store import MediaStore
 from persistence.tables.messages import media
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 from tests.api import Api
 
 PATH = "/api/v2/media.json"

@@ -9,7 +9,7 @@ from handlers.app import create_app
 from persistence.database import Database
 from persistence.tables.channels import channel
 from persistence.workspaces import Workspace
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 from tests.api import make_token
 from tests.gateways import add_gateway
 from tests.handlers.exchange import Reply, exchange

@@ -12,8 +12,8 @@ import uvicorn
 
 from relayboard import http_protocol
 from relayboard.api_process import make_config
+from relayboard.base.settings import Settings, load_settings
 from relayboard.processes import listen
-from relayboard.settings import Settings, load_settings
 from tests.patience import PATIENCE_SECONDS
 from tests.running import wait_until
 

@@ -15,7 +15,7 @@ from handlers.asgi.explorer import ASSETS, OWN_FILES, VENDORED_FILES, Explorer, 
 from handlers.asgi.guides import guide_names
 from openapi.bundle import operations, published
 from openapi.table import follow
-from relayboard.settings import Settings, load_settings
+from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, exchange
 
 GENERATIONS = ("v1", "v2")

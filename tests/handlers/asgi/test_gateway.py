@@ -17,7 +17,7 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
-from relayboard.settings import RateLimit, Settings
+from relayboard.base.settings import RateLimit, Settings
 from tests.api import KEYS, Api
 from tests.conftest import Clock
 from tests.gateways import SECRET, add_gateway

@@ -10,8 +10,8 @@ import pytest
 
 from handlers.asgi.guard import Guard
 from handlers.asgi.refusals import Refusal
-from relayboard.logs import current_request_id
-from relayboard.settings import Settings, load_settings
+from relayboard.base.logs import current_request_id
+from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, Reply, exchange
 
 PATH = "/api/v2/labels.json"

@@ -10,7 +10,7 @@ import pytest
 import handlers.asgi.health
 from handlers.asgi.health import Health
 from persistence.database import Database
-from relayboard.settings import Settings, load_settings
+from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, exchange
 
 

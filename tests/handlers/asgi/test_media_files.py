@@ -6,7 +6,7 @@ import pytest
 
 from handlers.asgi.media_files import MediaFiles
 from persistence.media.store import MediaStore
-from relayboard.settings import load_settings
+from relayboard.base.settings import load_settings
 from tests.handlers.exchange import Echo, exchange
 
 FOLDER = "0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f"

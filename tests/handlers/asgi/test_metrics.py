@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from handlers.asgi.guard import Guard
 from handlers.asgi.metrics import render_metrics, route_of
-from relayboard.settings import Settings, load_settings
+from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, exchange
 
 LABELS = "/api/v2/labels.json"

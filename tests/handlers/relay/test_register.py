@@ -9,9 +9,9 @@ import pytest
 from handlers.relay.signature import sign
 from persistence.database import Database
 from persistence.tables.channels import channel
+from relayboard.base.settings import RateLimit
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import sign_body
-from relayboard.settings import RateLimit
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, new_phone, send_texts

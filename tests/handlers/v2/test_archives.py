@@ -11,7 +11,7 @@ from persistence.database import Database
 from persistence.media.store import MediaStore
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
-from relayboard.settings import Settings
+from relayboard.base.settings import Settings
 from tests.api import SECRET_KEY, Api
 
 PATH = "/api/v2/archives.json"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from relayboard.base.settings import Settings
 from relayboard.cli import main
-from relayboard.settings import Settings
 from tests.api import SECRET_KEY, Api
 
 PATH = "/api/v2/media.json"

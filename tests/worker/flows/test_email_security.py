@@ -8,7 +8,7 @@ import pytest
 import trustme
 
 from flows.engine.services import ServiceError
-from relayboard.mail_server import read_mail_server
+from relayboard.base.mail_server import read_mail_server
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail
 from tests.worker.flows.service_settings import with_settings

@@ -11,7 +11,7 @@ from email.policy import SMTP
 from email.utils import format_datetime, make_msgid
 
 from flows.engine.services import ServiceError
-from relayboard.mail_server import STARTTLS, TLS, MailServer, is_address
+from relayboard.base.mail_server import STARTTLS, TLS, MailServer, is_address
 from worker.http.deadlines import Deadline, Watchdog
 from worker.services import Services
 

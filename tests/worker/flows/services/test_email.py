@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.engine.services import ServiceError
-from relayboard.mail_server import read_mail_server
+from relayboard.base.mail_server import read_mail_server
 from tests.flow_rows import definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail, silent_server

@@ -16,12 +16,9 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
-from persistence.private_files import make_folder
-from persistence.secrets.encryption import KeyRing
-from relayboard.mail_server import MailServer, read_mail_server
+from relayboard.base.mail_server import MailServer, read_mail_server
+from relayboard.base.private_files import make_folder
 
 PREFIX = "RELAYBOARD_"
 SECRET_KEY_LENGTH = 16
@@ -45,6 +42,13 @@ Value = TypeVar("Value")
 
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
+_DATABASE_URL = re.compile(
+    r"""[a-z0-9+]+ ://
+    ([^:/]* (:[^@]*)? @)?                     # user and password
+    (\[[^/?]+\] | [^/:?]*) (:[0-9]*)?         # host and port
+    (/[^?]*)? (\?.*)?                         # database and options""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class SettingError(Exception):
@@ -99,10 +103,6 @@ class Settings:
     log_format: str
     metrics: bool
 
-    def make_keys(self) -> KeyRing:
-        """What opens and seals the secrets in the database."""
-        return KeyRing(self.secret_key, self.secret_key_fallbacks)
-
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process. Raises SettingError naming the variable that cannot be used.
@@ -155,6 +155,13 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     )
 
 
+def sqlite_file(url: str) -> Path | None:
+    """The file of a URL like `sqlite:///var/queue.db`; None for a database in memory and for all but SQLite."""
+    scheme, _, rest = url.partition("://")
+    name = rest.partition("?")[0].partition("/")[2]
+    return Path(name) if scheme == "sqlite" and name not in ("", ":memory:") else None
+
+
 def _check_names(environ: Mapping[str, str]) -> None:
     """Raises SettingError naming a variable with our prefix that is no setting: most likely a slip of the pen."""
     known = [each.name.upper() for each in fields(Settings)]
@@ -188,22 +195,19 @@ def _scheme(text: str, allowed: tuple[str, ...], example: str) -> str:
 
 def _database_url(text: str) -> str:
     example = "sqlite:///var/relayboard.db or postgresql://user:password@host/name"
-    try:
-        make_url(_scheme(text, DATABASES, example))
-    except ArgumentError:
-        raise ValueError(f"expected a URL like {example}") from None
+    if not _DATABASE_URL.fullmatch(_scheme(text, DATABASES, example)):
+        raise ValueError(f"expected a URL like {example}")
     return text
 
 
 def _queue_url(text: str) -> str:
     example = "sqlite:///var/queue.db, postgresql://... or redis://..."
-    if _scheme(text, QUEUES, example).startswith(DATABASES):
-        try:
-            url = make_url(text)
-        except ArgumentError:
-            raise ValueError(f"expected a URL like {example}") from None
-        if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
-            raise ValueError("a queue in SQLite needs a file, as its processes share it")
+    if not _scheme(text, QUEUES, example).startswith(DATABASES):
+        return text
+    if not _DATABASE_URL.fullmatch(text):
+        raise ValueError(f"expected a URL like {example}")
+    if text.startswith("sqlite") and sqlite_file(text) is None:
+        raise ValueError("a queue in SQLite needs a file, as its processes share it")
     return text
 
 
@@ -325,9 +329,8 @@ def _switch(text: str) -> bool:
 
 def _kept_secret_key(database_url: str) -> str:
     """The key made at the first start, in a file only its owner can read; processes that start at once agree on it."""
-    url = make_url(database_url)
-    in_file = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
-    path = (Path(str(url.database)).parent if in_file else Path("var")) / "secret.key"
+    database = sqlite_file(database_url)
+    path = (Path("var") if database is None else database.parent) / "secret.key"
     try:
         if not path.exists():
             _write_secret_key(path)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from relayboard.settings import RateLimit, SettingError, Settings, load_settings
+from relayboard.base.settings import RateLimit, SettingError, Settings, load_settings
 
 KEY = {"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"}
 
@@ -183,7 +183,7 @@ class TestKeptKey:
         assert (tmp_path / "var" / "secret.key").read_text() == key
 
     def test_processes_that_start_together_agree_on_one_key(self, environment):
-        program = "from relayboard.settings import load_settings; print(load_settings().secret_key)"
+        program = "from relayboard.base.settings import load_settings; print(load_settings().secret_key)"
 
         def start(_number: int) -> str:
             command = [sys.executable, "-c", program]
@@ -209,7 +209,7 @@ class TestKeptKey:
 
 
 def test_the_operating_page_lists_every_setting_and_no_other():
-    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
 
     listed = re.findall(r"^\| `RELAYBOARD_(\w+)` \|", page, re.MULTILINE)
 
@@ -217,7 +217,7 @@ def test_the_operating_page_lists_every_setting_and_no_other():
 
 
 def test_the_defaults_on_the_operating_page_are_the_defaults():
-    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
     listed = dict(re.findall(r"^\| `(RELAYBOARD_\w+)` \| `([^`]+)` \|", page, re.MULTILINE))
 
     assert len(listed) >= 10

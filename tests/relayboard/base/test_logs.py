@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from relayboard.logs import configure_logging, current_request_id
+from relayboard.base.logs import configure_logging, current_request_id
 
 logger = logging.getLogger("relayboard.test")
 

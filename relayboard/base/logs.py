@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from relayboard.tracebacks import format_traceback
+from relayboard.base.tracebacks import format_traceback
 
 FORMATS = ("text", "json")
 

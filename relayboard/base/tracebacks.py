@@ -4,9 +4,7 @@ its errors only the kind, the code and the statement without values are written.
 import traceback
 from collections.abc import Iterator
 
-from sqlalchemy.exc import SQLAlchemyError, StatementError
-
-DRIVERS = frozenset({"psycopg", "psycopg2", "sqlite3"})
+DATABASE_LIBRARIES = frozenset({"psycopg", "psycopg2", "sqlalchemy", "sqlite3"})
 
 
 def format_traceback(error: BaseException) -> str:
@@ -26,7 +24,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _quotes_values(error: BaseException) -> bool:
-    return isinstance(error, SQLAlchemyError) or type(error).__module__.partition(".")[0] in DRIVERS
+    return any(kind.__module__.partition(".")[0] in DATABASE_LIBRARIES for kind in type(error).__mro__)
 
 
 def _format_one(error: BaseException) -> str:
@@ -37,6 +35,7 @@ def _format_one(error: BaseException) -> str:
     code = getattr(getattr(error, "orig", error), "pgcode", None)
     if code is not None:
         words.append(f"[code {code}]")
-    if isinstance(error, StatementError) and error.statement is not None:
-        words.append(f"[SQL: {error.statement}]")
+    statement = getattr(error, "statement", None)
+    if statement is not None:
+        words.append(f"[SQL: {statement}]")
     return f"Traceback (most recent call last):\n{frames}{' '.join(words)}"

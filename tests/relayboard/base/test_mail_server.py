@@ -2,7 +2,7 @@
 
 import pytest
 
-from relayboard.mail_server import MailServer, read_mail_server
+from relayboard.base.mail_server import MailServer, read_mail_server
 
 
 @pytest.mark.parametrize(

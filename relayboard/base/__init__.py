@@ -1,0 +1,1 @@
+"""What every package may import: settings, logs, and files that only their owner reads. It imports nothing of ours."""
