@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from bench.load import Request
 from persistence.database import Database
-from persistence.messages.v2 import messages_order
+from persistence.messages.v2 import CREATED_ORDER
 from persistence.sql.columns import time_text
 from persistence.sql.pages import Position, encode_cursor
 from persistence.tables.messages import message
@@ -20,7 +20,7 @@ def find_place(database: Database, depth: int) -> tuple[str, str]:
     with database.reading() as tx:
         statement = select(message.c.created_on, message.c.id).order_by(message.c.created_on.desc()).offset(depth)
         row = tx.execute(statement.limit(1)).one()
-    cursor = encode_cursor(Position(row.created_on, row.id), messages_order(None, None))
+    cursor = encode_cursor(Position(row.created_on, row.id), CREATED_ORDER)
     return cursor, quote(f"{time_text(row.created_on)}|{row.id}")
 
 

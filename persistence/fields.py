@@ -19,13 +19,13 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.flows.writes import find_flow_using
 from persistence.groups.smart_groups import renew_groups_about, speaks_of
+from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.sql.columns import (
     new_uuid,
 )
-from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name_is_free, check_room, name_key
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.stamps import stamped
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
 from persistence.workspaces import Workspace, hold_workspace
@@ -50,45 +50,32 @@ FIELD_RECORD = declare_record(
     }
 )
 
-FIELDS_ORDER = Order(field.c.created_on, field.c.id)
+
+def _visible_fields(query: ListQuery) -> list[Condition]:
+    """Agents do not see the fields hidden from them."""
+    return [field.c.agent_access != "none"] if query.is_agent else []
+
+
+FIELDS = ListSpec(
+    field,
+    FIELD_RECORD,
+    Order(field.c.created_on, field.c.id),
+    filters={"key": equals(field.c.key)},
+    standing=_visible_fields,
+)
+
+TYPE_LETTERS = {"text": "T", "number": "N", "datetime": "D", "state": "S", "district": "I", "ward": "W"}
+FIELDS_V1 = ListSpec(
+    field,
+    declare_record({"key": field.c.key, "label": field.c.name, "value_type": case(TYPE_LETTERS, value=field.c.type)}),
+    Order(field.c.created_on, field.c.id),
+    filters={"key": lambda _query, part: func.lower(field.c.key).contains(part.lower(), autoescape=True)},
+)
 
 
 def make_key(name: str) -> str:
     """The key of a field with this name: `Date of Birth` gives `date_of_birth`."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
-def list_fields(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    key: str | None = None,
-    for_agent: bool = False,
-) -> Page:
-    """The fields of a workspace, newest first; agents do not see those hidden from them."""
-    conditions = [field.c.workspace_id == workspace_id]
-    if key is not None:
-        conditions.append(field.c.key == key)
-    if for_agent:
-        conditions.append(field.c.agent_access != "none")
-    return fetch_page(
-        tx,
-        record=FIELD_RECORD,
-        source=field,
-        source_id=field.c.id,
-        order=FIELDS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_field(tx: Transaction, workspace_id: int, field_id: int) -> str:
-    """One field record as JSON text."""
-    mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
-    return tx.execute(select(as_text(FIELD_RECORD)).where(mine)).scalar_one()
 
 
 def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict[str, tuple[str, str, str]]:
@@ -204,29 +191,3 @@ def _touch_contacts_with(tx: Transaction, workspace_id: int, field_uuid: str) ->
     )
     moment = stamped(tx, contact, workspace_id)
     tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
-
-
-TYPE_LETTERS = {"text": "T", "number": "N", "datetime": "D", "state": "S", "district": "I", "ward": "W"}
-
-FIELD_SUMMARY = declare_record(
-    {"key": field.c.key, "label": field.c.name, "value_type": case(TYPE_LETTERS, value=field.c.type)}
-)
-NEWEST_FIRST = Order(field.c.created_on, field.c.id)
-
-
-def list_field_summaries(
-    tx: Transaction, workspace_id: int, number: int, size: int, *, key_part: str | None = None
-) -> NumberedPage:
-    """The fields of a workspace, newest first; `key_part` matches anywhere in a key, in any case."""
-    conditions = [field.c.workspace_id == workspace_id]
-    if key_part is not None:
-        conditions.append(func.lower(field.c.key).contains(key_part.lower(), autoescape=True))
-    return fetch_numbered_page(
-        tx, record=FIELD_SUMMARY, source=field, order=NEWEST_FIRST, conditions=conditions, number=number, size=size
-    )
-
-
-def read_field_summary(tx: Transaction, workspace_id: int, field_id: int) -> str:
-    """One field's record as JSON text."""
-    mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
-    return tx.execute(select(as_text(FIELD_SUMMARY)).where(mine)).scalar_one()

@@ -1,56 +1,29 @@
 """Message labels."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import LostRace, RecordMissing
+from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.sql.columns import new_uuid
-from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.stamps import later
 from persistence.tables.messages import label, message, message_label
 from persistence.workspaces import hold_workspace
 
 LABEL_RECORD = declare_record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
 
-LABELS_ORDER = Order(label.c.created_on, label.c.id)
-
-
-def list_labels(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    name: str | None = None,
-) -> Page:
-    """The labels of a workspace, newest first; `name` matches whole names of any case."""
-    conditions = [label.c.workspace_id == workspace_id]
-    if uuid is not None:
-        conditions.append(label.c.uuid == uuid)
-    if name is not None:
-        conditions.append(label.c.name_key == name_key(name.strip()))
-    return fetch_page(
-        tx,
-        record=LABEL_RECORD,
-        source=label,
-        source_id=label.c.id,
-        order=LABELS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_label(tx: Transaction, workspace_id: int, label_id: int) -> str:
-    """One label record as JSON text."""
-    statement = select(as_text(LABEL_RECORD)).where(label.c.workspace_id == workspace_id, label.c.id == label_id)
-    return tx.execute(statement).scalar_one()
+LABELS = ListSpec(
+    label,
+    LABEL_RECORD,
+    Order(label.c.created_on, label.c.id),
+    filters={"uuid": equals(label.c.uuid), "name": named(label)},
+)
+LABELS_V1 = replace(LABELS, filters={"name": contains(label.c.name_key), "uuid": one_of(label.c.uuid)})
 
 
 def find_label(tx: Transaction, workspace_id: int, reference: str) -> int | None:
@@ -168,26 +141,3 @@ def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bo
     )
     for label_id, count in tx.execute(counted).all():
         change_count(tx, workspace_id, label_id, direction * count)
-
-
-NEWEST_FIRST = Order(label.c.created_on, label.c.id)
-
-
-def list_label_summaries(
-    tx: Transaction,
-    workspace_id: int,
-    number: int,
-    size: int,
-    *,
-    uuids: Sequence[str] | None = None,
-    name_part: str | None = None,
-) -> NumberedPage:
-    """The labels of a workspace, newest first; `name_part` matches anywhere in a name, in any case."""
-    conditions = [label.c.workspace_id == workspace_id]
-    if uuids:
-        conditions.append(label.c.uuid.in_(uuids))
-    if name_part is not None:
-        conditions.append(label.c.name_key.contains(name_key(name_part), autoescape=True))
-    return fetch_numbered_page(
-        tx, record=LABEL_RECORD, source=label, order=NEWEST_FIRST, conditions=conditions, number=number, size=size
-    )

@@ -1,7 +1,6 @@
 """The contract as the service uses it: what each operation accepts, who may call it, and what it may answer."""
 
 import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,7 +23,6 @@ class OperationRules:
     method: str
     template: str
     function: Callable[..., Any]
-    arguments: frozenset[str]
     roles: frozenset[str]
     rate_scope: str
     is_public: bool
@@ -80,7 +78,6 @@ def _compile(
         method=method,
         template=path,
         function=function,
-        arguments=frozenset(inspect.signature(function).parameters),
         roles=frozenset(operation.get("x-roles", ())),
         rate_scope=operation.get("x-rate-scope", "other"),
         is_public=operation.get("security") == [] or generation == "relay",

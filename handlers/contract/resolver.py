@@ -138,8 +138,7 @@ def _call(tx: Transaction, service: Service, rules: OperationRules, request: Req
         body=state.get("body") or {},
         media=state.get("media"),
     )
-    arguments = {name: value for name, value in query.items() if name in rules.arguments}
-    answer: Answer = rules.function(call, **arguments)
+    answer: Answer = rules.function(call, **query)
     return answer
 
 

@@ -1,21 +1,12 @@
 """`/api/v1/labels.json`."""
 
-from handlers.answers import Answer, answer_numbered_page, created
+from handlers.answers import Answer, NumberedListAnswer, created_record
 from handlers.request import Call
 from persistence import labels
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.labels import list_label_summaries, rename_label
+from persistence.labels import rename_label
 
-
-def list_labels(
-    call: Call, *, name: str | None = None, uuid: list[str] | None = None, page: str | None = None
-) -> Answer:
-    workspace = call.workspace
-    return answer_numbered_page(
-        call,
-        page,
-        lambda number, size: list_label_summaries(call.tx, workspace.id, number, size, uuids=uuid, name_part=name),
-    )
+list_labels = NumberedListAnswer(labels.LABELS_V1)
 
 
 def write_label(call: Call) -> Answer:
@@ -29,7 +20,7 @@ def write_label(call: Call) -> Answer:
             label_id = rename_label(call.tx, workspace.id, uuid, name)
         except RecordMissing as error:
             raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
-    return created(labels.read_label(call.tx, workspace.id, label_id))
+    return created_record(call, labels.LABELS_V1, label_id)
 
 
 def refuse_signs(name: str, field: str) -> None:

@@ -1,20 +1,12 @@
 """`/api/v2/fields.json`."""
 
-from handlers.answers import Answer, answer_page, created, no_content, ok
+from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Call
 from persistence import fields
 from persistence.errors import InvalidInput
 from persistence.fields import alter_field, remove_field
-from persistence.sql.pages import Page, Position
 
-
-def list_fields(call: Call, *, key: str | None = None) -> Answer:
-    workspace = call.workspace
-
-    def fetch(position: Position | None, size: int) -> Page:
-        return fields.list_fields(call.tx, workspace.id, position, size, key=key, for_agent=call.is_agent)
-
-    return answer_page(call, fields.FIELDS_ORDER, fetch)
+list_fields = ListAnswer(fields.FIELDS)
 
 
 def write_field(call: Call, *, key: str | None = None) -> Answer:
@@ -27,8 +19,7 @@ def write_field(call: Call, *, key: str | None = None) -> Answer:
         field_id = alter_field(call.tx, workspace.id, key, name, kind)
     if "agent_access" in call.body:
         fields.set_agent_access(call.tx, workspace.id, field_id, call.body["agent_access"])
-    record = fields.read_field(call.tx, workspace.id, field_id)
-    return created(record) if key is None else ok(record)
+    return (created_record if key is None else changed_record)(call, fields.FIELDS, field_id)
 
 
 def delete_field(call: Call, *, key: str) -> Answer:

@@ -1,33 +1,19 @@
 """`/api/v2/labels.json`."""
 
-from handlers.answers import Answer, answer_page, created, no_content, ok
+from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Call
 from persistence import labels
-from persistence.labels import delete_label as remove_label
-from persistence.labels import rename_label
-from persistence.sql.pages import Page, Position
 
-
-def list_labels(call: Call, *, uuid: str | None = None, name: str | None = None) -> Answer:
-    workspace = call.workspace
-
-    def fetch(position: Position | None, size: int) -> Page:
-        return labels.list_labels(call.tx, workspace.id, position, size, uuid=uuid, name=name)
-
-    return answer_page(call, labels.LABELS_ORDER, fetch)
+list_labels = ListAnswer(labels.LABELS)
 
 
 def write_label(call: Call, *, uuid: str | None = None) -> Answer:
-    workspace = call.workspace
     name = call.body["name"]
     if uuid is None:
-        label_id = labels.create_label(call.tx, workspace.id, name)
-        return created(labels.read_label(call.tx, workspace.id, label_id))
-    label_id = rename_label(call.tx, workspace.id, uuid, name)
-    return ok(labels.read_label(call.tx, workspace.id, label_id))
+        return created_record(call, labels.LABELS, labels.create_label(call.tx, call.workspace.id, name))
+    return changed_record(call, labels.LABELS, labels.rename_label(call.tx, call.workspace.id, uuid, name))
 
 
 def delete_label(call: Call, *, uuid: str) -> Answer:
-    workspace = call.workspace
-    remove_label(call.tx, workspace.id, uuid)
+    labels.delete_label(call.tx, call.workspace.id, uuid)
     return no_content()

@@ -1,16 +1,13 @@
 """Messages as v1 shows them: letters instead of words, label names instead of references, and rich filters."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, null, or_, select
 
-from flows.urns import Urn
 from flows.words import fold_case
-from persistence.contacts.urns import is_one_of
-from persistence.database import Transaction
+from persistence.contacts.filters import in_groups, select_owners
+from persistence.lists import Condition, ListQuery, ListSpec, Rule, found_first, never, one_of, together, within
 from persistence.messages.states import (
     DELIVERED,
     ERRORED,
@@ -23,13 +20,11 @@ from persistence.messages.states import (
     SENT,
     WIRED,
 )
-from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import declare_record, json_text_list
 from persistence.sql.names import name_key
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order
 from persistence.sql.query_functions import FoldedText
-from persistence.tables.contacts import contact, contact_urn, group, group_membership
+from persistence.tables.contacts import contact
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
 
 STATUS_LETTERS = {
@@ -44,7 +39,6 @@ STATUS_LETTERS = {
 }
 DIRECTION_LETTERS = {INCOMING: "I", OUTGOING: "O"}
 VOICE = "voice"
-NEVER = message.c.id < 0
 
 LABEL_NAMES = json_text_list(
     select(label.c.name.label("item"))
@@ -75,141 +69,51 @@ SUMMARY = declare_record(SUMMARY_FIELDS)
 MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no address."""
 
-SOURCE = message.join(contact, contact.c.id == message.c.contact_id)
-ORDER = Order(message.c.created_on, message.c.id)
+
+def _visible(query: ListQuery) -> list[Condition]:
+    """Deleted messages are never listed."""
+    if "archived" not in query.values:
+        return [message.c.visibility != DELETED]
+    return [message.c.visibility == (ARCHIVED if query.values["archived"] else VISIBLE)]
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryFilter:
-    """Which messages are meant; letters as v1 writes them, capital. None and empty lists leave a property open."""
+def _with_letters(column: ColumnElement[str], letters: Mapping[str, str]) -> Rule:
+    """Messages whose word in a column is shown as one of these letters, in any case."""
 
-    ids: Sequence[int] | None = None
-    contact_uuids: Sequence[str] | None = None
-    group_uuids: Sequence[str] | None = None
-    statuses: Sequence[str] | None = None
-    directions: Sequence[str] | None = None
-    is_archived: bool | None = None
-    types: Sequence[str] | None = None
-    urns: Sequence[Urn] | None = None
-    text: str | None = None
-    """A part of the text, in any case."""
-    labels: Sequence[str] | None = None
-    flow_ids: Sequence[int] | None = None
-    broadcast_ids: Sequence[int] | None = None
-    channel_ids: Sequence[int] | None = None
-    before: datetime | None = None
-    after: datetime | None = None
+    def rule(_query: ListQuery, asked: Sequence[str]) -> Condition:
+        capitals = [letter.upper() for letter in asked]
+        return column.in_([word for word, letter in letters.items() if letter in capitals])
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether messages fit from their beginning or never: no part of the filter is about what changes later."""
-        changing = (self.statuses, self.types, self.labels, self.flow_ids, self.group_uuids, self.urns)
-        return self.is_archived is None and not any(changing)
+    return rule
 
 
-def list_summaries(
-    tx: Transaction, workspace_id: int, wanted: SummaryFilter, number: int, size: int, *, masked: bool = False
-) -> NumberedPage:
-    """The messages of a workspace that fit, newest first; deleted ones never do."""
-    conditions = [
-        message.c.workspace_id == workspace_id,
-        *_by_columns(wanted),
-        *_by_words(wanted),
-        *_by_owners(tx, workspace_id, wanted),
-    ]
-    if wanted.labels:
-        conditions += _by_labels(tx, workspace_id, wanted.labels)
-    return fetch_numbered_page(
-        tx,
-        record=MASKED_SUMMARY if masked else SUMMARY,
-        source=SOURCE,
-        order=ORDER,
-        conditions=conditions,
-        number=number,
-        size=size,
-        keeps_places=wanted.is_settled,
-    )
+def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:
+    is_spoken, is_flow = message.c.type == VOICE, message.c.flow_id.is_not(None)
+    meanings = {"V": is_spoken, "F": and_(~is_spoken, is_flow), "I": and_(~is_spoken, ~is_flow)}
+    capitals = [letter.upper() for letter in letters]
+    return or_(never(message.c.id), *(meanings[letter] for letter in capitals if letter in meanings))
 
 
-def _by_columns(wanted: SummaryFilter) -> list[ColumnElement[bool]]:
-    rows = message.c
-    choices = (
-        (rows.id, wanted.ids),
-        (rows.flow_id, wanted.flow_ids),
-        (rows.broadcast_id, wanted.broadcast_ids),
-        (rows.channel_id, wanted.channel_ids),
-    )
-    found: list[ColumnElement[bool]] = [_is_one_of(column, values) for column, values in choices if values]
-    if wanted.before is not None:
-        found.append(rows.created_on <= wanted.before)
-    if wanted.after is not None:
-        found.append(rows.created_on >= wanted.after)
-    if wanted.text is not None:
-        found.append(FoldedText(rows.text).contains(fold_case(wanted.text), autoescape=True))
-    if wanted.is_archived is None:
-        found.append(rows.visibility != DELETED)
-    else:
-        found.append(rows.visibility == (ARCHIVED if wanted.is_archived else VISIBLE))
-    return found
+def _with_text(_query: ListQuery, part: str) -> Condition:
+    return FoldedText(message.c.text).contains(fold_case(part), autoescape=True)
 
 
-def _by_words(wanted: SummaryFilter) -> list[ColumnElement[bool]]:
-    rows = message.c
-    found: list[ColumnElement[bool]] = []
-    if wanted.statuses:
-        found.append(rows.status.in_([word for word, letter in STATUS_LETTERS.items() if letter in wanted.statuses]))
-    if wanted.directions:
-        words = [word for word, letter in DIRECTION_LETTERS.items() if letter in wanted.directions]
-        found.append(rows.direction.in_(words))
-    if wanted.types:
-        is_spoken, is_flow = rows.type == VOICE, rows.flow_id.is_not(None)
-        meanings = {"V": is_spoken, "F": and_(~is_spoken, is_flow), "I": and_(~is_spoken, ~is_flow)}
-        found.append(or_(NEVER, *(meanings[letter] for letter in wanted.types if letter in meanings)))
-    return found
+def _of_addresses(query: ListQuery, texts: Sequence[str]) -> Condition:
+    """Messages of the contacts with these addresses, who are looked up first: see `found_first`."""
+    owning = select_owners(query, texts, "urn")
+    return one_of(message.c.contact_id)(query, query.tx.execute(owning).scalars().all())
 
 
-def _by_owners(tx: Transaction, workspace_id: int, wanted: SummaryFilter) -> list[ColumnElement[bool]]:
-    """Messages of contacts named by UUID, by a group or by an address; names that mean nobody fit nothing.
-
-    Contacts are looked up first, so that the database goes through their messages and not through everybody's.
-    """
-    owner = message.c.contact_id
-    found: list[ColumnElement[bool]] = []
-    if wanted.contact_uuids:
-        uuids = [uuid for uuid in wanted.contact_uuids if is_uuid(uuid)]
-        named = select(contact.c.id).where(contact.c.workspace_id == workspace_id, contact.c.uuid.in_(uuids))
-        found.append(_is_one_of(owner, tx.execute(named).scalars().all()))
-    if wanted.urns is not None:
-        rows = contact_urn.c
-        owning = select(rows.contact_id).where(
-            rows.workspace_id == workspace_id,
-            rows.contact_id.is_not(None),
-            is_one_of(wanted.urns),
-        )
-        found.append(_is_one_of(owner, tx.execute(owning).scalars().all()))
-    if wanted.group_uuids:
-        uuids = [uuid for uuid in wanted.group_uuids if is_uuid(uuid)]
-        members = select(group_membership.c.contact_id).join(group, group.c.id == group_membership.c.group_id)
-        found.append(owner.in_(members.where(group.c.workspace_id == workspace_id, group.c.uuid.in_(uuids))))
-    return found
-
-
-def _is_one_of(
-    column: ColumnElement[int] | ColumnElement[int | None], values: Sequence[int | None]
-) -> ColumnElement[bool]:
-    return column == values[0] if len(values) == 1 else column.in_(values)
-
-
-def _by_labels(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> list[ColumnElement[bool]]:
+def _with_labels(query: ListQuery, texts: Sequence[str]) -> list[Condition]:
     """Required (`+`), forbidden (`-`) and alternative labels; commas part names unless the whole text is one."""
     pieces = {text: [part for part in text.split(",") if part.strip()] for text in texts}
     keys = {_bare_key(part) for text, parts in pieces.items() for part in (text, *parts)}
     named = select(label.c.name_key, label.c.id).where(
-        label.c.workspace_id == workspace_id, label.c.name_key.in_(sorted(keys))
+        label.c.workspace_id == query.workspace.id, label.c.name_key.in_(sorted(keys))
     )
-    known: dict[str, int] = {row.name_key: row.id for row in tx.execute(named)}
+    known: dict[str, int] = {row.name_key: row.id for row in query.tx.execute(named)}
     alternatives: list[int] = []
-    found: list[ColumnElement[bool]] = []
+    found: list[Condition] = []
     is_open = True
     for text, parts in pieces.items():
         for part in [text] if _bare_key(text) in known else parts:
@@ -232,3 +136,30 @@ def _bare_key(text: str) -> str:
     # A plain `+` in a query string arrives as a blank.
     bare = text[1:] if text[:1] in ("+", "-", " ") else text
     return name_key(bare.strip())
+
+
+MESSAGES_V1 = ListSpec(
+    message,
+    SUMMARY,
+    Order(message.c.created_on, message.c.id),
+    source=message.join(contact, contact.c.id == message.c.contact_id),
+    masked=MASKED_SUMMARY,
+    standing=_visible,
+    options=frozenset({"archived"}),
+    filters={
+        "id": one_of(message.c.id),
+        "flow": one_of(message.c.flow_id),
+        "broadcast": one_of(message.c.broadcast_id),
+        **together(("relayer", "channel"), one_of(message.c.channel_id)),
+        **within(message.c.created_on),
+        "text": _with_text,
+        "status": _with_letters(message.c.status, STATUS_LETTERS),
+        "direction": _with_letters(message.c.direction, DIRECTION_LETTERS),
+        "type": _of_types,
+        "contact": found_first(message.c.contact_id, contact),
+        **together(("urn", "urns"), _of_addresses),
+        "group_uuids": in_groups(message.c.contact_id),
+        "label": _with_labels,
+    },
+    changing=frozenset({"archived", "status", "type", "label", "flow", "group_uuids", "urn", "urns"}),
+)

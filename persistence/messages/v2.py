@@ -1,17 +1,16 @@
 """Messages as v2 shows them: the record, and the list with its filters."""
 
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, literal, null, select
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
-from persistence.database import Transaction
 from persistence.labels import find_label
+from persistence.lists import Condition, ListQuery, ListSpec, Values, belongs_to, equals, never, within
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import is_uuid, read_id
-from persistence.sql.json_sql import as_text, declare_record, json_list, json_record, json_record_or_null
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
+from persistence.sql.pages import Order
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, broadcast, label, message, message_label
@@ -70,84 +69,30 @@ LABEL_ORDER = Order(message_label.c.created_on, message_label.c.message_id)
 
 FOLDERS = ("inbox", "flows", "archived", "outbox", "sent", "failed")
 INCOMING_FOLDER = "incoming"
-NEVER = message.c.id < 0
+NEVER = never(message.c.id)
 
 
-def messages_order(folder: str | None, label_reference: str | None) -> Order:
+def _order(values: Values) -> Order:
     """Newest first by creation; the sent folder by its sent time (interface specification, rules specific to v2)."""
-    if folder is not None and folder.lower() == "sent":
-        return SENT_ORDER
-    return LABEL_ORDER if label_reference is not None and folder is None else CREATED_ORDER
+    if "folder" in values:
+        return SENT_ORDER if values["folder"].lower() == "sent" else CREATED_ORDER
+    return LABEL_ORDER if "label" in values else CREATED_ORDER
 
 
-def list_messages(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    message_id: int | None = None,
-    uuid: str | None = None,
-    broadcast_reference: str | None = None,
-    contact_uuid: str | None = None,
-    folder: str | None = None,
-    label_reference: str | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    masked: bool = False,
-) -> Page:
-    """Messages of a workspace; filters combine by AND, unknown references give an empty page.
-
-    Deleted messages show only when asked for by `message_id` or `uuid` (decision D14).
-    """
-    order = messages_order(folder, label_reference)
-    conditions: list[ColumnElement[bool]] = [message.c.workspace_id == workspace_id]
-    if message_id is None and uuid is None:
-        conditions.append(message.c.visibility != DELETED)
-    if message_id is not None:
-        conditions.append(message.c.id == message_id)
-    if uuid is not None:
-        conditions.append(message.c.uuid == uuid)
-    if broadcast_reference is not None:
-        conditions.append(_of_broadcast(workspace_id, broadcast_reference))
-    if contact_uuid is not None:
-        conditions.append(_of_contact(workspace_id, contact_uuid))
-    if folder is not None:
-        conditions += _in_folder(folder.lower())
-    if label_reference is not None:
-        conditions += _with_label(tx, workspace_id, label_reference)
-    if before is not None:
-        conditions.append(message.c.created_on <= before)
-    if after is not None:
-        conditions.append(message.c.created_on >= after)
-    return fetch_page(
-        tx,
-        record=MASKED_MESSAGE_RECORD if masked else MESSAGE_RECORD,
-        source=SOURCE,
-        source_id=message.c.id,
-        order=order,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
+def _standing(query: ListQuery) -> list[Condition]:
+    """Deleted messages show only when asked for by `id` or `uuid` (decision D14)."""
+    return [] if query.values.keys() & {"id", "uuid"} else [message.c.visibility != DELETED]
 
 
-def _of_contact(workspace_id: int, contact_uuid: str) -> ColumnElement[bool]:
-    if not is_uuid(contact_uuid):
-        return NEVER
-    owner = select(contact.c.id).where(contact.c.workspace_id == workspace_id, contact.c.uuid == contact_uuid)
-    return message.c.contact_id == owner.scalar_subquery()
-
-
-def _of_broadcast(workspace_id: int, reference: str) -> ColumnElement[bool]:
+def _of_broadcast(query: ListQuery, reference: str) -> Condition:
     if is_uuid(reference):
-        mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.uuid == reference.lower())
-        return message.c.broadcast_id == select(broadcast.c.id).where(mine).scalar_subquery()
+        return belongs_to(message.c.broadcast_id, broadcast)(query, reference.lower())
     is_number = reference.isascii() and reference.isdecimal()
     return message.c.broadcast_id == read_id(reference) if is_number else NEVER
 
 
-def _in_folder(folder: str) -> list[ColumnElement[bool]]:
+def _in_folder(_query: ListQuery, folder: str) -> list[Condition]:
+    folder = folder.lower()
     if folder == INCOMING_FOLDER:
         return [
             message.c.direction == INCOMING,
@@ -157,15 +102,26 @@ def _in_folder(folder: str) -> list[ColumnElement[bool]]:
     return [message.c.folder == literal(folder, literal_execute=True)] if folder in FOLDERS else [NEVER]
 
 
-def _with_label(tx: Transaction, workspace_id: int, reference: str) -> list[ColumnElement[bool]]:
-    label_id = find_label(tx, workspace_id, reference)
-    if label_id is None:
-        return [NEVER, message_label.c.message_id == message.c.id]
-    return [message_label.c.label_id == label_id, message_label.c.message_id == message.c.id]
+def _with_label(query: ListQuery, reference: str) -> list[Condition]:
+    label_id = find_label(query.tx, query.workspace.id, reference)
+    mine = NEVER if label_id is None else message_label.c.label_id == label_id
+    return [mine, message_label.c.message_id == message.c.id]
 
 
-def read_message(tx: Transaction, workspace_id: int, message_id: int, *, masked: bool = False) -> str:
-    """One message record as JSON text."""
-    mine = (message.c.workspace_id == workspace_id) & (message.c.id == message_id)
-    record = MASKED_MESSAGE_RECORD if masked else MESSAGE_RECORD
-    return tx.execute(select(as_text(record)).select_from(SOURCE).where(mine)).scalar_one()
+MESSAGES = ListSpec(
+    message,
+    MESSAGE_RECORD,
+    _order,
+    source=SOURCE,
+    masked=MASKED_MESSAGE_RECORD,
+    standing=_standing,
+    filters={
+        "id": equals(message.c.id),
+        "uuid": equals(message.c.uuid),
+        "broadcast": _of_broadcast,
+        "contact": belongs_to(message.c.contact_id, contact),
+        "folder": _in_folder,
+        "label": _with_label,
+        **within(message.c.created_on),
+    },
+)

@@ -11,7 +11,7 @@ from persistence.errors import RecordMissing
 from persistence.sql.deep_pages import Place, find_place
 from persistence.sql.json_sql import as_text
 from persistence.sql.list_counts import count_records
-from persistence.sql.pages import Order, pick_ids, sorting_of
+from persistence.sql.pages import Order, Selection, pick_ids, sorting_of
 
 DEEP = 2500
 """Up to so many records are skipped one by one, which is quick."""
@@ -25,6 +25,32 @@ class NumberedPage:
     count: int
 
 
+def fetch_numbered_selection(
+    tx: Transaction, chosen: Selection, number: int, size: int, *, keeps_places: bool = False
+) -> NumberedPage:
+    """Page `number` (from 1) of the records whose ids, `order.id`, fit the conditions.
+
+    `keeps_places` says that whatever fits has done so from its beginning, and that its time, by which the newest comes
+    first, never changes; such lists are read as fast in the depths as at the top.
+    Raises RecordMissing (404) for a page beyond the end; the first page always exists.
+    """
+    order, conditions = chosen.order, chosen.conditions
+    skipped = (number - 1) * size
+    is_deep = keeps_places and skipped >= DEEP
+    place = find_place(tx, order, conditions, skipped) if is_deep else Place(None, skipped)
+    picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
+    reading = select(as_text(chosen.record)).select_from(chosen.source).where(order.id.in_(select(picked.c.id)))
+    records = list(tx.execute(reading.order_by(*sorting_of(order))).scalars())
+    if number > 1 and not records:
+        raise RecordMissing("This page does not exist.")
+    if len(records) < size:
+        return NumberedPage(records, skipped + len(records))
+    if place.count is not None:
+        return NumberedPage(records, max(place.count, skipped + size))
+    counting = select(func.count(order.id)).where(*conditions)
+    return NumberedPage(records, count_records(tx, counting, at_least=number * size))
+
+
 def fetch_numbered_page(
     tx: Transaction,
     *,
@@ -36,35 +62,6 @@ def fetch_numbered_page(
     size: int,
     keeps_places: bool = False,
 ) -> NumberedPage:
-    """Page `number` (from 1) of the records whose ids, `order.id`, fit the conditions.
-
-    `keeps_places` says that whatever fits has done so from its beginning, and that its time, by which the newest comes
-    first, never changes; such lists are read as fast in the depths as at the top.
-    Raises RecordMissing (404) for a page beyond the end; the first page always exists.
-    """
-    skipped = (number - 1) * size
-    is_deep = keeps_places and skipped >= DEEP
-    place = find_place(tx, order, conditions, skipped) if is_deep else Place(None, skipped)
-    records = _read(tx, record, source, order, conditions, place, size)
-    if number > 1 and not records:
-        raise RecordMissing("This page does not exist.")
-    if len(records) < size:
-        return NumberedPage(records, skipped + len(records))
-    if place.count is not None:
-        return NumberedPage(records, max(place.count, skipped + size))
-    counting = select(func.count(order.id)).where(*conditions)
-    return NumberedPage(records, count_records(tx, counting, at_least=number * size))
-
-
-def _read(
-    tx: Transaction,
-    record: ColumnElement[Any],
-    source: FromClause,
-    order: Order,
-    conditions: Sequence[ColumnElement[bool]],
-    place: Place,
-    size: int,
-) -> list[str]:
-    picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
-    statement = select(as_text(record)).select_from(source).where(order.id.in_(select(picked.c.id)))
-    return list(tx.execute(statement.order_by(*sorting_of(order))).scalars())
+    """`fetch_numbered_selection` of parts."""
+    chosen = Selection(record, source, order.id, order, conditions)
+    return fetch_numbered_selection(tx, chosen, number, size, keeps_places=keeps_places)

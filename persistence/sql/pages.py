@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Date, FromClause, Select, Subquery, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Date, FromClause, Select, Subquery, bindparam, select, tuple_, union_all
 from sqlalchemy.types import Integer, TypeEngine
 
 from persistence.database import Transaction
@@ -33,6 +33,21 @@ class Order:
 
     def reversed(self) -> "Order":
         return Order(self.column, self.id, not self.descending)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Records of a list.
+
+    `conditions` and `order` choose ids (they may speak of another table than `source`, a join table for instance);
+    `source` is the table, or join of tables, that `record` is built from, `source_id` its id column.
+    """
+
+    record: ColumnElement[Any]
+    source: FromClause
+    source_id: ColumnElement[int]
+    order: Order
+    conditions: Sequence[ColumnElement[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +111,26 @@ def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | st
     return value
 
 
+def fetch_selected(tx: Transaction, chosen: Selection, position: Position | None, size: int) -> Page:
+    """One page of records as JSON texts in one statement."""
+    backward = position is not None and position.backward
+    reading = chosen.order.reversed() if backward else chosen.order
+    picked = pick_ids(reading, chosen.conditions, position, size + 1, sqlite=tx.sqlite)
+    key, tie = picked.c.key, picked.c.id
+    statement = (
+        select(as_text(chosen.record).label("document"), key, tie)
+        .select_from(picked.join(chosen.source, chosen.source_id == tie))
+        .order_by(*sorting_of(Order(key, tie, reading.descending)))
+    )
+    rows = tx.execute(statement).all()
+    more = len(rows) > size
+    rows = rows[:size][::-1] if backward else rows[:size]
+    first = Position(rows[0].key, rows[0].id, True) if rows else None
+    last = Position(rows[-1].key, rows[-1].id) if rows else None
+    has_next, has_previous = (True, more) if backward else (more, position is not None)
+    return Page([row.document for row in rows], last if has_next else None, first if has_previous else None)
+
+
 def fetch_page(
     tx: Transaction,
     *,
@@ -107,30 +142,8 @@ def fetch_page(
     position: Position | None,
     size: int,
 ) -> Page:
-    """One page of `record` documents in one statement.
-
-    `conditions` and `order` choose ids (they may speak of another table than `source`, a join table for instance);
-    `source` is the table, or join of tables, that `record` is built from, `source_id` its id column.
-    """
-    backward = position is not None and position.backward
-    reading = order.reversed() if backward else order
-    picked = pick_ids(reading, conditions, position, size + 1, sqlite=tx.sqlite)
-    key, tie = picked.c.key, picked.c.id
-    statement = (
-        select(as_text(record).label("document"), key, tie)
-        .select_from(picked.join(source, source_id == tie))
-        .order_by(*sorting_of(Order(key, tie, reading.descending)))
-    )
-    rows = tx.execute(statement).all()
-    more = len(rows) > size
-    rows = rows[:size]
-    if backward:
-        rows = rows[::-1]
-    first = Position(rows[0].key, rows[0].id, True) if rows else None
-    last = Position(rows[-1].key, rows[-1].id) if rows else None
-    if backward:
-        return Page([row.document for row in rows], last, first if more else None)
-    return Page([row.document for row in rows], last if more else None, first if position is not None else None)
+    """`fetch_selected` of parts."""
+    return fetch_selected(tx, Selection(record, source, source_id, order, conditions), position, size)
 
 
 def pick_ids(
@@ -155,7 +168,7 @@ def pick_ids(
 def is_beyond(order: Order, position: Position) -> ColumnElement[bool]:
     """Whether a record comes after a position."""
     here = tuple_(order.column, order.id)
-    there = tuple_(_literal(position.value, order.column), position.id)
+    there = tuple_(bindparam(None, position.value, type_=order.column.type), position.id)
     return here < there if order.descending else here > there
 
 
@@ -176,14 +189,7 @@ def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: 
     return _cut(select(both.c.id, both.c.key).order_by(*sorting_of(outer)), limit, offset)
 
 
-def _literal(value: Any, column: ColumnElement[Any]) -> ColumnElement[Any]:
-    from sqlalchemy import bindparam
-
-    return bindparam(None, value, type_=column.type)
-
-
 def sorting_of(order: Order) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """What a statement is ordered by."""
-    if order.descending:
-        return order.column.desc(), order.id.desc()
-    return order.column.asc(), order.id.asc()
+    both = order.column, order.id
+    return (both[0].desc(), both[1].desc()) if order.descending else (both[0].asc(), both[1].asc())

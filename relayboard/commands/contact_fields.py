@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 
 from persistence.errors import RecordMissing
-from persistence.fields import ACCESSES, TYPES, create_field, read_field, require_field, set_agent_access
+from persistence.fields import ACCESSES, FIELDS, TYPES, create_field, require_field, set_agent_access
+from persistence.lists import read_record
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -32,7 +33,7 @@ def run_create(options: argparse.Namespace) -> None:
         workspace = workspace_named(tx, options.workspace)
         field_id = create_field(tx, workspace.id, options.name, options.type)
         set_agent_access(tx, workspace.id, field_id, options.agents)
-        record = read_field(tx, workspace.id, field_id)
+        record = read_record(tx, FIELDS, workspace, field_id)
     print_json(orjson.loads(record))
 
 
@@ -44,5 +45,5 @@ def run_access(options: argparse.Namespace) -> None:
         except RecordMissing as error:
             raise CommandFailed(f"there is no field {options.key}") from error
         set_agent_access(tx, workspace.id, field_id, options.agents)
-        record = read_field(tx, workspace.id, field_id)
+        record = read_record(tx, FIELDS, workspace, field_id)
     print_json(orjson.loads(record))

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.labels import create_label, read_label
+from persistence.labels import LABELS, create_label
+from persistence.lists import read_record
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -23,5 +24,5 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         label_id = create_label(tx, workspace.id, options.name)
-        record = read_label(tx, workspace.id, label_id)
+        record = read_record(tx, LABELS, workspace, label_id)
     print_json(orjson.loads(record))

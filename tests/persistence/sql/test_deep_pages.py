@@ -10,7 +10,8 @@ from sqlalchemy import select, update
 
 from persistence.database import Database
 from persistence.errors import RecordMissing
-from persistence.messages.v1 import SummaryFilter, list_summaries
+from persistence.lists import ListQuery, fetch_numbered_list
+from persistence.messages.v1 import MESSAGES_V1
 from persistence.sql import deep_pages as page_marks
 from persistence.sql import numbered_pages
 from persistence.tables.messages import DELETED, message
@@ -52,7 +53,7 @@ def fetch(database: Database, workspace: Workspace) -> Fetch:
 
     def fetch_page(number: int) -> list[int]:
         with database.reading() as tx:
-            page = list_summaries(tx, workspace.id, SummaryFilter(), number, SIZE)
+            page = fetch_numbered_list(ListQuery(tx, workspace), MESSAGES_V1, number, SIZE)
         return [orjson.loads(record)["id"] for record in page.records]
 
     return fetch_page
@@ -60,7 +61,7 @@ def fetch(database: Database, workspace: Workspace) -> Fetch:
 
 def count(database: Database, workspace: Workspace, number: int = 3) -> int:
     with database.reading() as tx:
-        return list_summaries(tx, workspace.id, SummaryFilter(), number, SIZE).count
+        return fetch_numbered_list(ListQuery(tx, workspace), MESSAGES_V1, number, SIZE).count
 
 
 def everything(database: Database) -> list[int]:
@@ -176,14 +177,15 @@ class TestCost:
     def test_filters_about_what_changes_later_are_read_from_the_top(self) -> None:
         moment = datetime.fromisoformat("2026-03-02T08:00:00+00:00")
 
-        assert SummaryFilter(directions=["I"], before=moment, contact_uuids=["x"], ids=[1]).is_settled
+        assert MESSAGES_V1.keeps_places({"direction": ["I"], "before": moment, "contact": ["x"], "id": [1]})
         for changing in (
-            SummaryFilter(statuses=["S"]),
-            SummaryFilter(is_archived=False),
-            SummaryFilter(labels=["Complaint"]),
-            SummaryFilter(group_uuids=["x"]),
-            SummaryFilter(urns=[("tel", "+250788000111")]),
-            SummaryFilter(flow_ids=[1]),
-            SummaryFilter(types=["F"]),
+            {"status": ["S"]},
+            {"archived": False},
+            {"label": ["Complaint"]},
+            {"group_uuids": ["x"]},
+            {"urn": ["tel:+250788000111"]},
+            {"urns": ["tel:+250788000111"]},
+            {"flow": [1]},
+            {"type": ["F"]},
         ):
-            assert not changing.is_settled
+            assert not MESSAGES_V1.keeps_places(changing)

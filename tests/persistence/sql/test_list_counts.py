@@ -5,7 +5,8 @@ from sqlalchemy import delete
 
 from persistence.database import Database
 from persistence.errors import RecordMissing
-from persistence.labels import create_label, list_label_summaries
+from persistence.labels import LABELS_V1, create_label
+from persistence.lists import ListQuery, fetch_numbered_list
 from persistence.sql import list_counts
 from persistence.sql.numbered_pages import NumberedPage
 from persistence.tables.messages import label
@@ -23,7 +24,7 @@ def fetch(database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPa
 
     def fetch_page(number: int) -> NumberedPage:
         with database.reading() as tx:
-            return list_label_summaries(tx, workspace.id, number, 2)
+            return fetch_numbered_list(ListQuery(tx, workspace), LABELS_V1, number, 2)
 
     return fetch_page
 
@@ -96,11 +97,11 @@ def test_each_workspace_has_its_own_count(
     add(database, other_workspace, "A")
 
     with database.reading() as tx:
-        assert list_label_summaries(tx, other_workspace.id, 1, 2).count == 1
+        assert fetch_numbered_list(ListQuery(tx, other_workspace), LABELS_V1, 1, 2).count == 1
 
 
 def test_each_filter_has_its_own_count(fetch: Fetch, database: Database, workspace: Workspace) -> None:
     fetch(1)
 
     with database.reading() as tx:
-        assert list_label_summaries(tx, workspace.id, 1, 2, name_part="a").count == 1
+        assert fetch_numbered_list(ListQuery(tx, workspace, {"name": "a"}), LABELS_V1, 1, 2).count == 1

@@ -1,0 +1,196 @@
+"""List operations as data: what a record is, in which order records come, and what each query parameter asks for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, Table, select
+
+from persistence.database import Transaction
+from persistence.sql.columns import is_uuid
+from persistence.sql.json_sql import as_text
+from persistence.sql.names import name_key
+from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_selection
+from persistence.sql.pages import Order, Page, Position, Selection, fetch_selected
+from persistence.workspaces import Workspace
+
+Condition = ColumnElement[bool]
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """Who asks for a list, and the parameters that were given, by the contract's names and as it converts them."""
+
+    tx: Transaction
+    workspace: Workspace
+    values: Values = field(default_factory=dict)
+    is_agent: bool = False
+
+
+Rule = Callable[[ListQuery, Any], Condition | Sequence[Condition]]
+"""What a parameter asks for: from a query and the parameter's value to the conditions of the records that fit."""
+SimpleRule = Callable[[ListQuery, Any], Condition]
+
+
+@dataclass(frozen=True, slots=True)
+class ListSpec:
+    """The list of a resource in one generation of the API; its records also answer what creates and changes them.
+
+    `table` holds the records; where it has a `workspace_id`, only the asker's are found. `record` is built from
+    `source`, else from the table; `masked` takes its place in anonymous workspaces, and `show` changes its JSON text.
+    `standing` conditions hold whatever is asked. `options` are the parameters that are no filters of their own: the
+    order, the record or the standing conditions depend on them. `changing` names the filters of numbered pages whose
+    answer changes in a record's life (see `fetch_numbered_selection`); None says that the order does.
+    """
+
+    table: Table
+    record: ColumnElement[Any] | Callable[[ListQuery], ColumnElement[Any]]
+    order: Order | Callable[[Values], Order]
+    filters: Mapping[str, Rule] = field(default_factory=dict)
+    source: FromClause | None = None
+    masked: ColumnElement[Any] | None = None
+    show: Callable[[str], str] | None = None
+    standing: Sequence[Condition] | Callable[[ListQuery], Sequence[Condition]] = ()
+    options: frozenset[str] = frozenset()
+    changing: frozenset[str] | None = None
+
+    def order_of(self, values: Values) -> Order:
+        return self.order if isinstance(self.order, Order) else self.order(values)
+
+    def keeps_places(self, values: Values) -> bool:
+        """Whether the records of a numbered list that are asked for were so from their beginning."""
+        return self.changing is not None and not self.changing & values.keys()
+
+    def select(self, query: ListQuery, order: Order) -> Selection:
+        """The records that are asked for."""
+        standing = self.standing(query) if callable(self.standing) else self.standing
+        conditions = [*self._mine(query), *standing, *self.asked(query)]
+        return Selection(self._record(query), self._source, self.table.c.id, order, conditions)
+
+    def asked(self, query: ListQuery) -> list[Condition]:
+        """The conditions of the parameters that were given."""
+        found: list[Condition] = []
+        for name, rule in self.filters.items():
+            if name in query.values:
+                conditions = rule(query, query.values[name])
+                found += [conditions] if isinstance(conditions, ColumnElement) else conditions
+        return found
+
+    def read(self, query: ListQuery, *conditions: Condition, order_by: Sequence[ColumnElement[Any]] = ()) -> list[str]:
+        """The workspace's records that fit, as JSON texts."""
+        query.tx.settle()
+        statement = select(as_text(self._record(query))).select_from(self._source)
+        found = query.tx.execute(statement.where(*self._mine(query), *conditions).order_by(*order_by))
+        return self.shown(list(found.scalars()))
+
+    def shown(self, records: list[str]) -> list[str]:
+        return records if self.show is None else [self.show(record) for record in records]
+
+    def _record(self, query: ListQuery) -> ColumnElement[Any]:
+        if not isinstance(self.record, ColumnElement):
+            return self.record(query)
+        return self.masked if self.masked is not None and query.workspace.is_anonymous else self.record
+
+    @property
+    def _source(self) -> FromClause:
+        return self.table if self.source is None else self.source
+
+    def _mine(self, query: ListQuery) -> list[Condition]:
+        rows = self.table.c
+        return [rows.workspace_id == query.workspace.id] if "workspace_id" in rows else []
+
+
+def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
+    """A page of a list at a position, in one statement beside those that look up what parameters name."""
+    page = fetch_selected(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
+    return Page(spec.shown(page.records), page.next, page.previous)
+
+
+def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> NumberedPage:
+    """Page `number`, from 1, of a list of v1. Raises RecordMissing beyond the end."""
+    selection = spec.select(query, spec.order_of(query.values))
+    page = fetch_numbered_selection(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
+    return NumberedPage(spec.shown(page.records), page.count)
+
+
+def read_record(
+    tx: Transaction, spec: ListSpec, workspace: Workspace, record_id: int, *, is_agent: bool = False
+) -> str:
+    """One record of a list as JSON text."""
+    (record,) = spec.read(ListQuery(tx, workspace, is_agent=is_agent), spec.table.c.id == record_id)
+    return record
+
+
+def reversible(column: ColumnElement[Any], record_id: ColumnElement[int]) -> Callable[[Values], Order]:
+    """Newest first, oldest first where the parameter `reverse` asks for it."""
+    newest_first, oldest_first = Order(column, record_id), Order(column, record_id, descending=False)
+    return lambda values: oldest_first if values.get("reverse") else newest_first
+
+
+def equals(column: ColumnElement[Any]) -> SimpleRule:
+    return lambda _query, value: column == value
+
+
+def one_of(column: ColumnElement[Any]) -> SimpleRule:
+    return lambda _query, values: column == values[0] if len(values) == 1 else column.in_(values)
+
+
+def within(column: ColumnElement[datetime]) -> dict[str, Rule]:
+    """The parameters `before` and `after`, both inclusive, by this time."""
+    return {"before": lambda _query, moment: column <= moment, "after": lambda _query, moment: column >= moment}
+
+
+def named(table: Table) -> Rule:
+    """Records with this whole name, in any case."""
+    return lambda _query, name: table.c.name_key == name_key(name.strip())
+
+
+def contains(key: ColumnElement[str]) -> Rule:
+    """Records with this anywhere in their name, in any case; `key` is the case-folded name."""
+    return lambda _query, part: key.contains(name_key(part), autoescape=True)
+
+
+def belongs_to(column: ColumnElement[Any], table: Table) -> SimpleRule:
+    """Records of the one in the workspace that a uuid names, through the column that holds its id."""
+
+    def rule(query: ListQuery, uuid: str) -> Condition:
+        if not is_uuid(uuid):
+            return never(column)
+        owner = select(table.c.id).where(table.c.workspace_id == query.workspace.id, table.c.uuid == uuid)
+        return column == owner.scalar_subquery()
+
+    return rule
+
+
+def found_first(column: ColumnElement[Any], table: Table) -> SimpleRule:
+    """Like `belongs_to` for several uuids.
+
+    Their ids are looked up first, so that the database goes through their records and not through everybody's.
+    """
+
+    def rule(query: ListQuery, uuids: Sequence[str]) -> Condition:
+        mine = table.c.workspace_id == query.workspace.id
+        named = select(table.c.id).where(mine, table.c.uuid.in_([uuid for uuid in uuids if is_uuid(uuid)]))
+        return one_of(column)(query, query.tx.execute(named).scalars().all())
+
+    return rule
+
+
+def together(names: Sequence[str], rule: Rule) -> dict[str, Rule]:
+    """Parameters that mean the same: their values are taken as one list."""
+
+    def rule_of(name: str) -> Rule:
+        def apply(query: ListQuery, _values: Any) -> Condition | Sequence[Condition]:
+            given = [each for each in names if each in query.values]
+            return rule(query, [value for each in given for value in query.values[each]]) if name == given[0] else []
+
+        return apply
+
+    return {name: rule_of(name) for name in names}
+
+
+def never(column: ColumnElement[Any]) -> Condition:
+    """What no record fits; the column holds ids."""
+    return column < 0

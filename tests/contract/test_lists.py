@@ -1,0 +1,30 @@
+"""What a list's declaration understands is what the contract says of its operation, no more and no less."""
+
+import pytest
+
+from handlers.answers import ListAnswer, NumberedListAnswer
+from handlers.contract.operations import OperationRules, load_contract
+
+PLACES = {"v1": "page", "v2": "cursor"}
+KINDS = {"v1": NumberedListAnswer, "v2": ListAnswer}
+LISTS = [
+    rules
+    for generation in ("v1", "v2")
+    for rules in load_contract(generation).values()
+    if isinstance(rules.function, ListAnswer)
+]
+
+
+@pytest.mark.parametrize("rules", LISTS, ids=lambda rules: rules.id)
+def test_a_list_understands_the_parameters_of_its_operation(rules: OperationRules) -> None:
+    spec = rules.function.spec
+
+    assert {*spec.filters, *spec.options, PLACES[rules.generation]} == set(rules.parameters)
+    assert type(rules.function) is KINDS[rules.generation]
+
+
+@pytest.mark.parametrize("rules", LISTS, ids=lambda rules: rules.id)
+def test_a_filter_that_changes_what_fits_later_is_one_of_the_list(rules: OperationRules) -> None:
+    spec = rules.function.spec
+
+    assert (spec.changing or frozenset()) <= {*spec.filters, *spec.options}
