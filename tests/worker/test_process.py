@@ -12,7 +12,7 @@ from persistence.database import Database
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import Ledger, count_deliveries
 from persistence.workspace_setup import create_workspace
-from relayboard.settings import load_settings
+from relayboard.base.settings import load_settings
 from tests.channel_rows import add_channel
 from tests.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Reply, receiving
@@ -119,7 +119,7 @@ def test_a_wake_up_is_answered_without_a_sweep(real_database, start_worker, envi
 
 WITHOUT_SWEEPS = """
 from dataclasses import replace
-from relayboard.settings import load_settings
+from relayboard.base.settings import load_settings
 from worker.jobs import JOBS
 from worker.process import run_worker_process
 
