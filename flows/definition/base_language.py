@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flows.definition.action_types import fields_of
 from flows.definition.errors import DefinitionError
-from flows.definition.flow_texts import LISTS, PROPERTIES, read_texts
+from flows.definition.flow_texts import read_texts
 from flows.definition.loading import load
 from flows.definition.migrating import PARTS_DEPTH
 from flows.definition.raw_parts import (
@@ -16,7 +17,6 @@ from flows.definition.raw_parts import (
     list_cases,
     list_objects,
     list_routers,
-    read_text,
 )
 from flows.definition.raw_translations import find_translation, set_translation
 from flows.languages import is_language
@@ -42,35 +42,30 @@ def change_base_language(definition: Mapping[str, Any], language: str) -> dict[s
     translations = translations if isinstance(translations, dict) else {}
     incoming = translations.pop(language, {})
     outgoing: JsonObject = {}
-    for part, name in _list_translated(changed):
+    for part, name, is_list in _list_translated(changed):
         before = read_texts(part.get(name))
         if any(before):
             set_translation(outgoing, part, name, before)
-        _replace(part, name, find_translation(incoming, part, name) if isinstance(incoming, dict) else None)
+        texts = find_translation(incoming, part, name) if isinstance(incoming, dict) else None
+        if texts and texts != [""] and all(isinstance(text, str) for text in texts):
+            _replace(part, name, texts, is_list=is_list)
     changed |= {"language": language, "localization": {**translations, flow.language: outgoing}}
     load(changed)
     return changed
 
 
-def _list_translated(flow: JsonObject) -> Iterator[tuple[JsonObject, str]]:
+def _list_translated(flow: JsonObject) -> Iterator[tuple[JsonObject, str, bool]]:
     for action in list_actions(flow):
-        for each in PROPERTIES.get(read_text(action, "type"), ()):
+        for name, each in fields_of(action.get("type")).items():
             if each.is_translated:
-                yield action, each.name
+                yield action, name, each.is_list
     for case in list_cases(flow):
-        yield case, "arguments"
+        yield case, "arguments", True
     for router in list_routers(flow):
         for category in list_objects(router.get("categories")):
-            yield category, "name"
+            yield category, "name", False
 
 
-def _replace(part: JsonObject, name: str, texts: list[Any] | None) -> None:
-    if not texts or texts == [""] or not all(isinstance(text, str) for text in texts):
-        return
-    if name == "arguments":
-        if len(texts) == len(part.get(name) or ()):
-            part[name] = texts
-    elif name in LISTS:
-        part[name] = texts
-    else:
-        part[name] = texts[0]
+def _replace(part: JsonObject, name: str, texts: list[str], *, is_list: bool) -> None:
+    if name != "arguments" or len(texts) == len(part.get(name) or ()):
+        part[name] = texts if is_list else texts[0]

@@ -6,59 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flows.definition.action_types import fields_of
+from flows.definition.fields import Field
 from flows.definition.model import Action, Flow, Node, Router
 from flows.definition.places import Place
 from flows.definition.raw_parts import read_text
-
-
-@dataclass(frozen=True, slots=True)
-class Property:
-    """A property of actions of one type. A text, a list of texts, or an object with texts as values."""
-
-    name: str
-    is_template: bool = True
-    is_translated: bool = False
-    is_listed: bool = True
-    """Whether translators get it; what fills the blanks of a channel's template is translated with that template."""
-
-
-_RECIPIENTS = (Property("contact_query"), Property("legacy_vars"))
-_MESSAGE = (
-    Property("text", is_translated=True),
-    Property("attachments", is_translated=True),
-    Property("quick_replies", is_translated=True),
-    Property("template_variables", is_translated=True, is_listed=False),
-)
-PROPERTIES: Mapping[str, tuple[Property, ...]] = {
-    "add_contact_urn": (Property("path"),),
-    "call_classifier": (Property("input"),),
-    "call_llm": (Property("instructions"), Property("input")),
-    "call_webhook": (Property("url"), Property("headers"), Property("body")),
-    "open_ticket": (Property("subject"), Property("body"), Property("note")),
-    "play_audio": (Property("audio_url", is_translated=True),),
-    "say_msg": (
-        Property("text", is_translated=True),
-        Property("audio_url", is_template=False, is_translated=True),
-    ),
-    "send_broadcast": (*_RECIPIENTS, *_MESSAGE),
-    "send_email": (
-        Property("addresses"),
-        Property("subject", is_translated=True),
-        Property("body", is_translated=True),
-    ),
-    "send_msg": _MESSAGE,
-    "set_contact_field": (Property("value"),),
-    "set_contact_language": (Property("language"),),
-    "set_contact_name": (Property("name"),),
-    "set_contact_timezone": (Property("timezone"),),
-    "set_run_local": (Property("value"),),
-    "set_run_result": (Property("value"), Property("category", is_template=False, is_translated=True)),
-    "start_session": _RECIPIENTS,
-}
-# Of the properties that are translated, those that are lists; all others are single texts.
-LISTS = frozenset({"arguments", "attachments", "quick_replies", "template_variables"})
-# Lists of references, each of which may look something up by a template.
-_MATCHED = ("groups", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +39,10 @@ def list_localizables(flow: Flow) -> Iterator[FlowText]:
     """Every text of a flow that translators get, in the flow's own language."""
     for node in flow.nodes:
         for action in node.actions:
-            for each in PROPERTIES.get(action.type, ()):
+            for name, each in fields_of(action.type).items():
                 if each.is_translated and each.is_listed:
-                    place = Place(node.uuid, action.uuid, each.name)
-                    yield from _make_texts(read_texts(action.fields.get(each.name)), place)
+                    place = Place(node.uuid, action.uuid, name)
+                    yield from _make_texts(read_texts(action.fields.get(name)), place)
         for case in node.router.cases if node.router else ():
             yield from _make_texts(case.arguments, Place(node.uuid, field="router.cases.arguments"))
         for category in node.router.categories if node.router else ():
@@ -130,24 +82,20 @@ def _list_translations(flow: Flow, item_uuid: str, name: str, place: Place) -> I
 
 
 def _list_templates_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FlowText]:
-    yield from _list_matches(node, action)
-    for each in PROPERTIES.get(action.type, ()):
-        place = Place(node.uuid, action.uuid, each.name)
+    for name, each in fields_of(action.type).items():
+        place = Place(node.uuid, action.uuid, name)
+        yield from _make_texts(_list_matches(each, action.fields.get(name)), place)
         if each.is_template:
-            yield from _make_texts(read_texts(action.fields.get(each.name)), place)
+            yield from _make_texts(read_texts(action.fields.get(name)), place)
         if each.is_template and each.is_translated:
-            yield from _list_translations(flow, action.uuid, each.name, place)
+            yield from _list_translations(flow, action.uuid, name, place)
     yield from _list_early_templating(flow, node, action)
 
 
-def _list_matches(node: Node, action: Action) -> Iterator[FlowText]:
-    for name in _MATCHED:
-        for reference in read_objects(action.fields.get(name)):
-            yield from _make_texts([read_text(reference, "name_match")], Place(node.uuid, action.uuid, name))
-    assignee = action.fields.get("assignee")
-    if isinstance(assignee, Mapping):
-        match = read_text(assignee, "email_match") or read_text(assignee, "email")
-        yield from _make_texts([match], Place(node.uuid, action.uuid, "assignee"))
+def _list_matches(field: Field, value: Any) -> Iterator[str]:
+    """The templates by which references look something up."""
+    for given in read_objects(value) if field.match else ():
+        yield next((text for text in (read_text(given, match) for match in field.match) if text), "")
 
 
 def _list_early_templating(flow: Flow, node: Node, action: Action) -> Iterator[FlowText]:
@@ -173,5 +121,6 @@ def _list_templates_of_router(flow: Flow, node: Node, router: Router) -> Iterato
 
 
 def read_objects(value: Any) -> list[Mapping[str, Any]]:
-    """The objects of a list; an empty list for anything else."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else []
+    """The objects of a list, or the one object that a value is; none for anything else."""
+    given = [value] if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return [item for item in given if isinstance(item, Mapping)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.definition.field_checks import Fault
+from flows.definition.fields import CheckFailed
 from flows.definition.model import Flow
 from flows.definition.raw_parts import JsonObject, is_uuid
 from flows.definition.raw_translations import list_translations
@@ -40,17 +40,17 @@ def _look_up(localization: Any, *keys: str) -> list[Any]:
 
 
 def check_localization(localization: Mapping[str, Any], version: Version) -> None:
-    """Raises Fault, whose path leads to the part, if the translations of a definition of a version may not be used.
+    """Raises CheckFailed, with the path to the part, if the translations of a definition of a version may not be used.
 
     Something else in the place of an object or a list of texts is passed over, as nothing is ever looked up there.
     """
     for language, items in localization.items():
         if version >= FIRST_WITH_LANGUAGES and not is_language_of_translations(language):
-            raise Fault("is no language", f".{language}")
+            raise CheckFailed("is no language", f".{language}")
         for uuid, properties in items.items() if isinstance(items, Mapping) else ():
             place = f".{language}.{uuid}"
             if not is_uuid(uuid):
-                raise Fault("is no UUID", place)
+                raise CheckFailed("is no UUID", place)
             if isinstance(properties, Mapping):
                 _check_names(properties, place)
                 if version >= FIRST_WITH_LIMITS:
@@ -76,16 +76,16 @@ def _check_names(properties: Mapping[str, Any], place: str) -> None:
     # No property ever had a longer name, so this holds for the oldest definitions too.
     for name in properties:
         if len(name) > PROPERTY_NAME_LENGTH:
-            raise Fault(f"has a name longer than {PROPERTY_NAME_LENGTH} characters", f"{place}.{name}")
+            raise CheckFailed(f"has a name longer than {PROPERTY_NAME_LENGTH} characters", f"{place}.{name}")
 
 
 def _check_properties(properties: Mapping[str, Any], place: str) -> None:
     if len(properties) > MOST_PROPERTIES:
-        raise Fault(f"has more than {MOST_PROPERTIES} properties", place)
+        raise CheckFailed(f"has more than {MOST_PROPERTIES} properties", place)
     for name, values in properties.items():
         if not isinstance(values, list):
             continue
         if len(values) > MOST_VALUES:
-            raise Fault(f"has more than {MOST_VALUES} values", f"{place}.{name}")
+            raise CheckFailed(f"has more than {MOST_VALUES} values", f"{place}.{name}")
         if any(isinstance(value, str) and len(value) > VALUE_LENGTH for value in values):
-            raise Fault(f"has a value longer than {VALUE_LENGTH} characters", f"{place}.{name}")
+            raise CheckFailed(f"has a value longer than {VALUE_LENGTH} characters", f"{place}.{name}")

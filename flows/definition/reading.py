@@ -8,18 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from flows.definition.action_checks import check_action
-from flows.definition.actions import ACTION_TYPES, check_action_place
+from flows.definition.action_types import FLOW_TYPES, action_types, check_action
 from flows.definition.errors import DefinitionError
-from flows.definition.field_checks import Fault
+from flows.definition.fields import NAME_LENGTH, CheckFailed
 from flows.definition.localization import check_localization
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
 from flows.definition.raw_parts import is_larger
 from flows.definition.versions import NEWEST, OLDEST, Version, read_version
 from flows.expressions.functions import find_function
 
-FLOW_TYPES = ("messaging", "messaging_background", "messaging_offline", "voice")
-NAME_LENGTH = 64
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
 LANGUAGE, UNDETERMINED = re.compile(r"[a-z]{3}\Z"), "und"
 # Coming to this version gives every flow a language.
@@ -92,8 +89,8 @@ class _FlowReader:
         self.node_uuid = ""
         try:
             check_localization(flow.localization, version)
-        except Fault as fault:
-            raise self.fail(fault.message, f"localization{fault.path}") from None
+        except CheckFailed as failed:
+            raise self.fail(failed.message, f"localization{failed.path}") from None
         return flow
 
     def _language(self, version: Version) -> str:
@@ -128,20 +125,20 @@ class _FlowReader:
     def _action(self, given: Any, flow_type: str) -> Action:
         if not isinstance(given, Mapping):
             raise self.fail("an action is an object", "actions")
-        kind = given.get("type")
-        if not isinstance(kind, str) or kind not in ACTION_TYPES:
+        name = given.get("type")
+        kind = action_types().get(name) if isinstance(name, str) else None
+        if kind is None:
             raise self.fail("is no type of action", "actions.type")
-        problem = check_action_place(kind, flow_type)
-        if problem:
-            raise self.fail(problem, "actions.type")
+        if flow_type not in kind.allowed_in:
+            raise self.fail(f"{kind.name} is not allowed in a flow of type {flow_type}", "actions.type")
         uuid = self._new_uuid(given)
         self.action_uuid = uuid
         try:
             check_action(kind, given, self.longest_name)
-        except Fault as fault:
-            raise self.fail(fault.message, f"actions.{fault.path}") from None
+        except CheckFailed as failed:
+            raise self.fail(failed.message, f"actions.{failed.path}") from None
         self.action_uuid = ""
-        return Action(kind, uuid, given)
+        return Action(kind.name, uuid, given)
 
     def _router(self, given: Any, exit_uuids: set[str], flow_type: str) -> Router:
         if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):

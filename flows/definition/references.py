@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
+from flows.definition.action_types import fields_of
 from flows.definition.flow_texts import (
     find_translation,
     list_languages,
@@ -34,22 +35,6 @@ _FIELD_PATHS = frozenset(
     }
 )
 
-# By type of action: the properties that hold a reference or a list of them, and what they refer to.
-REFERENCES_BY_ACTION: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "add_contact_groups": (("groups", "group"),),
-    "add_input_labels": (("labels", "label"),),
-    "call_classifier": (("classifier", "classifier"),),
-    "call_llm": (("llm", "llm"),),
-    "enter_flow": (("flow", "flow"),),
-    "open_ticket": (("ticketer", "ticketer"), ("topic", "topic"), ("assignee", "user")),
-    "remove_contact_groups": (("groups", "group"),),
-    "request_optin": (("optin", "optin"),),
-    "send_broadcast": (("groups", "group"), ("contacts", "contact"), ("template", "template")),
-    "send_msg": (("template", "template"),),
-    "set_contact_channel": (("channel", "channel"),),
-    "set_contact_field": (("field", "field"),),
-    "start_session": (("groups", "group"), ("contacts", "contact"), ("flow", "flow")),
-}
 # Kinds of assets that flows no longer use from this version on.
 _EARLY_KINDS = frozenset({"classifier", "optin", "ticketer"})
 _FIRST_WITHOUT_EARLY_KINDS = 14
@@ -124,46 +109,30 @@ def _list_paths(template: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _list_references_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FoundReference]:
-    for name, kind in REFERENCES_BY_ACTION.get(action.type, ()):
-        if kind in _EARLY_KINDS and not _is_early(flow):
+    is_early = read_version(flow.spec_version)[0] < _FIRST_WITHOUT_EARLY_KINDS
+    for name, each in fields_of(action.type).items():
+        if not each.refers_to or (each.refers_to in _EARLY_KINDS and not is_early):
             continue
-        value = action.fields.get(name)
-        for given in [value] if isinstance(value, Mapping) else read_objects(value):
-            reference = _read_reference(kind, given)
-            if reference is None and kind == "user" and _is_early(flow):
-                reference = _read_user_by_email(given)
+        for given in read_objects(action.fields.get(name)):
+            reference = _read_reference(each.refers_to, given, is_early=is_early)
             if reference is not None:
                 yield FoundReference(reference, Place(node.uuid, action.uuid, name))
     templating = action.fields.get("templating")
     template = templating.get("template") if isinstance(templating, Mapping) else None
     if isinstance(template, Mapping):
-        reference = _read_by_uuid("template", template)
+        reference = _read_reference("template", template, is_early=is_early)
         if reference is not None:
             yield FoundReference(reference, Place(node.uuid, action.uuid, "templating"))
 
 
-def _read_reference(kind: str, given: Mapping[str, Any]) -> Reference | None:
-    return _read_by_key(kind, given) if kind == "field" else _read_by_uuid(kind, given)
-
-
-def _read_by_uuid(kind: str, given: Mapping[str, Any]) -> Reference | None:
-    uuid = read_text(given, "uuid")
-    return Reference(kind, uuid, read_text(given, "name")) if uuid else None
-
-
-def _read_by_key(kind: str, given: Mapping[str, Any]) -> Reference | None:
-    key = read_text(given, "key")
-    return Reference(kind, key, read_text(given, "name"), identity_name="key") if key else None
-
-
-def _read_user_by_email(given: Mapping[str, Any]) -> Reference | None:
-    email = read_text(given, "email")
-    is_fixed = bool(email) and not has_expressions(email, CONTEXT_ROOTS)
-    return Reference("user", email, read_text(given, "name"), identity_name="email") if is_fixed else None
-
-
-def _is_early(flow: Flow) -> bool:
-    return read_version(flow.spec_version)[0] < _FIRST_WITHOUT_EARLY_KINDS
+def _read_reference(kind: str, given: Mapping[str, Any], *, is_early: bool) -> Reference | None:
+    identity_name = "key" if kind == "field" else "uuid"
+    if kind == "user" and is_early and not read_text(given, "uuid"):
+        if has_expressions(read_text(given, "email"), CONTEXT_ROOTS):
+            return None
+        identity_name = "email"
+    identity = read_text(given, identity_name)
+    return Reference(kind, identity, read_text(given, "name"), identity_name) if identity else None
 
 
 def _list_references_of_case(flow: Flow, node: Node, case: Case) -> Iterator[FoundReference]:

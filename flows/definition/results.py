@@ -6,26 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from flows.definition.action_types import action_types
 from flows.definition.model import Action, Flow, Node
 from flows.definition.raw_parts import read_text
 from flows.words import snakify
-
-SUCCESS, SKIPPED, FAILURE = "Success", "Skipped", "Failure"
-# Categories of the results that actions save when they have a `result_name`.
-CATEGORIES_BY_ACTION = {
-    "call_classifier": (SUCCESS, SKIPPED, FAILURE),
-    "call_resthook": (SUCCESS, FAILURE),
-    "call_webhook": (SUCCESS, FAILURE),
-    "open_ticket": (SUCCESS, FAILURE),
-    "transfer_airtime": (SUCCESS, FAILURE),
-}
-LOCALS_BY_ACTION = {
-    "add_contact_urn": "_has_urn",
-    "open_ticket": "_new_ticket",
-    "transfer_airtime": "_new_transfer",
-}
-# Properties of actions that name the local variable they set.
-LOCAL_NAMES = {"call_llm": "output_local", "set_run_local": "local"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +62,14 @@ def _list_saved(node: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _find_result(action: Action) -> tuple[str, tuple[str, ...]] | None:
-    if action.type == "set_run_result":
-        category = read_text(action.fields, "category")
-        return read_text(action.fields, "name"), (category,) if category else ()
-    name = read_text(action.fields, "result_name")
-    categories = CATEGORIES_BY_ACTION.get(action.type)
-    return (name, categories) if name and categories else None
+    kind = action_types()[action.type]
+    name, category = read_text(action.fields, kind.result_field), read_text(action.fields, kind.category_field)
+    if not name or not (kind.categories or kind.category_field):
+        return None
+    return name, kind.categories or ((category,) if category else ())
 
 
 def _find_local(action: Action) -> str:
-    named = LOCAL_NAMES.get(action.type)
-    return read_text(action.fields, named) if named else LOCALS_BY_ACTION.get(action.type, "")
+    kind = action_types()[action.type]
+    named = [read_text(action.fields, name) for name, each in kind.fields.items() if each.is_local]
+    return named[0] if named else kind.sets_local

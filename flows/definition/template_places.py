@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from flows.definition.flow_texts import PROPERTIES
+from flows.definition.action_types import fields_of
 from flows.definition.raw_parts import JsonObject, list_actions, list_cases, list_objects, list_routers, read_text
 from flows.definition.raw_translations import find_translation, list_translations, set_translation
-
-# References that look something up by a template.
-MATCHES = (("groups", "name_match"), ("labels", "name_match"))
 
 
 def rewrite_templates(flow: JsonObject, change: Callable[[str], str]) -> None:
@@ -56,16 +53,13 @@ def _find_places(flow: JsonObject) -> Iterator[tuple[JsonObject, str]]:
 
 
 def _find_places_of_action(action: JsonObject) -> Iterator[tuple[JsonObject, str]]:
-    kind = action.get("type")
-    for each in PROPERTIES.get(kind, ()) if isinstance(kind, str) else ():
+    for name, each in fields_of(action.get("type")).items():
         if each.is_template:
-            yield action, each.name
-    for references, name in MATCHES:
-        for reference in list_objects(action.get(references)):
-            yield reference, name
-    assignee, templating = action.get("assignee"), action.get("templating")
-    if isinstance(assignee, dict):
-        yield assignee, "email_match"
+            yield action, name
+        value = action.get(name)
+        for reference in list_objects([value] if isinstance(value, dict) else value) if each.match else ():
+            yield reference, each.match[0]
+    templating = action.get("templating")
     if isinstance(templating, dict):
         yield templating, "variables"
         for component in list_objects(templating.get("components")):

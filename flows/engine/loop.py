@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from flows.definition import Flow, Node
-from flows.engine.actions import run_action
+from flows.definition import Action, Flow, Node
+from flows.definition.action_types import action_types
 from flows.engine.router import Choice, route
 from flows.engine.sprint import Sprint
 from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Step
@@ -148,7 +148,7 @@ def _visit(sprint: Sprint, run: Run, node: Node) -> tuple[Ending, Departure]:
     assert flow is not None, "the node that is visited was found in it"
     visit = Visit(sprint, run, flow, node)
     for action in node.actions:
-        run_action(visit, action)
+        _run_action(visit, action)
         if run.is_over:
             return Ending.FAILED, Departure()
     if sprint.pushed is not None:
@@ -158,6 +158,14 @@ def _visit(sprint: Sprint, run: Run, node: Node) -> tuple[Ending, Departure]:
         sprint.session.status = WAITING
         return Ending.WAITS, Departure()
     return Ending.LEAVES, Departure(node, _route(visit))
+
+
+def _run_action(visit: Visit, action: Action) -> None:
+    kind = action_types().get(action.type)
+    if kind is None:
+        visit.log.error(f"{action.type} actions are not supported", "action:unsupported")
+    else:
+        kind.run(visit, action)
 
 
 def _route(visit: Visit) -> Choice:

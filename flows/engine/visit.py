@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from flows.definition import Flow, Node, localize
 from flows.engine.context import ContextSource, build_context
 from flows.engine.events import EventLog
+from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.options import Options
+from flows.engine.services import ServiceError
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
 from flows.engine.text_cleaning import replace_unpaired
@@ -17,6 +19,9 @@ from flows.expressions.evaluation import Evaluation
 from flows.expressions.templates import ValueResult, evaluate_text, evaluate_value
 from flows.expressions.values import Value, XObject, to_value
 from flows.words import snakify
+
+Service = TypeVar("Service")
+Reply = TypeVar("Reply")
 
 
 @dataclass(slots=True)
@@ -109,6 +114,23 @@ class Visit:
         """Like localize for a property of one text."""
         texts, _ = self.localize(item_uuid, name, [base])
         return texts[0] if texts else ""
+
+    def change_contact(self, change: Callable[[ContactEditor], bool]) -> None:
+        """Makes a change; if it was one, groups and settings follow."""
+        editor = self.sprint.edit_contact()
+        if change(editor):
+            editor.settle_groups()
+            self.sprint.forget_environment()
+
+    def ask(self, name: str, service: Service | None, call: Callable[[Service], Reply]) -> Reply | None:
+        """The reply of a service of the host; None, with an error event, if there is no such service or it failed."""
+        try:
+            if service is None:
+                raise ServiceError(f"No {name} service available")
+            return call(service)
+        except ServiceError as error:
+            self.log.error(str(error))
+            return None
 
     def save_result(
         self, name: str, value: str, category: str, *, localized: str = "", text_input: str = "", extra: Any = None

@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 from flows.clock import Clock
 from flows.definition import DefinitionError, Flow
+from flows.definition.action_types import action_types
 from flows.engine import Contact, Event, Options, ResumeError, Session, SessionStateError, TriggerError, resume, start
 from flows.engine.services import Services as EngineServices
 from flows.environment import Environment
@@ -21,9 +22,6 @@ OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True
 SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
 """The namespace of their UUIDs."""
 CALL_THREADS = 16
-CALLING_ACTIONS = frozenset(
-    {"call_webhook", "call_resthook", "call_classifier", "call_llm", "send_email", "transfer_airtime"}
-)
 ENTER_FLOW = "enter_flow"
 
 
@@ -172,7 +170,7 @@ class SprintRunner:
         except DefinitionError:
             return False
         return flow is not None and any(
-            action.type in CALLING_ACTIONS
+            action_types()[action.type].calls_out
             or (action.type == ENTER_FLOW and self._calls(str(action.fields["flow"]["uuid"]), seen))
             for action in _actions_of(flow)
         )

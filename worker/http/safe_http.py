@@ -17,7 +17,7 @@ import requests
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError, SSLError
 
-from flows.engine.actions.call_headers import CONTROL_CHARACTER, FORBIDDEN
+from flows.engine.webhook_calls import CONTROL_CHARACTER, FORBIDDEN_HEADERS
 from worker.http.addresses import Network
 from worker.http.checked_connections import CheckedAdapter
 from worker.http.deadlines import Deadline, Watchdog
@@ -63,7 +63,7 @@ def check_url(url: str) -> None:
 def check_headers(headers: Mapping[str, str]) -> None:
     """Raises SendFailed for headers that are this service's own matter, or would break into several."""
     for name, value in headers.items():
-        if name.strip().lower() in FORBIDDEN:
+        if name.strip().lower() in FORBIDDEN_HEADERS:
             raise SendFailed("header", f"The header {name} may not be set.")
         if not HEADER_NAME.match(name) or CONTROL_CHARACTER.search(value) or not _is_latin(value):
             raise SendFailed("header", f"The header {name[:64]!r} is not valid.")

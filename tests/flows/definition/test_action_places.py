@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flows.definition import DefinitionError, load
-from flows.definition.actions import ACTION_TYPES, check_action_place
+from flows.definition.action_types import action_types
 from tests.flows.engine.playing import flow, node, switch
 
 MESSAGING, BACKGROUND, OFFLINE, VOICE = "messaging", "messaging_background", "messaging_offline", "voice"
@@ -29,13 +29,13 @@ PLACES: dict[str, tuple[str, ...]] = {
 
 
 def test_the_table_names_every_action() -> None:
-    assert set(PLACES) == set(ACTION_TYPES)
+    assert set(PLACES) == set(action_types())
 
 
 @pytest.mark.parametrize("kind", PLACES)
 @pytest.mark.parametrize("flow_type", TYPES)
 def test_an_action_stands_where_it_may(kind: str, flow_type: str) -> None:
-    assert (check_action_place(kind, flow_type) == "") is (flow_type in PLACES[kind])
+    assert (flow_type in action_types()[kind].allowed_in) is (flow_type in PLACES[kind])
 
 
 @pytest.mark.parametrize("flow_type", TYPES)

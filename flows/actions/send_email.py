@@ -1,14 +1,24 @@
-"""The action that sends e-mail (flow format, send_email)."""
-
-from __future__ import annotations
+"""Sends e-mail (flow format, send_email)."""
 
 from collections.abc import Sequence
 
 from flows.definition import Action
+from flows.definition.action_types import NOT_OFFLINE, action_type
+from flows.definition.fields import items, template, translated
 from flows.engine.services import ServiceError
 from flows.engine.visit import Visit
 
 
+@action_type(
+    {
+        "addresses": items(template(), required=True),
+        "subject": translated(template(required=True)),
+        "body": translated(template(required=True)),
+    },
+    allowed_in=NOT_OFFLINE,
+    calls_out=True,
+    drawn="E-mail: {subject}",
+)
 def send_email(visit: Visit, action: Action) -> None:
     """Sends through the host; skipped without subject, body or any address."""
     subject = " ".join(visit.text(visit.localize_one(action.uuid, "subject", action.fields["subject"])).split())
@@ -35,8 +45,8 @@ def send_email(visit: Visit, action: Action) -> None:
 
 def _evaluate_addresses(visit: Visit, templates: Sequence[str]) -> list[str]:
     addresses: list[str] = []
-    for template in templates:
-        address = visit.text(template).strip().removeprefix("mailto:")
+    for each in templates:
+        address = visit.text(each).strip().removeprefix("mailto:")
         if address:
             addresses.append(address)
         else:

@@ -1,12 +1,17 @@
-"""The action that labels the message that came last (flow format, add_input_labels)."""
-
-from __future__ import annotations
+"""Labels the message that came last (flow format, add_input_labels)."""
 
 from flows.definition import Action
-from flows.engine.actions.references import find_labels
+from flows.definition.action_types import NOT_IN_BACKGROUND, action_type
+from flows.definition.fields import MOST_REFERENCES, items, named
+from flows.engine.references import find_labels
 from flows.engine.visit import Visit
 
 
+@action_type(
+    {"labels": items(named("label"), MOST_REFERENCES, required=True)},
+    allowed_in=NOT_IN_BACKGROUND,
+    drawn="Label with {labels}",
+)
 def add_input_labels(visit: Visit, action: Action) -> None:
     """Labels the input; an error if there is none."""
     received = visit.sprint.session.input

@@ -1,16 +1,22 @@
-"""The action that writes to others (flow format, send_broadcast)."""
-
-from __future__ import annotations
+"""Writes to others (flow format, send_broadcast)."""
 
 from typing import Any
 
 from flows.definition import Action
-from flows.engine.actions.contents import evaluate_content
-from flows.engine.actions.recipients import resolve_recipients
-from flows.engine.actions.templating import evaluate_variables, find_template
+from flows.definition.action_types import NOT_OFFLINE, action_type
+from flows.definition.fields import MESSAGE, RECIPIENTS, any_of
+from flows.engine.message_content import evaluate_content
+from flows.engine.message_templates import evaluate_variables, find_template
+from flows.engine.recipients import resolve_recipients
 from flows.engine.visit import Visit
 
 
+@action_type(
+    {**RECIPIENTS, **MESSAGE},
+    allowed_in=NOT_OFFLINE,
+    rule=any_of("text", "attachments", "quick_replies", "template"),
+    drawn="Broadcast: {text}",
+)
 def send_broadcast(visit: Visit, action: Action) -> None:
     """Asks the host to send a message to others, in every language that the flow has.
 

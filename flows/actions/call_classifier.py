@@ -1,19 +1,23 @@
-"""The action that finds intents in a text (flow format, call_classifier)."""
-
-from __future__ import annotations
+"""Finds intents in a text (flow format, call_classifier)."""
 
 from typing import Any
 
 from flows.definition import Action
-from flows.engine.actions.references import find_asset
-from flows.engine.actions.results import FAILURE, SUCCESS
+from flows.definition.action_types import FAILURE, NOT_OFFLINE, SKIPPED, SUCCESS, action_type
+from flows.definition.fields import reference, template
 from flows.engine.field_values import plain_number
-from flows.engine.services import Classification, ServiceError
+from flows.engine.references import find_asset
+from flows.engine.services import Classification
 from flows.engine.visit import Visit
 
-SKIPPED = "Skipped"
 
-
+@action_type(
+    {"classifier": reference("classifier"), "input": template()},
+    allowed_in=NOT_OFFLINE,
+    categories=(SUCCESS, SKIPPED, FAILURE),
+    calls_out=True,
+    drawn="Classify with {classifier}",
+)
 def call_classifier(visit: Visit, action: Action) -> None:
     """Saves the best intent as a result; from generation 14 on this fails, unless the host has classifiers still."""
     name = action.fields.get("result_name") or ""
@@ -41,19 +45,14 @@ def _save(visit: Visit, name: str, value: str, category: str, *, text_input: str
 
 def _classify(visit: Visit, action: Action, text: str) -> Classification | None:
     classifier = find_asset(visit, "classifier", visit.sprint.assets.classifiers, action.fields["classifier"])
-    service = visit.sprint.services.classifier
     if classifier is None:
         return None
-    try:
-        if service is None:
-            raise ServiceError("No classifier service available")
-        found = service.classify(classifier, text)
-    except ServiceError as error:
-        visit.log.error(str(error))
-        return None
-    logs = [dict(log) for log in found.http_logs]
-    fields = {"service": "classifier", "classifier": classifier.reference, "http_logs": logs}
-    visit.log.add("service_called", fields)
+    service = visit.sprint.services.classifier
+    found = visit.ask("classifier", service, lambda service: service.classify(classifier, text))
+    if found is not None:
+        logs = [dict(log) for log in found.http_logs]
+        fields = {"service": "classifier", "classifier": classifier.reference, "http_logs": logs}
+        visit.log.add("service_called", fields)
     return found
 
 

@@ -1,13 +1,16 @@
-"""What came of calls to web addresses (flow format, webhooks)."""
+"""Calls web addresses, for webhooks and resthooks (flow format, webhooks)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
-from flows.engine.actions.contents import cut
+from flows.definition.action_types import FAILURE, SUCCESS
+from flows.engine.message_content import cut
 from flows.engine.router import to_plain
 from flows.engine.services import WebhookReply, WebhookRequest
 from flows.engine.visit import Visit, describe_webhook
@@ -16,6 +19,15 @@ from flows.expressions.json_reading import read_json
 from flows.expressions.values import Property, Value, XObject
 
 HTTP_GONE = 410
+SHOWN_URL_CHARACTERS = 255
+FORBIDDEN_HEADERS = frozenset(
+    {
+        *("connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer"),
+        *("transfer-encoding", "upgrade"),
+    }
+)
+"""They say how a request travels, which is for whoever sends it to decide; wrong ones break it or smuggle another."""
+CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -38,6 +50,64 @@ class CallOutcome:
     def status_code(self) -> int:
         """The code of the response; 0 when there was none, or only the beginning of one."""
         return 0 if self.reply.is_oversized else self.reply.status_code
+
+
+def is_callable(url: str, limit: int) -> bool:
+    """Whether a text is a web address that could be called."""
+    if len(url) > limit or any(character.isspace() for character in url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def list_header_problems(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The names of headers that cannot be sent, each with a sentence that says why."""
+    problems = []
+    for name, value in headers.items():
+        if name.strip().lower() in FORBIDDEN_HEADERS:
+            problems.append((name, f"Webhook header '{name}' may not be set"))
+        elif CONTROL_CHARACTER.search(name + value):
+            problems.append((name, f"Webhook header '{name}' evaluated to more than one line"))
+    return problems
+
+
+def count_bytes(request: WebhookRequest) -> int:
+    """The size of a request as it is sent: its first line, its headers and its body."""
+    first = len(request.method) + len(request.url.encode()) + len("  HTTP/1.1\r\n")
+    headers = sum(len(name.encode()) + len(value.encode()) + len(": \r\n") for name, value in request.headers.items())
+    return first + headers + len("\r\n") + len(request.body.encode())
+
+
+def make_call(visit: Visit, request: WebhookRequest, resthook: str = "") -> CallOutcome | None:
+    """Makes a call; None, with an error event, when the host cannot make calls at all or not to this domain."""
+    service = visit.sprint.services.webhook
+    if service is None:
+        visit.log.error("No webhook service available")
+        return None
+    reply: WebhookReply = service.call(request)
+    if reply.blocked_hostname:
+        hostname = cut(reply.blocked_hostname, SHOWN_URL_CHARACTERS)
+        visit.log.error(f"Webhook calls to '{hostname}' are blocked", "url:blocked", {"hostname": hostname})
+        return None
+    if reply.problem:
+        hostname = urlsplit(request.url).hostname or ""
+        visit.log.error(reply.problem, "url:blocked", {"hostname": cut(hostname, SHOWN_URL_CHARACTERS)})
+    if reply.is_oversized:
+        visit.log.warning("Webhook response exceeds the size limit and was cut off", "webhook:response_size")
+    return CallOutcome(request, reply, call_status(reply, resthook), read_body(reply), resthook)
+
+
+def save_call_result(visit: Visit, name: str, outcome: CallOutcome) -> None:
+    """Saves the status code of a call as a result, with a small JSON answer as its extra."""
+    is_small = len(outcome.reply.body) < visit.options.webhook_kept_bytes
+    extra = to_plain(outcome.json) if outcome.json is not None and is_small else None
+    category = SUCCESS if outcome.is_success else FAILURE
+    text_input = describe_webhook(outcome.request.method, outcome.request.url)
+    value = str(Decimal(outcome.status_code))
+    visit.save_result(name, value, category, text_input=text_input, extra=extra)
 
 
 def call_status(reply: WebhookReply, resthook: str = "") -> str:

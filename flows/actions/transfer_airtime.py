@@ -1,24 +1,33 @@
-"""The action that credits a contact's phone (flow format, transfer_airtime)."""
-
-from __future__ import annotations
+"""Credits the contact's phone (flow format, transfer_airtime)."""
 
 from decimal import Decimal
 from uuid import UUID, uuid5
 
 from flows.definition import Action
-from flows.engine.actions.results import FAILURE, SUCCESS
+from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
+from flows.definition.fields import amounts_by_currency
 from flows.engine.contact import find_channel
 from flows.engine.field_values import plain_number
-from flows.engine.services import AirtimeTransfer, ServiceError
+from flows.engine.services import AirtimeTransfer
 from flows.engine.visit import Visit
 from flows.numbers import render_decimal
 from flows.urns import Urn
 
+# Above any banknote there has ever been.
+LARGEST_AMOUNT, CURRENCY_LENGTH = Decimal("1E15"), 8
 NEW_TRANSFER_LOCAL = "_new_transfer"
 TRANSFERS = UUID("6f1c2a8e-93d5-4b0e-9a77-5d2be1f40c36")
 """The namespace of their UUIDs."""
 
 
+@action_type(
+    {"amounts": amounts_by_currency(LARGEST_AMOUNT, CURRENCY_LENGTH)},
+    allowed_in=NOT_OFFLINE,
+    categories=(SUCCESS, FAILURE),
+    sets_local=NEW_TRANSFER_LOCAL,
+    calls_out=True,
+    drawn="Transfer airtime",
+)
 def transfer_airtime(visit: Visit, action: Action) -> None:
     """Transfers an amount; the transfer's UUID is left in a local variable (14), the amount in a result (13)."""
     uuid = _name_transfer(visit, action)
@@ -38,7 +47,7 @@ def _name_transfer(visit: Visit, action: Action) -> str:
     sprint = visit.sprint
     if not visit.options.stable_transfers:
         return sprint.clock.uuid()
-    # Neither the path nor events count: what else happens may differ when the sprint is run anew.
+    # Neither the path nor events count: what else happens may differ when the sprint is run again.
     sprint.transfers[action.uuid] += 1
     place = f"{sprint.session.uuid} {sprint.session.sprints} {action.uuid} {sprint.transfers[action.uuid]}"
     return str(uuid5(TRANSFERS, place))
@@ -53,14 +62,9 @@ def _transfer(visit: Visit, action: Action, uuid: str) -> AirtimeTransfer | None
     sender = Urn("tel", channel.address) if channel and "tel" in channel.schemes and channel.address else None
     amounts = {currency: Decimal(str(amount)) for currency, amount in action.fields["amounts"].items()}
     service = visit.sprint.services.airtime
-    try:
-        if service is None:
-            raise ServiceError("No airtime service available")
-        transfer = service.transfer(sender, recipient, amounts, uuid)
-    except ServiceError as error:
-        visit.log.error(str(error))
-        return None
-    _log_transfer(visit, transfer, sender, recipient, uuid)
+    transfer = visit.ask("airtime", service, lambda service: service.transfer(sender, recipient, amounts, uuid))
+    if transfer is not None:
+        _log_transfer(visit, transfer, sender, recipient, uuid)
     return transfer
 
 
@@ -71,12 +75,9 @@ def _log_transfer(visit: Visit, transfer: AirtimeTransfer, sender: Urn | None, r
         "currency": transfer.currency,
         "http_logs": [dict(log) for log in transfer.http_logs],
     }
+    desired, actual = plain_number(transfer.desired), plain_number(transfer.actual)
     if visit.options.is_early:
-        amounts = {
-            "desired_amount": plain_number(transfer.desired),
-            "actual_amount": plain_number(transfer.actual),
-        }
-        visit.log.add("airtime_transferred", {**common, **amounts})
-        return
-    amount = {"external_id": transfer.external_id, "amount": plain_number(transfer.actual)}
-    visit.log.add("airtime_created", {**common, **amount}, uuid=uuid)
+        visit.log.add("airtime_transferred", {**common, "desired_amount": desired, "actual_amount": actual})
+    else:
+        amount = {"external_id": transfer.external_id, "amount": actual}
+        visit.log.add("airtime_created", {**common, **amount}, uuid=uuid)

@@ -1,19 +1,31 @@
-"""The action that opens a ticket (flow format, open_ticket)."""
-
-from __future__ import annotations
+"""Opens a ticket (flow format, open_ticket)."""
 
 from flows.definition import Action
-from flows.engine.actions.changes import change_contact
-from flows.engine.actions.references import find_asset, find_user
-from flows.engine.actions.results import FAILURE, SUCCESS
+from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
+from flows.definition.fields import TEXT_LENGTH, Field, reference, template, unchecked, user
 from flows.engine.contact import Ticket
 from flows.engine.modifiers import tickets
 from flows.engine.modifiers.editor import ContactEditor
+from flows.engine.references import find_asset, find_user
 from flows.engine.visit import Visit
 
 NEW_TICKET_LOCAL = "_new_ticket"
 
 
+@action_type(
+    {
+        "ticketer": reference("ticketer"),
+        "topic": reference("topic"),
+        "assignee": user(),
+        "subject": Field(unchecked, is_template=True),
+        "body": template(TEXT_LENGTH),
+        "note": template(TEXT_LENGTH),
+    },
+    allowed_in=NOT_OFFLINE,
+    categories=(SUCCESS, FAILURE),
+    sets_local=NEW_TICKET_LOCAL,
+    drawn="Open ticket {topic}",
+)
 def open_ticket(visit: Visit, action: Action) -> None:
     """Opens a ticket unless the contact has an open one; its UUID is left in a local variable (14) or result (13)."""
     ticket = _open(visit, action)
@@ -30,17 +42,17 @@ def _open(visit: Visit, action: Action) -> Ticket | None:
     if visit.sprint.session.is_batch:
         visit.log.error("Can't open tickets during batch starts")
         return None
-    reference = action.fields.get("topic")
-    topic = find_asset(visit, "topic", assets.topics, reference) if reference else assets.find_default_topic()
-    if reference and topic is None:
+    given = action.fields.get("topic")
+    topic = find_asset(visit, "topic", assets.topics, given) if given else assets.find_default_topic()
+    if given and topic is None:
         return None
-    user = find_user(visit, action.fields.get("assignee"))
+    assignee = find_user(visit, action.fields.get("assignee"))
     opened: list[Ticket] = []
 
     def change(editor: ContactEditor) -> bool:
-        ticket = tickets.open_ticket(editor, topic, user, note)
+        ticket = tickets.open_ticket(editor, topic, assignee, note)
         opened.extend([ticket] if ticket else [])
         return bool(opened)
 
-    change_contact(visit, change)
+    visit.change_contact(change)
     return opened[0] if opened else None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from flows.definition import Action
-from flows.engine.actions.contents import Content, is_attachment, make_quick_reply
 from flows.engine.assets import Channel, Template, TemplateTranslation
+from flows.engine.message_content import Content, is_attachment, make_quick_reply
 from flows.engine.visit import Visit
 
 TEXT = "text"

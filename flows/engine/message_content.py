@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flows.definition import Action
+from flows.engine.assets import Channel
+from flows.engine.contact import without_query
 from flows.engine.options import Options
 from flows.engine.visit import Visit
+from flows.urns import Urn, UrnError, parse
 
 ELLIPSIS = "..."
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_+-]+(?:/[A-Za-z0-9!#$&^_+-]+)?")
@@ -112,3 +115,43 @@ def _evaluate_quick_replies(visit: Visit, templates: Sequence[str]) -> list[Any]
         else:
             visit.log.error("Quick reply evaluated to empty string and will be ignored")
     return replies
+
+
+def start_message(visit: Visit, urn: Urn | None, channel: Channel | None, content: Content) -> dict[str, Any]:
+    """The fields that all outgoing messages have."""
+    message: dict[str, Any] = {}
+    if visit.options.is_early:
+        # Later the event's own UUID is that of the message.
+        message["uuid"] = visit.sprint.clock.uuid()
+    if urn is not None:
+        message["urn"] = without_query(urn)
+    if channel is not None:
+        message["channel"] = channel.reference
+    return {**message, **content.to_json()}
+
+
+def make_locale(visit: Visit, language: str) -> str:
+    """Language and country of a message, such as `eng-US`."""
+    country = visit.sprint.environment.default_country
+    return f"{language}-{country}" if language and country else language
+
+
+def log_speech(visit: Visit, text: str, audio_url: str, language: str) -> None:
+    """Logs something to be said or played in the session's phone call."""
+    urn, channel = _find_call_route(visit)
+    content = Content(text, [f"audio:{audio_url}"] if audio_url else [])
+    message = start_message(visit, urn, channel, content)
+    locale = make_locale(visit, language)
+    visit.log.add("ivr_created", {"msg": {**message, "locale": locale} if locale else message})
+
+
+def _find_call_route(visit: Visit) -> tuple[Urn | None, Channel | None]:
+    session = visit.sprint.session
+    call = session.call or session.trigger.get("connection") or session.trigger.get("call") or {}
+    channel = visit.sprint.assets.channels.get((call.get("channel") or {}).get("uuid", ""))
+    urn: Urn | None
+    try:
+        urn = parse(str(call.get("urn") or ""))
+    except UrnError:
+        urn = session.contact.find_urn("tel")
+    return urn, channel

@@ -1,27 +1,18 @@
-"""Actions that save results and local variables (flow format, data and integrations)."""
-
-from __future__ import annotations
+"""Sets a local variable (flow format, set_run_local)."""
 
 from flows.definition import Action
+from flows.definition.action_types import action_type
+from flows.definition.fields import VALUE_LENGTH, local_name, one_of, template
 from flows.engine.visit import Visit
 
-SUCCESS = "Success"
-FAILURE = "Failure"
+OPERATIONS = frozenset({"clear", "increment", "set"})
+MOST_DIGITS = 36
 
 
-def set_run_result(visit: Visit, action: Action) -> None:
-    """Saves a result; an expression in error leaves the old one."""
-    value, is_fine = visit.try_text(action.fields.get("value") or "")
-    if not is_fine:
-        return
-    category = action.fields.get("category") or ""
-    localized = ""
-    if category:
-        texts, language = visit.localize(action.uuid, "category", [category])
-        localized = texts[0] if language != visit.flow.language and texts else ""
-    visit.save_result(action.fields["name"], value, category, localized=localized)
-
-
+@action_type(
+    {"local": local_name(), "value": template(VALUE_LENGTH), "operation": one_of(OPERATIONS)},
+    drawn="{operation} local {local}",
+)
 def set_run_local(visit: Visit, action: Action) -> None:
     """Sets, increments or clears a local variable."""
     name, operation = action.fields["local"], action.fields["operation"]
@@ -43,5 +34,5 @@ def set_run_local(visit: Visit, action: Action) -> None:
 
 def _read_whole(text: str) -> int | None:
     digits = text.strip().removeprefix("-")
-    is_whole = digits.isascii() and digits.isdigit() and len(digits) <= 36
+    is_whole = digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS
     return int(text.strip()) if is_whole else None

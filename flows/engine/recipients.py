@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flows.definition import Action
-from flows.engine.actions.references import find_groups
 from flows.engine.asset_resolver import AssetResolver
+from flows.engine.references import find_groups
 from flows.engine.visit import Visit
 from flows.phones import parse_phone
 from flows.queries import QueryError, parse_query

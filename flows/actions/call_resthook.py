@@ -1,29 +1,33 @@
-"""The action that tells subscribers (flow format, call_resthook)."""
-
-from __future__ import annotations
+"""Tells the subscribers of a resthook (flow format, call_resthook)."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from flows.definition import Action
-from flows.engine.actions.call_outcome import CallOutcome, log_call, remember_call
-from flows.engine.actions.calls import make_call, save_call_result
-from flows.engine.actions.interface_events import make_interface_event
-from flows.engine.actions.results import FAILURE
+from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
+from flows.definition.fields import text
 from flows.engine.context.contact_context import REDACTED_PATH, preferred_urn
+from flows.engine.interface_events import JSON_HEADERS, make_interface_event
 from flows.engine.moments import parse_moment
 from flows.engine.services import WebhookRequest
 from flows.engine.state import Result
 from flows.engine.visit import Visit
+from flows.engine.webhook_calls import CallOutcome, log_call, make_call, remember_call, save_call_result
 from flows.environment import Environment
 from flows.expressions.rendering import render_datetime, render_json
 from flows.expressions.values import to_value
 from flows.urns import UrnError, parse
 
-_HEADERS = {"Content-Type": "application/json"}
 _NO_SUBSCRIBERS = "no subscribers"
 
 
+@action_type(
+    {"resthook": text(required=True)},
+    allowed_in=NOT_OFFLINE,
+    categories=(SUCCESS, FAILURE),
+    calls_out=True,
+    drawn="Tell subscribers of {resthook}",
+)
 def call_resthook(visit: Visit, action: Action) -> None:
     """Posts where the contact and the run stand to every subscriber; nothing happens without such a resthook."""
     slug = action.fields["resthook"]
@@ -36,7 +40,7 @@ def call_resthook(visit: Visit, action: Action) -> None:
     body = render_json(to_value(payload))
     outcomes: list[CallOutcome] = []
     for url in resthook.subscribers:
-        outcome = make_call(visit, WebhookRequest("POST", url, _HEADERS, body, slug), slug)
+        outcome = make_call(visit, WebhookRequest("POST", url, JSON_HEADERS, body, slug), slug)
         if outcome is not None:
             log_call(visit, outcome)
             outcomes.append(outcome)
@@ -72,7 +76,7 @@ def make_payload(visit: Visit) -> dict[str, Any]:
             "language": contact.language,
         },
         "flow": {"uuid": visit.flow.uuid, "name": visit.flow.name, "revision": visit.flow.revision},
-        "path": [{name: text for name, text in step.to_json().items() if name != "uuid"} for step in run.path],
+        "path": [{name: value for name, value in step.to_json().items() if name != "uuid"} for step in run.path],
         "results": {key: _describe_result(result) for key, result in run.results.items()},
         "run": {"uuid": run.uuid, "created_on": run.created_on},
         "input": _describe_input(received, visit.sprint.environment) if received else None,
@@ -106,9 +110,9 @@ def _describe_input(received: Any, environment: Environment) -> dict[str, Any]:
     }
 
 
-def _describe_urn(text: str | None, environment: Environment) -> dict[str, str] | None:
+def _describe_urn(given: str | None, environment: Environment) -> dict[str, str] | None:
     try:
-        urn = parse(text or "")
+        urn = parse(given or "")
     except UrnError:
         return None
     if environment.redacts_urns:

@@ -1,0 +1,39 @@
+"""Adds an address to the contact (flow format, add_contact_urn)."""
+
+from flows.definition import Action
+from flows.definition.action_types import action_type
+from flows.definition.fields import one_of, template
+from flows.engine.modifiers import addresses
+from flows.engine.visit import Visit
+from flows.urn_schemes import SCHEMES
+from flows.urns import Urn, UrnError, normalize
+
+HAS_URN_LOCAL = "_has_urn"
+
+
+@action_type(
+    {"scheme": one_of(SCHEMES), "path": template(required=True)},
+    sets_local=HAS_URN_LOCAL,
+    drawn="Add address {scheme}:{path}",
+)
+def add_contact_urn(visit: Visit, action: Action) -> None:
+    """Adds an address; in generation 14 a local variable says which one the contact now has, if any.
+
+    Of a path with an expression in error, what remains is added.
+    """
+    path = visit.text(action.fields["path"]).strip()
+    if not path:
+        visit.log.error("Can't add URN with empty path")
+        return
+    urn = _normalize(visit, Urn(action.fields["scheme"], path))
+    visit.change_contact(lambda editor: addresses.change_routes(editor, [(str(urn), None)], addresses.APPEND))
+    if not visit.options.is_early:
+        has_urn = visit.sprint.session.contact.has_urn(urn)
+        visit.run.locals[HAS_URN_LOCAL] = urn.identity if has_urn else ""
+
+
+def _normalize(visit: Visit, urn: Urn) -> Urn:
+    try:
+        return normalize(urn, visit.sprint.environment.default_country)
+    except UrnError:
+        return urn

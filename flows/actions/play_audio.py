@@ -1,0 +1,21 @@
+"""Plays a recording in a phone call (flow format, play_audio)."""
+
+from flows.definition import Action
+from flows.definition.action_types import VOICE_ONLY, action_type
+from flows.definition.fields import template, translated
+from flows.engine.message_content import log_speech
+from flows.engine.visit import Visit
+
+
+@action_type({"audio_url": translated(template(required=True))}, allowed_in=VOICE_ONLY, drawn="Play {audio_url}")
+def play_audio(visit: Visit, action: Action) -> None:
+    """Plays a recording; one whose address has an expression in error is not played."""
+    recordings, language = visit.localize(action.uuid, "audio_url", [action.fields["audio_url"]])
+    audio_url, is_fine = visit.try_text(recordings[0] if recordings else "")
+    audio_url = audio_url.strip()
+    if not is_fine:
+        return
+    if not audio_url:
+        visit.log.error("Audio URL evaluated to empty, skipping")
+        return
+    log_speech(visit, "", audio_url, language)

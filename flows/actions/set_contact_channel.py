@@ -1,0 +1,18 @@
+"""Sets the channel that the contact prefers (flow format, set_contact_channel)."""
+
+from flows.definition import Action
+from flows.definition.action_types import NOT_OFFLINE, action_type
+from flows.definition.fields import reference
+from flows.engine.modifiers import addresses
+from flows.engine.visit import Visit
+
+
+@action_type({"channel": reference("channel")}, allowed_in=NOT_OFFLINE, drawn="Set channel to {channel:none}")
+def set_contact_channel(visit: Visit, action: Action) -> None:
+    """Makes a channel the preferred one, or none."""
+    given = action.fields.get("channel")
+    channel = visit.sprint.assets.channels.get(given["uuid"]) if given else None
+    if given and channel is None:
+        visit.log.missing_dependency("channel", given)
+        return
+    visit.change_contact(lambda editor: addresses.prefer_channel(editor, channel))

@@ -1,0 +1,15 @@
+"""Sets the name of the contact (flow format, set_contact_name)."""
+
+from flows.definition import Action
+from flows.definition.action_types import action_type
+from flows.definition.fields import VALUE_LENGTH, template
+from flows.engine.modifiers import attributes
+from flows.engine.visit import Visit
+
+
+@action_type({"name": template(VALUE_LENGTH)}, drawn="Set name to {name}")
+def set_contact_name(visit: Visit, action: Action) -> None:
+    """Sets the name; an expression in error leaves it."""
+    name, is_fine = visit.try_text(action.fields["name"])
+    if is_fine:
+        visit.change_contact(lambda editor: attributes.change_name(editor, name.strip()))

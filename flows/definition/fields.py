@@ -1,0 +1,252 @@
+"""The properties of actions: what each has to be, and what it holds (flow format, actions and limits).
+
+A rule takes the value of a property, None where there is none, and raises CheckFailed if it may not be used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeAlias
+
+from flows.definition.raw_parts import is_uuid
+from flows.expressions.decimals import check_range
+from flows.expressions.errors import ExpressionError
+
+NAME_LENGTH, TEXT_LENGTH, VALUE_LENGTH = 64, 10_000, 1000
+QUICK_REPLY_LENGTH, ATTACHMENT_LENGTH = 1000, 2048
+MOST_ATTACHMENTS, MOST_QUICK_REPLIES, MOST_REFERENCES = 10, 10, 100
+# Local variables as expressions look them up.
+LOCAL_NAME = r"[_a-zA-Z][_a-zA-Z0-9]{0,63}"
+
+
+class CheckFailed(Exception):
+    """What is wrong with a value; `path` leads from the property to the part at fault, like `[0].uuid`."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+
+
+Rule: TypeAlias = Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A property of actions of one type: its rule, and what reading, translating and inspecting flows need to know.
+
+    `refers_to` is the kind of asset that the property refers to, `match` the names of properties of the reference which
+    may hold a template instead. What fills the blanks of a channel's template is not `listed` for translators.
+    """
+
+    rule: Rule
+    is_list: bool = False
+    is_template: bool = False
+    is_translated: bool = False
+    is_listed: bool = False
+    is_local: bool = False
+    refers_to: str = ""
+    match: tuple[str, ...] = ()
+
+
+def text(longest: int | None = None, *, required: bool = False, pattern: str = "") -> Field:
+    """A text of limited length; `required` refuses an empty one, too. A pattern has to match all of it."""
+    compiled = re.compile(pattern)
+
+    def check(value: Any) -> None:
+        if value is None or value == "":
+            if required:
+                raise CheckFailed("is needed")
+            return
+        if not isinstance(value, str):
+            raise CheckFailed("is no text")
+        if longest is not None and len(value) > longest:
+            raise CheckFailed(f"is longer than {longest} characters")
+        if pattern and not compiled.fullmatch(value):
+            raise CheckFailed("has characters that it may not have")
+
+    return Field(check)
+
+
+def template(longest: int | None = None, *, required: bool = False) -> Field:
+    """A text with expressions in it."""
+    return replace(text(longest, required=required), is_template=True)
+
+
+def translated(field: Field, *, is_listed: bool = True) -> Field:
+    """A text, or a list of texts, that a flow may have in several languages."""
+    return replace(field, is_translated=True, is_listed=is_listed)
+
+
+def local_name() -> Field:
+    """The name of the local variable that an action sets."""
+    return replace(text(required=True, pattern=LOCAL_NAME), is_local=True)
+
+
+def one_of(values: Collection[str]) -> Field:
+    """One of some texts."""
+
+    def check(value: Any) -> None:
+        if not isinstance(value, str) or value not in values:
+            raise CheckFailed(f"is none of {', '.join(sorted(values))}")
+
+    return Field(check)
+
+
+def items(item: Field, most: int | None = None, *, required: bool = False) -> Field:
+    """A list of limited length whose items are all checked."""
+
+    def check(value: Any) -> None:
+        if required and value is None:
+            raise CheckFailed("is needed")
+        if value is not None and not isinstance(value, list):
+            raise CheckFailed("is no list")
+        if value and most is not None and len(value) > most:
+            raise CheckFailed(f"has more than {most} items")
+        for position, each in enumerate(value or ()):
+            check_part(item.rule, each, f"[{position}]")
+
+    return replace(item, rule=check, is_list=True)
+
+
+def reference(
+    refers_to: str, longest_name: int | None = None, *, match: str = "", key: str = "uuid", required: bool = False
+) -> Field:
+    """A reference to an asset by UUID or key; with `match`, by a template in the property of that name instead."""
+    name_rule, match_rule = text(longest_name).rule, text().rule
+    key_rule = _check_uuid if key == "uuid" else text(required=True).rule
+
+    def check(value: Any) -> None:
+        if value is None and not required:
+            return
+        if not isinstance(value, Mapping):
+            raise CheckFailed("is no reference")
+        if not (match and value.get(match) and not value.get(key)):
+            check_part(key_rule, value.get(key), f".{key}")
+        check_part(name_rule, value.get("name"), ".name")
+        if match:
+            check_part(match_rule, value.get(match), f".{match}")
+
+    return Field(check, refers_to=refers_to, match=(match,) if match else ())
+
+
+def named(refers_to: str) -> Field:
+    """A reference by UUID, or by a name that may be a template."""
+    return reference(refers_to, NAME_LENGTH, match="name_match", required=True)
+
+
+def user() -> Field:
+    """A reference to a user: by UUID, or by an e-mail address that may be a template."""
+    matches = ("email_match", "email")
+    rules = {match: reference("user", match=match, required=True).rule for match in matches}
+
+    def check(value: Any) -> None:
+        if value is None:
+            return
+        if not isinstance(value, Mapping):
+            raise CheckFailed("is no reference")
+        rules["email_match" if value.get("email_match") else "email"](value)
+
+    return Field(check, refers_to="user", match=matches)
+
+
+def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str) -> Field:
+    """An object of limited size with templates as values; its names have to match a pattern."""
+    name_rule, text_rule = text(longest_name, required=True, pattern=name_pattern).rule, text(longest).rule
+
+    def check(value: Any) -> None:
+        if value is not None and not isinstance(value, Mapping):
+            raise CheckFailed("is no object")
+        if value and len(value) > most:
+            raise CheckFailed(f"has more than {most} items")
+        for name, item in (value or {}).items():
+            check_part(name_rule, name, f".{name}")
+            check_part(text_rule, item, f".{name}")
+
+    return Field(check, is_template=True)
+
+
+def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
+    """An object that is not empty, with currency codes as names and numbers from 0 to `largest` as values."""
+    currency_rule = text(longest_currency, required=True).rule
+
+    def check_amount(value: Any) -> None:
+        # Only a number within the range of numbers can be compared without writing out all of its digits.
+        if not 0 <= _check_number(value) <= largest:
+            raise CheckFailed(f"is not between 0 and {largest:f}")
+
+    def check(value: Any) -> None:
+        if not isinstance(value, Mapping) or not value:
+            raise CheckFailed("is no object with amounts")
+        for name, item in value.items():
+            check_part(currency_rule, name, f".{name}")
+            check_part(check_amount, item, f".{name}")
+
+    return Field(check)
+
+
+def boolean() -> Field:
+    """True, false or nothing."""
+
+    def check(value: Any) -> None:
+        if value is not None and not isinstance(value, bool):
+            raise CheckFailed("is neither true nor false")
+
+    return Field(check)
+
+
+def unchecked(value: Any) -> None:
+    """A rule that nothing breaks."""
+
+
+def check_part(rule: Rule, value: Any, path: str) -> None:
+    """Applies a rule to a part; raises CheckFailed whose path begins with the part's."""
+    try:
+        rule(value)
+    except CheckFailed as failed:
+        raise CheckFailed(failed.message, path + failed.path) from None
+
+
+def any_of(*names: str) -> Rule:
+    """A rule for a whole action: it has one of these properties at least; a fault is reported at the first."""
+
+    def check(fields: Any) -> None:
+        if not any(fields.get(name) for name in names):
+            raise CheckFailed("is needed", names[0])
+
+    return check
+
+
+def _check_uuid(value: Any) -> None:
+    if not is_uuid(value):
+        raise CheckFailed("is no UUID")
+
+
+def _check_number(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        raise CheckFailed("is no number")
+    try:
+        return check_range(Decimal(str(value) if isinstance(value, float) else value))
+    except (ExpressionError, InvalidOperation):
+        raise CheckFailed("is out of the range of numbers") from None
+
+
+RECIPIENTS: Mapping[str, Field] = {
+    "groups": items(named("group")),
+    "contacts": items(reference("contact", required=True)),
+    "contact_query": template(TEXT_LENGTH),
+    "urns": items(text(required=True)),
+    "legacy_vars": items(template()),
+}
+"""Whom an action is for, other than the contact."""
+MESSAGE: Mapping[str, Field] = {
+    "text": translated(template(TEXT_LENGTH)),
+    "attachments": translated(items(template(ATTACHMENT_LENGTH), MOST_ATTACHMENTS)),
+    "quick_replies": translated(items(template(QUICK_REPLY_LENGTH), MOST_QUICK_REPLIES)),
+    "template": reference("template"),
+    "template_variables": translated(items(template()), is_listed=False),
+}
+"""What a message says."""
