@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from relayboard.commands import COMMANDS
+from relayboard.commands import MODULES, load_commands
 from relayboard.commands.parser import CommandParser
 from relayboard.failures import say_failure
 from relayboard.processes import CANNOT_START, is_supervised
@@ -16,22 +16,23 @@ from relayboard.processes import CANNOT_START, is_supervised
 INTERRUPTED = 130
 
 
-def build_parser() -> CommandParser:
+def build_parser(noun: str | None = None) -> CommandParser:
+    """The parser of all commands; of those of one noun alone where it is known."""
     parser = CommandParser(
         prog="relayboard",
         description="A self-hosted messaging workspace service.",
         epilog="`relayboard COMMAND --help` tells more. Settings come from the environment or a file .env.",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
-    for register in COMMANDS:
+    for register in load_commands(MODULES if noun not in MODULES else [noun]):
         register(commands)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit status of the process."""
-    parser = build_parser()
     given = sys.argv[1:] if arguments is None else list(arguments)
+    parser = build_parser(given[0] if given else None)
     if not all(_is_text(argument) for argument in given):
         parser.error("an argument is not UTF-8")
     options = parser.parse_args(given)
