@@ -1,18 +1,18 @@
 """Classifiers: services that find the intent of a text."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.lists import ListSpec, equals, within
 from persistence.sql.columns import (
     new_uuid,
 )
-from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name, check_name_is_free, name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.service import classifier
 
 TYPES = ("wit", "luis", "bothub")
@@ -28,43 +28,12 @@ CLASSIFIER_RECORD = declare_record(
     }
 )
 
-CLASSIFIERS_ORDER = Order(classifier.c.created_on, classifier.c.id)
-
-
-def list_classifiers(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-) -> Page:
-    """The classifiers of a workspace, newest first."""
-    conditions = [classifier.c.workspace_id == workspace_id]
-    if uuid is not None:
-        conditions.append(classifier.c.uuid == uuid)
-    if before is not None:
-        conditions.append(classifier.c.created_on <= before)
-    if after is not None:
-        conditions.append(classifier.c.created_on >= after)
-    return fetch_page(
-        tx,
-        record=CLASSIFIER_RECORD,
-        source=classifier,
-        source_id=classifier.c.id,
-        order=CLASSIFIERS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_classifier(tx: Transaction, workspace_id: int, classifier_id: int) -> str:
-    """One classifier record as JSON text."""
-    mine = (classifier.c.workspace_id == workspace_id) & (classifier.c.id == classifier_id)
-    return tx.execute(select(as_text(CLASSIFIER_RECORD)).where(mine)).scalar_one()
+CLASSIFIERS = ListSpec(
+    classifier,
+    CLASSIFIER_RECORD,
+    Order(classifier.c.created_on, classifier.c.id),
+    filters={"uuid": equals(classifier.c.uuid), **within(classifier.c.created_on)},
+)
 
 
 def create_classifier(tx: Transaction, workspace_id: int, name: str, kind: str, intents: Sequence[str]) -> int:

@@ -1,7 +1,6 @@
 """Globals: named values that all flows of a workspace share."""
 
 import re
-from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
@@ -9,9 +8,9 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.fields import make_key
 from persistence.flows.writes import find_flow_using
-from persistence.sql.json_sql import as_text, declare_record
+from persistence.lists import ListSpec, equals, reversible, within
+from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name_is_free, check_room, name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
 from persistence.stamps import stamped
 from persistence.tables.contacts import FIELD_KEY as KEY
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
@@ -30,46 +29,13 @@ GLOBAL_RECORD = declare_record(
 )
 
 
-def globals_order(*, reverse: bool = False) -> Order:
-    return Order(global_value.c.modified_on, global_value.c.id, descending=not reverse)
-
-
-def list_globals(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    key: str | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    reverse: bool = False,
-) -> Page:
-    """The globals of a workspace by their last change, newest first."""
-    conditions = [global_value.c.workspace_id == workspace_id]
-    if key is not None:
-        conditions.append(global_value.c.key == key)
-    if before is not None:
-        conditions.append(global_value.c.modified_on <= before)
-    if after is not None:
-        conditions.append(global_value.c.modified_on >= after)
-    return fetch_page(
-        tx,
-        record=GLOBAL_RECORD,
-        source=global_value,
-        source_id=global_value.c.id,
-        order=globals_order(reverse=reverse),
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_global(tx: Transaction, workspace_id: int, global_id: int) -> str:
-    """One global record as JSON text."""
-    tx.settle()
-    mine = (global_value.c.workspace_id == workspace_id) & (global_value.c.id == global_id)
-    return tx.execute(select(as_text(GLOBAL_RECORD)).where(mine)).scalar_one()
+GLOBALS = ListSpec(
+    global_value,
+    GLOBAL_RECORD,
+    reversible(global_value.c.modified_on, global_value.c.id),
+    filters={"key": equals(global_value.c.key), **within(global_value.c.modified_on)},
+    options=frozenset({"reverse"}),
+)
 
 
 def read_global_values(tx: Transaction, workspace_id: int) -> dict[str, str]:

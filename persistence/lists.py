@@ -15,6 +15,8 @@ from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_selectio
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_selected
 from persistence.workspaces import Workspace
 
+RECORDS_PER_STATEMENT = 250
+
 Condition = ColumnElement[bool]
 Values = Mapping[str, Any]
 
@@ -49,7 +51,7 @@ class ListSpec:
     record: ColumnElement[Any] | Callable[[ListQuery], ColumnElement[Any]]
     order: Order | Callable[[Values], Order]
     filters: Mapping[str, Rule] = field(default_factory=dict)
-    source: FromClause | None = None
+    source: FromClause | Callable[[ListQuery], FromClause] | None = None
     masked: ColumnElement[Any] | None = None
     show: Callable[[str], str] | None = None
     standing: Sequence[Condition] | Callable[[ListQuery], Sequence[Condition]] = ()
@@ -67,7 +69,7 @@ class ListSpec:
         """The records that are asked for."""
         standing = self.standing(query) if callable(self.standing) else self.standing
         conditions = [*self._mine(query), *standing, *self.asked(query)]
-        return Selection(self._record(query), self._source, self.table.c.id, order, conditions)
+        return Selection(self._record(query), self._source(query), self.table.c.id, order, conditions)
 
     def asked(self, query: ListQuery) -> list[Condition]:
         """The conditions of the parameters that were given."""
@@ -81,7 +83,7 @@ class ListSpec:
     def read(self, query: ListQuery, *conditions: Condition, order_by: Sequence[ColumnElement[Any]] = ()) -> list[str]:
         """The workspace's records that fit, as JSON texts."""
         query.tx.settle()
-        statement = select(as_text(self._record(query))).select_from(self._source)
+        statement = select(as_text(self._record(query))).select_from(self._source(query))
         found = query.tx.execute(statement.where(*self._mine(query), *conditions).order_by(*order_by))
         return self.shown(list(found.scalars()))
 
@@ -93,9 +95,10 @@ class ListSpec:
             return self.record(query)
         return self.masked if self.masked is not None and query.workspace.is_anonymous else self.record
 
-    @property
-    def _source(self) -> FromClause:
-        return self.table if self.source is None else self.source
+    def _source(self, query: ListQuery) -> FromClause:
+        if self.source is None or isinstance(self.source, FromClause):
+            return self.table if self.source is None else self.source
+        return self.source(query)
 
     def _mine(self, query: ListQuery) -> list[Condition]:
         rows = self.table.c
@@ -113,6 +116,16 @@ def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int
     selection = spec.select(query, spec.order_of(query.values))
     page = fetch_numbered_selection(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
     return NumberedPage(spec.shown(page.records), page.count)
+
+
+def read_list(query: ListQuery, spec: ListSpec) -> list[str]:
+    """All records of a list."""
+    page = fetch_list(query, spec, None, RECORDS_PER_STATEMENT)
+    records = page.records
+    while page.next is not None:
+        page = fetch_list(query, spec, page.next, RECORDS_PER_STATEMENT)
+        records += page.records
+    return records
 
 
 def read_record(
@@ -152,13 +165,14 @@ def contains(key: ColumnElement[str]) -> Rule:
     return lambda _query, part: key.contains(name_key(part), autoescape=True)
 
 
-def belongs_to(column: ColumnElement[Any], table: Table) -> SimpleRule:
-    """Records of the one in the workspace that a uuid names, through the column that holds its id."""
+def belongs_to(column: ColumnElement[Any], table: Table, *, by: ColumnElement[str] | None = None) -> SimpleRule:
+    """Records of the one in the workspace that a uuid, or another column, names; `column` holds its id."""
 
-    def rule(query: ListQuery, uuid: str) -> Condition:
-        if not is_uuid(uuid):
+    def rule(query: ListQuery, reference: str) -> Condition:
+        if by is None and not is_uuid(reference):
             return never(column)
-        owner = select(table.c.id).where(table.c.workspace_id == query.workspace.id, table.c.uuid == uuid)
+        is_named = (table.c.uuid if by is None else by) == reference
+        owner = select(table.c.id).where(table.c.workspace_id == query.workspace.id, is_named)
         return column == owner.scalar_subquery()
 
     return rule

@@ -8,13 +8,13 @@ from sqlalchemy import delete, insert, select, update
 from persistence.channels.former_channels import SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.lists import ListSpec, reversible
 from persistence.sql.columns import (
     is_uuid,
     new_uuid,
 )
-from persistence.sql.json_sql import as_text, declare_record, json_list, json_record
+from persistence.sql.json_sql import declare_record, json_list, json_record
 from persistence.sql.names import check_name, name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, template, template_translation
@@ -52,6 +52,14 @@ TEMPLATE_RECORD = declare_record(
 )
 
 
+TEMPLATES = ListSpec(
+    template,
+    TEMPLATE_RECORD,
+    reversible(template.c.modified_on, template.c.id),
+    options=frozenset({"reverse"}),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
     """A text in one locale on one channel, and what the gateway said of it."""
@@ -61,33 +69,6 @@ class Translation:
     content: str
     namespace: str = ""
     status: str = "approved"
-
-
-def templates_order(*, reverse: bool = False) -> Order:
-    return Order(template.c.modified_on, template.c.id, descending=not reverse)
-
-
-def list_templates(
-    tx: Transaction, workspace_id: int, position: Position | None, size: int, *, reverse: bool = False
-) -> Page:
-    """The templates of a workspace by their last change, newest first; each has at least one translation."""
-    return fetch_page(
-        tx,
-        record=TEMPLATE_RECORD,
-        source=template,
-        source_id=template.c.id,
-        order=templates_order(reverse=reverse),
-        conditions=[template.c.workspace_id == workspace_id],
-        position=position,
-        size=size,
-    )
-
-
-def read_template(tx: Transaction, workspace_id: int, template_id: int) -> str:
-    """One template record as JSON text."""
-    tx.settle()
-    mine = (template.c.workspace_id == workspace_id) & (template.c.id == template_id)
-    return tx.execute(select(as_text(TEMPLATE_RECORD)).where(mine)).scalar_one()
 
 
 def set_translation(tx: Transaction, workspace_id: int, name: str, translation: Translation) -> int:

@@ -1,16 +1,15 @@
 """Ticketers: where tickets are kept."""
 
-from datetime import datetime
-
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from persistence.database import Transaction
+from persistence.lists import ListSpec, equals, within
 from persistence.sql.columns import (
     new_uuid,
 )
-from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name, check_name_is_free, name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.tickets import ticketer
 
 INTERNAL = "internal"
@@ -26,43 +25,12 @@ TICKETER_RECORD = declare_record(
     }
 )
 
-TICKETERS_ORDER = Order(ticketer.c.created_on, ticketer.c.id)
-
-
-def list_ticketers(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-) -> Page:
-    """The ticketers of a workspace, newest first."""
-    conditions = [ticketer.c.workspace_id == workspace_id]
-    if uuid is not None:
-        conditions.append(ticketer.c.uuid == uuid)
-    if before is not None:
-        conditions.append(ticketer.c.created_on <= before)
-    if after is not None:
-        conditions.append(ticketer.c.created_on >= after)
-    return fetch_page(
-        tx,
-        record=TICKETER_RECORD,
-        source=ticketer,
-        source_id=ticketer.c.id,
-        order=TICKETERS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_ticketer(tx: Transaction, workspace_id: int, ticketer_id: int) -> str:
-    """One ticketer record as JSON text."""
-    mine = (ticketer.c.workspace_id == workspace_id) & (ticketer.c.id == ticketer_id)
-    return tx.execute(select(as_text(TICKETER_RECORD)).where(mine)).scalar_one()
+TICKETERS = ListSpec(
+    ticketer,
+    TICKETER_RECORD,
+    Order(ticketer.c.created_on, ticketer.c.id),
+    filters={"uuid": equals(ticketer.c.uuid), **within(ticketer.c.created_on)},
+)
 
 
 def create_internal_ticketer(tx: Transaction, workspace_id: int) -> None:

@@ -6,13 +6,14 @@ from sqlalchemy import insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, SystemRecord
+from persistence.lists import ListSpec
 from persistence.sql.columns import (
     is_uuid,
     new_uuid,
 )
-from persistence.sql.json_sql import as_text, declare_record, json_record
+from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.tickets import topic
 from persistence.workspaces import hold_workspace
 
@@ -30,33 +31,13 @@ TOPIC_RECORD = declare_record(
     }
 )
 
-TOPICS_ORDER = Order(topic.c.created_on, topic.c.id)
+TOPICS = ListSpec(topic, TOPIC_RECORD, Order(topic.c.created_on, topic.c.id))
 
 
 def create_default_topic(tx: Transaction, workspace_id: int) -> None:
     """The topic of tickets that are given no other; every workspace has it from its beginning."""
     values = {"uuid": new_uuid(), "name": GENERAL, "name_key": name_key(GENERAL), "created_on": tx.now}
     tx.execute(insert(topic).values(workspace_id=workspace_id, is_system=True, **values))
-
-
-def list_topics(tx: Transaction, workspace_id: int, position: Position | None, size: int) -> Page:
-    """The topics of a workspace, newest first."""
-    return fetch_page(
-        tx,
-        record=TOPIC_RECORD,
-        source=topic,
-        source_id=topic.c.id,
-        order=TOPICS_ORDER,
-        conditions=[topic.c.workspace_id == workspace_id],
-        position=position,
-        size=size,
-    )
-
-
-def read_topic(tx: Transaction, workspace_id: int, topic_id: int) -> str:
-    """One topic record as JSON text."""
-    statement = select(as_text(TOPIC_RECORD)).where(topic.c.workspace_id == workspace_id, topic.c.id == topic_id)
-    return tx.execute(statement).scalar_one()
 
 
 def find_topic(tx: Transaction, workspace_id: int, uuid: str) -> int | None:

@@ -1,12 +1,13 @@
 """Users and their roles in workspaces."""
 
-from sqlalchemy import insert, literal_column, null, select
+from sqlalchemy import FromClause, func, insert, literal_column, null, select
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, Refused
+from persistence.lists import Condition, ListQuery, ListSpec, one_of
 from persistence.sql.columns import new_uuid
-from persistence.sql.json_sql import json_record
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.json_sql import declare_record
+from persistence.sql.pages import Order
 from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, user
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
@@ -14,6 +15,44 @@ ADMINISTRATOR = ROLES[0]
 A = {role: f"an {role}" if role[0] in "ae" else f"a {role}" for role in ROLES}
 
 USER_NAME = (user.c.first_name + literal_column("' '") + user.c.last_name).label("name")
+
+USER_RECORD = declare_record(
+    {
+        "uuid": user.c.uuid,
+        "email": user.c.email,
+        "name": func.trim(USER_NAME),
+        "first_name": user.c.first_name,
+        "last_name": user.c.last_name,
+        "role": membership.c.role,
+        "team": null(),
+        "avatar": null(),
+        "created_on": user.c.created_on,
+    }
+)
+
+
+def _members(query: ListQuery) -> list[Condition]:
+    mine = membership.c.workspace_id == query.workspace.id
+    return [mine, membership.c.user_id == user.c.id, user.c.is_active]
+
+
+def _joined_members(query: ListQuery) -> FromClause:
+    mine = membership.c.workspace_id == query.workspace.id
+    return user.join(membership, (membership.c.user_id == user.c.id) & mine)
+
+
+USERS = ListSpec(
+    user,
+    USER_RECORD,
+    Order(membership.c.created_on, membership.c.user_id),
+    source=_joined_members,
+    standing=_members,
+    filters={
+        "uuid": one_of(user.c.uuid),
+        "email": lambda _query, emails: user.c.email_key.in_([email.lower() for email in emails]),
+        "role": one_of(membership.c.role),
+    },
+)
 
 
 def find_member(tx: Transaction, workspace_id: int, email: str) -> int | None:
@@ -74,53 +113,3 @@ def read_role(tx: Transaction, workspace_id: int, user_id: int) -> str | None:
     """The role of a user in a workspace; None for somebody who is not of it."""
     mine = (membership.c.workspace_id == workspace_id) & (membership.c.user_id == user_id)
     return tx.execute(select(membership.c.role).where(mine)).scalar_one_or_none()
-
-
-def list_users(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuids: list[str] | None = None,
-    emails: list[str] | None = None,
-    roles: list[str] | None = None,
-) -> Page:
-    """The workspace's users, those who joined last first."""
-    from sqlalchemy import func
-
-    conditions = [membership.c.workspace_id == workspace_id, membership.c.user_id == user.c.id, user.c.is_active]
-    if uuids:
-        conditions.append(user.c.uuid.in_(uuids))
-    if emails:
-        conditions.append(user.c.email_key.in_([email.lower() for email in emails]))
-    if roles:
-        conditions.append(membership.c.role.in_(roles))
-    record = json_record(
-        {
-            "uuid": user.c.uuid,
-            "email": user.c.email,
-            "name": func.trim(USER_NAME),
-            "first_name": user.c.first_name,
-            "last_name": user.c.last_name,
-            "role": membership.c.role,
-            "team": null(),
-            "avatar": null(),
-            "created_on": user.c.created_on,
-        }
-    )
-    source = user.join(membership, (membership.c.user_id == user.c.id) & (membership.c.workspace_id == workspace_id))
-    return fetch_page(
-        tx,
-        record=record,
-        source=source,
-        source_id=user.c.id,
-        order=users_order(),
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def users_order() -> Order:
-    return Order(membership.c.created_on, membership.c.user_id)

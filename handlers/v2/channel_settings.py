@@ -1,18 +1,15 @@
 """`/api/v2/channel_settings.json`, an addition to the interface."""
 
-from handlers.answers import Answer, answer_page, ok
+from handlers.answers import Answer, ListAnswer, ok
 from handlers.request import Call
 from persistence.channels import settings as channel_settings
-from persistence.sql.pages import Page, Position
 
 
-def list_channel_settings(call: Call, *, uuid: str | None = None) -> Answer:
-    workspace = call.workspace
+def _describe(call: Call, stored: str) -> str:
+    return channel_settings.describe_settings(call.tx, stored, call.root)
 
-    def fetch(position: Position | None, size: int) -> Page:
-        return channel_settings.list_channel_settings(call.tx, workspace.id, position, size, root=call.root, uuid=uuid)
 
-    return answer_page(call, channel_settings.SETTINGS_ORDER, fetch)
+list_channel_settings = ListAnswer(channel_settings.CHANNEL_SETTINGS, show=_describe)
 
 
 def change_channel_settings(call: Call, *, uuid: str) -> Answer:

@@ -1,21 +1,12 @@
 """`/api/v2/optins.json`."""
 
-from handlers.answers import Answer, answer_page, created
+from handlers.answers import Answer, ListAnswer, created_record
 from handlers.request import Call
-from persistence import optins
-from persistence.sql.pages import Page, Position
+from persistence.optins import OPTINS
+from persistence.optins import create_optin as store_optin
 
-
-def list_optins(call: Call) -> Answer:
-    workspace = call.workspace
-
-    def fetch(position: Position | None, size: int) -> Page:
-        return optins.list_optins(call.tx, workspace.id, position, size)
-
-    return answer_page(call, optins.OPTINS_ORDER, fetch)
+list_optins = ListAnswer(OPTINS)
 
 
 def create_optin(call: Call) -> Answer:
-    workspace = call.workspace
-    optin_id = optins.create_optin(call.tx, workspace.id, call.body["name"])
-    return created(optins.read_optin(call.tx, workspace.id, optin_id))
+    return created_record(call, OPTINS, store_optin(call.tx, call.workspace.id, call.body["name"]))

@@ -1,20 +1,10 @@
 """`/api/v2/resthook_subscribers.json`."""
 
-from handlers.answers import Answer, answer_page, created, no_content
+from handlers.answers import Answer, ListAnswer, created_record, no_content
 from handlers.request import Call
 from persistence.resthooks import subscribers as resthook_subscribers
-from persistence.sql.pages import Page, Position
 
-
-def list_resthook_subscribers(call: Call, *, id: int | None = None, resthook: str | None = None) -> Answer:
-    workspace = call.workspace
-
-    def fetch(position: Position | None, size: int) -> Page:
-        return resthook_subscribers.list_subscribers(
-            call.tx, workspace.id, position, size, subscriber_id=id, slug=resthook
-        )
-
-    return answer_page(call, resthook_subscribers.SUBSCRIBERS_ORDER, fetch)
+list_resthook_subscribers = ListAnswer(resthook_subscribers.SUBSCRIBERS)
 
 
 def create_resthook_subscriber(call: Call) -> Answer:
@@ -26,7 +16,7 @@ def create_resthook_subscriber(call: Call) -> Answer:
         call.body["target_url"],
         allowed_networks=call.settings.webhook_allowed_networks,
     )
-    return created(resthook_subscribers.read_subscriber(call.tx, workspace.id, subscriber_id))
+    return created_record(call, resthook_subscribers.SUBSCRIBERS, subscriber_id)
 
 
 def delete_resthook_subscriber(call: Call, *, id: int) -> Answer:

@@ -5,9 +5,10 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from persistence.database import Transaction
+from persistence.lists import ListSpec, equals
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import declare_record, json_record_or_null
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.channels import channel
 
 ANDROID = "android"
@@ -35,34 +36,13 @@ CHANNEL_RECORD = declare_record(
     }
 )
 
-CHANNELS_ORDER = Order(channel.c.created_on, channel.c.id)
-
-
-def list_channels(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    address: str | None = None,
-) -> Page:
-    """The active channels of a workspace, newest first."""
-    conditions = [channel.c.workspace_id == workspace_id, channel.c.is_active]
-    if uuid is not None:
-        conditions.append(channel.c.uuid == uuid)
-    if address is not None:
-        conditions.append(channel.c.address == address)
-    return fetch_page(
-        tx,
-        record=CHANNEL_RECORD,
-        source=channel,
-        source_id=channel.c.id,
-        order=CHANNELS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
+CHANNELS = ListSpec(
+    channel,
+    CHANNEL_RECORD,
+    Order(channel.c.created_on, channel.c.id),
+    standing=[channel.c.is_active],
+    filters={"uuid": equals(channel.c.uuid), "address": equals(channel.c.address)},
+)
 
 
 def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bool:

@@ -1,25 +1,24 @@
 """Settings of channels that only administrators see and change: how gateways call us, and how fast we call them."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import orjson
 from sqlalchemy import Row, select
 
-from persistence.channels.channels import CHANNELS_ORDER, EXTERNAL
+from persistence.channels.channels import CHANNELS, EXTERNAL
 from persistence.channels.gateway_pace import set_limit
 from persistence.channels.gateway_secrets import OVERLAP, callback_path, rotate_gateway_secret
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, Refused
+from persistence.lists import equals
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
 from persistence.sql.columns import time_text
 from persistence.sql.json_sql import declare_record
-from persistence.sql.pages import Page, Position, fetch_page
 from persistence.tables.channels import channel
 
 NO_GATEWAY = "Only gateways have these settings."
-
-SETTINGS_ORDER = CHANNELS_ORDER
 
 SETTINGS_ROW = declare_record(
     {
@@ -33,25 +32,8 @@ SETTINGS_ROW = declare_record(
 )
 
 
-def list_channel_settings(
-    tx: Transaction, workspace_id: int, position: Position | None, size: int, *, root: str, uuid: str | None = None
-) -> Page:
-    """The settings of active channels, newest first; `root` is the address of the service. Phones have none of them."""
-    conditions = [channel.c.workspace_id == workspace_id, channel.c.is_active]
-    if uuid is not None:
-        conditions.append(channel.c.uuid == uuid)
-    page = fetch_page(
-        tx,
-        record=SETTINGS_ROW,
-        source=channel,
-        source_id=channel.c.id,
-        order=SETTINGS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-    records = [_describe(tx, orjson.loads(record), root) for record in page.records]
-    return Page(records, page.next, page.previous)
+CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equals(channel.c.uuid)})
+"""What `describe_settings` makes the records of."""
 
 
 def change_channel_settings(
@@ -82,6 +64,11 @@ def _lock(tx: Transaction, workspace_id: int, uuid: str) -> Row[*tuple[Any, ...]
     if row is None:
         raise RecordMissing
     return row
+
+
+def describe_settings(tx: Transaction, stored: str, root: str) -> str:
+    """The record of what CHANNEL_SETTINGS reads; `root` is the address of the service. Phones have no settings."""
+    return _describe(tx, orjson.loads(stored), root)
 
 
 def _describe(tx: Transaction, row: dict[str, Any], root: str) -> str:

@@ -4,10 +4,11 @@ from sqlalchemy import Select, delete, insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import LostRace, RecordMissing, Refused, SystemRecord
+from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.sql.columns import new_uuid
-from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.stamps import stamped
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import READY, contact, group, group_membership
@@ -27,7 +28,18 @@ GROUP_RECORD = declare_record(
     }
 )
 
-GROUPS_ORDER = Order(group.c.created_on, group.c.id)
+GROUPS = ListSpec(
+    group,
+    GROUP_RECORD,
+    Order(group.c.created_on, group.c.id),
+    filters={"uuid": equals(group.c.uuid), "name": named(group)},
+)
+GROUPS_V1 = ListSpec(
+    group,
+    declare_record({"group": group.c.id, "uuid": group.c.uuid, "name": group.c.name, "size": group.c.member_count}),
+    Order(group.c.created_on, group.c.id),
+    filters={"uuid": one_of(group.c.uuid), "name": contains(group.c.name_key)},
+)
 
 
 def create_system_groups(tx: Transaction, workspace_id: int) -> None:
@@ -35,39 +47,6 @@ def create_system_groups(tx: Transaction, workspace_id: int) -> None:
     values = {"uuid": new_uuid(), "name": OPEN_TICKETS, "name_key": name_key(OPEN_TICKETS), "query": "tickets > 0"}
     times = {"created_on": tx.now, "modified_on": tx.now}
     tx.execute(insert(group).values(workspace_id=workspace_id, is_system=True, **values, **times))
-
-
-def list_groups(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    name: str | None = None,
-) -> Page:
-    """The groups of a workspace, newest first; `name` matches whole names of any case."""
-    conditions = [group.c.workspace_id == workspace_id]
-    if uuid is not None:
-        conditions.append(group.c.uuid == uuid)
-    if name is not None:
-        conditions.append(group.c.name_key == name_key(name.strip()))
-    return fetch_page(
-        tx,
-        record=GROUP_RECORD,
-        source=group,
-        source_id=group.c.id,
-        order=GROUPS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_group(tx: Transaction, workspace_id: int, group_id: int) -> str:
-    """One group record as JSON text."""
-    statement = select(as_text(GROUP_RECORD)).where(group.c.workspace_id == workspace_id, group.c.id == group_id)
-    return tx.execute(statement).scalar_one()
 
 
 def create_group(tx: Transaction, workspace_id: int, name: str) -> int:

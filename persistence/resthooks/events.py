@@ -10,9 +10,10 @@ from sqlalchemy import delete, insert, select
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import end_trouble
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.sql.json_sql import declare_record
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.deliveries import resthook, resthook_event, resthook_subscriber, webhook_trouble
 
 KEPT_FOR = timedelta(hours=48)
@@ -23,28 +24,19 @@ EVENT_RECORD = declare_record(
     {"resthook": resthook.c.slug, "data": resthook_event.c.data, "created_on": resthook_event.c.created_on}
 )
 
-EVENTS_ORDER = Order(resthook_event.c.created_on, resthook_event.c.id)
+
+def _kept(query: ListQuery) -> list[Condition]:
+    return [resthook_event.c.created_on >= query.tx.now - KEPT_FOR]
 
 
-def list_resthook_events(
-    tx: Transaction, workspace_id: int, position: Position | None, size: int, *, slug: str | None = None
-) -> Page:
-    """What resthooks of a workspace had in the last two days, newest first; an unknown slug gives an empty page."""
-    rows = resthook_event.c
-    conditions = [rows.workspace_id == workspace_id, rows.created_on >= tx.now - KEPT_FOR]
-    if slug is not None:
-        named = select(resthook.c.id).where(resthook.c.workspace_id == workspace_id, resthook.c.slug == slug)
-        conditions.append(rows.resthook_id == named.scalar_subquery())
-    return fetch_page(
-        tx,
-        record=EVENT_RECORD,
-        source=resthook_event.join(resthook, resthook.c.id == rows.resthook_id),
-        source_id=rows.id,
-        order=EVENTS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
+RESTHOOK_EVENTS = ListSpec(
+    resthook_event,
+    EVENT_RECORD,
+    Order(resthook_event.c.created_on, resthook_event.c.id),
+    source=resthook_event.join(resthook, resthook.c.id == resthook_event.c.resthook_id),
+    standing=_kept,
+    filters={"resthook": belongs_to(resthook_event.c.resthook_id, resthook, by=resthook.c.slug)},
+)
 
 
 def record_resthook_event(

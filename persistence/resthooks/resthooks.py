@@ -6,8 +6,8 @@ from sqlalchemy import insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.sql.json_sql import as_text, declare_record
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.lists import ListSpec, reversible
+from persistence.sql.json_sql import declare_record
 from persistence.stamps import stamped
 from persistence.tables.deliveries import SLUG_LENGTH, resthook
 
@@ -18,31 +18,12 @@ RESTHOOK_RECORD = declare_record(
 )
 
 
-def resthooks_order(*, reverse: bool = False) -> Order:
-    return Order(resthook.c.modified_on, resthook.c.id, descending=not reverse)
-
-
-def list_resthooks(
-    tx: Transaction, workspace_id: int, position: Position | None, size: int, *, reverse: bool = False
-) -> Page:
-    """The resthooks of a workspace by their last change, newest first."""
-    return fetch_page(
-        tx,
-        record=RESTHOOK_RECORD,
-        source=resthook,
-        source_id=resthook.c.id,
-        order=resthooks_order(reverse=reverse),
-        conditions=[resthook.c.workspace_id == workspace_id],
-        position=position,
-        size=size,
-    )
-
-
-def read_resthook(tx: Transaction, workspace_id: int, resthook_id: int) -> str:
-    """One resthook record as JSON text."""
-    tx.settle()
-    mine = (resthook.c.workspace_id == workspace_id) & (resthook.c.id == resthook_id)
-    return tx.execute(select(as_text(RESTHOOK_RECORD)).where(mine)).scalar_one()
+RESTHOOKS = ListSpec(
+    resthook,
+    RESTHOOK_RECORD,
+    reversible(resthook.c.modified_on, resthook.c.id),
+    options=frozenset({"reverse"}),
+)
 
 
 def find_resthook(tx: Transaction, workspace_id: int, slug: str) -> int | None:

@@ -11,9 +11,10 @@ from persistence.channels.webhooks import check_webhook_url, new_webhook_secret
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import end_trouble
 from persistence.errors import InvalidInput, RecordMissing
+from persistence.lists import ListSpec, belongs_to, equals
 from persistence.resthooks.resthooks import find_resthook, touch_resthooks
-from persistence.sql.json_sql import as_text, declare_record
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.json_sql import declare_record
+from persistence.sql.pages import Order
 from persistence.tables.deliveries import FAILED, PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
 
 ENDED = "The subscription ended before this delivery."
@@ -30,43 +31,19 @@ SUBSCRIBER_RECORD = declare_record(
     }
 )
 
-SUBSCRIBERS_ORDER = Order(resthook_subscriber.c.created_on, resthook_subscriber.c.id)
 WITH_RESTHOOK = resthook_subscriber.join(resthook, resthook.c.id == resthook_subscriber.c.resthook_id)
 
 
-def list_subscribers(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    subscriber_id: int | None = None,
-    slug: str | None = None,
-) -> Page:
-    """The subscribers of a workspace's resthooks, newest first; an unknown slug gives an empty page."""
-    conditions = [resthook_subscriber.c.workspace_id == workspace_id]
-    if subscriber_id is not None:
-        conditions.append(resthook_subscriber.c.id == subscriber_id)
-    if slug is not None:
-        named = select(resthook.c.id).where(resthook.c.workspace_id == workspace_id, resthook.c.slug == slug)
-        conditions.append(resthook_subscriber.c.resthook_id == named.scalar_subquery())
-    return fetch_page(
-        tx,
-        record=SUBSCRIBER_RECORD,
-        source=WITH_RESTHOOK,
-        source_id=resthook_subscriber.c.id,
-        order=SUBSCRIBERS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
-    """One subscriber record as JSON text."""
-    mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == subscriber_id)
-    statement = select(as_text(SUBSCRIBER_RECORD)).select_from(WITH_RESTHOOK).where(mine)
-    return tx.execute(statement).scalar_one()
+SUBSCRIBERS = ListSpec(
+    resthook_subscriber,
+    SUBSCRIBER_RECORD,
+    Order(resthook_subscriber.c.created_on, resthook_subscriber.c.id),
+    source=WITH_RESTHOOK,
+    filters={
+        "id": equals(resthook_subscriber.c.id),
+        "resthook": belongs_to(resthook_subscriber.c.resthook_id, resthook, by=resthook.c.slug),
+    },
+)
 
 
 def create_subscriber(

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.classifiers import TYPES, create_classifier, read_classifier
+from persistence.classifiers import CLASSIFIERS, TYPES, create_classifier
+from persistence.lists import read_record
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -25,5 +26,5 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         classifier_id = create_classifier(tx, workspace.id, options.name, options.type, options.intent)
-        record = read_classifier(tx, workspace.id, classifier_id)
+        record = read_record(tx, CLASSIFIERS, workspace, classifier_id)
     print_json(orjson.loads(record))

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.globals import create_global, read_global
+from persistence.globals import GLOBALS, create_global
+from persistence.lists import read_record
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 from relayboard.commands.secret_input import add_text, given_text
@@ -27,5 +28,5 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         global_id = create_global(tx, workspace.id, options.name, given_text(options, "value") or "")
-        record = read_global(tx, workspace.id, global_id)
+        record = read_record(tx, GLOBALS, workspace, global_id)
     print_json(orjson.loads(record))

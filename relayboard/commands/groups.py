@@ -5,8 +5,9 @@ from typing import Any
 
 import orjson
 
-from persistence.groups.groups import create_group, read_group
+from persistence.groups.groups import GROUPS, create_group
 from persistence.groups.smart_groups import create_query_group
+from persistence.lists import read_record
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -28,5 +29,5 @@ def run_create(options: argparse.Namespace) -> None:
             group_id = create_group(tx, workspace.id, options.name)
         else:
             group_id = create_query_group(tx, workspace, options.name, options.query)
-        record = read_group(tx, workspace.id, group_id)
+        record = read_record(tx, GROUPS, workspace, group_id)
     print_json(orjson.loads(record))

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.optins import create_optin, read_optin
+from persistence.lists import read_record
+from persistence.optins import OPTINS, create_optin
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -23,5 +24,5 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         optin_id = create_optin(tx, workspace.id, options.name)
-        record = read_optin(tx, workspace.id, optin_id)
+        record = read_record(tx, OPTINS, workspace, optin_id)
     print_json(orjson.loads(record))

@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 
 from persistence.deliveries.signers import read_subscriber_secret, rotate_subscriber_secret
-from persistence.resthooks.resthooks import ensure_resthook, read_resthook
+from persistence.lists import read_record
+from persistence.resthooks.resthooks import RESTHOOKS, ensure_resthook
 from persistence.resthooks.subscribers import list_subscriber_states, switch_on_subscriber
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, whole_number
@@ -45,7 +46,7 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         resthook_id = ensure_resthook(tx, workspace.id, options.slug)
-        record = read_resthook(tx, workspace.id, resthook_id)
+        record = read_record(tx, RESTHOOKS, workspace, resthook_id)
     print_json(orjson.loads(record))
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.templates import STATUSES, Translation, read_template, set_translation
+from persistence.lists import read_record
+from persistence.templates import STATUSES, TEMPLATES, Translation, set_translation
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -29,5 +30,5 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         template_id = set_translation(tx, workspace.id, options.name, translation)
-        record = read_template(tx, workspace.id, template_id)
+        record = read_record(tx, TEMPLATES, workspace, template_id)
     print_json(orjson.loads(record))

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.ticketers import TYPES, create_ticketer, read_ticketer
+from persistence.lists import read_record
+from persistence.ticketers import TICKETERS, TYPES, create_ticketer
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -24,5 +25,5 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         ticketer_id = create_ticketer(tx, workspace.id, options.name, options.type)
-        record = read_ticketer(tx, workspace.id, ticketer_id)
+        record = read_record(tx, TICKETERS, workspace, ticketer_id)
     print_json(orjson.loads(record))

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.topics import create_topic, read_topic
+from persistence.lists import read_record
+from persistence.topics import TOPICS, create_topic
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -23,5 +24,5 @@ def run_create(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         topic_id = create_topic(tx, workspace.id, options.name)
-        record = read_topic(tx, workspace.id, topic_id)
+        record = read_record(tx, TOPICS, workspace, topic_id)
     print_json(orjson.loads(record))

@@ -6,13 +6,12 @@ from typing import Any
 import orjson
 
 from persistence.database import Transaction
+from persistence.lists import ListQuery, read_list
 from persistence.members import change_role, remove_member
-from persistence.sql.pages import Position
-from persistence.users import ROLES, add_member, list_users
+from persistence.users import ROLES, USERS, add_member
+from persistence.workspaces import Workspace
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
-
-PAGE_SIZE = 250
 
 
 def register(commands: Any) -> None:
@@ -48,29 +47,21 @@ def run_create(options: argparse.Namespace) -> None:
         workspace = workspace_named(tx, options.workspace)
         names = {"first_name": options.first_name, "last_name": options.last_name}
         add_member(tx, workspace.id, options.email, options.role, **names)
-        record = _read(tx, workspace.id, options.email)
+        record = _read(tx, workspace, options.email)
     print_json(record | {"workspace": workspace.uuid})
 
 
 def run_list(options: argparse.Namespace) -> None:
-    records: list[Any] = []
-    position: Position | None = None
     with opened_database() as database, database.reading() as tx:
-        workspace = workspace_named(tx, options.workspace)
-        while True:
-            page = list_users(tx, workspace.id, position, PAGE_SIZE)
-            records += [orjson.loads(record) for record in page.records]
-            position = page.next
-            if position is None:
-                break
-    print_json(records)
+        records = read_list(ListQuery(tx, workspace_named(tx, options.workspace)), USERS)
+    print_json([orjson.loads(record) for record in records])
 
 
 def run_change(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         change_role(tx, workspace.id, options.email, options.role)
-        record = _read(tx, workspace.id, options.email)
+        record = _read(tx, workspace, options.email)
     print_json(record)
 
 
@@ -80,7 +71,7 @@ def run_remove(options: argparse.Namespace) -> None:
     print_json({"removed": options.email})
 
 
-def _read(tx: Transaction, workspace_id: int, email: str) -> dict[str, Any]:
-    page = list_users(tx, workspace_id, None, 1, emails=[email.strip()])
-    record: dict[str, Any] = orjson.loads(page.records[0])
-    return record
+def _read(tx: Transaction, workspace: Workspace, email: str) -> dict[str, Any]:
+    (record,) = read_list(ListQuery(tx, workspace, {"email": [email.strip()]}), USERS)
+    found: dict[str, Any] = orjson.loads(record)
+    return found

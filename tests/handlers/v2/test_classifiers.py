@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from persistence.classifiers import create_classifier, read_classifier
+from persistence.classifiers import CLASSIFIERS, create_classifier
 from persistence.database import Database
+from persistence.lists import read_record
 from persistence.workspaces import Workspace
 from tests.api import Api
 
@@ -16,7 +17,7 @@ PATH = "/api/v2/classifiers.json"
 def add(database: Database, workspace: Workspace, name: str) -> dict[str, Any]:
     with database.writing() as tx:
         made = create_classifier(tx, workspace.id, name, "wit", ["book_slot", "cancel_slot"])
-        record: dict[str, Any] = json.loads(read_classifier(tx, workspace.id, made))
+        record: dict[str, Any] = json.loads(read_record(tx, CLASSIFIERS, workspace, made))
         return record
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.ticketers import create_ticketer, read_ticketer
+from persistence.lists import read_record
+from persistence.ticketers import TICKETERS, create_ticketer
 from persistence.workspaces import Workspace
 from tests.api import Api
 
@@ -16,7 +17,7 @@ PATH = "/api/v2/ticketers.json"
 def add(database: Database, workspace: Workspace, name: str) -> dict[str, Any]:
     with database.writing() as tx:
         made = create_ticketer(tx, workspace.id, name, "zendesk")
-        record: dict[str, Any] = json.loads(read_ticketer(tx, workspace.id, made))
+        record: dict[str, Any] = json.loads(read_record(tx, TICKETERS, workspace, made))
         return record
 
 
