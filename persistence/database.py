@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
@@ -24,7 +25,6 @@ from relayboard.base.private_files import make_file
 
 WRITING = "relayboard_writing"
 PATIENT, IMPATIENT = "patient", "impatient"
-BUSY_TIMEOUT_MS = 30_000
 PRIMARY_CODE = 0xFF
 ATTEMPTS = 8
 SERIALIZATION_CODES = ("40001", "40P01")
@@ -214,11 +214,11 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
         engine = create_engine(
             parsed,
             poolclass=QueuePool,
-            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": 30},
+            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": statement_timeout_seconds},
             **options,
         )
         event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+        event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=statement_timeout_seconds * 1000))
         return engine
     session = f"-c statement_timeout={statement_timeout_seconds}s {POSTGRES_SESSION}"
     engine = create_engine(parsed, connect_args={"options": session}, **options)
@@ -258,7 +258,6 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     pragmas: Iterable[str] = (
         "journal_mode=WAL",
         "synchronous=FULL",  # what was accepted survives a power cut, not only the death of a process
-        f"busy_timeout={BUSY_TIMEOUT_MS}",
         "foreign_keys=ON",
         "cache_size=-64000",
         "temp_store=MEMORY",
@@ -270,15 +269,15 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     register_query_functions(connection)
 
 
-def _begin_sqlite(connection: Connection) -> None:
+def _begin_sqlite(connection: Connection, busy_timeout_ms: int) -> None:
     writing = connection.get_execution_options().get(WRITING)
     if writing == IMPATIENT:
-        _begin_at_once(connection)
+        _begin_at_once(connection, busy_timeout_ms)
     else:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing == PATIENT else "BEGIN")
 
 
-def _begin_at_once(connection: Connection) -> None:
+def _begin_at_once(connection: Connection, busy_timeout_ms: int) -> None:
     connection.exec_driver_sql("PRAGMA busy_timeout=0")
     try:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -287,4 +286,4 @@ def _begin_at_once(connection: Connection) -> None:
             raise Busy from error
         raise
     finally:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={busy_timeout_ms}")

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, select, text, update
+from sqlalchemy import select, text, update
 from starlette.testclient import TestClient
 
 from handlers.app import create_app
@@ -233,8 +233,6 @@ def test_while_the_database_is_busy_gateways_and_phones_are_asked_to_come_again(
     phone.register()
     path, query, body = phone.transport.requests[-1]  # type: ignore[attr-defined]
     impatient = Database(database_url, clock=database.clock, keys=KEYS, statement_timeout_seconds=1)
-    if impatient.sqlite:
-        event.listen(impatient.engine, "connect", lambda plain, _: plain.execute("PRAGMA busy_timeout=50"))
     app: Any = create_app(settings, database=impatient)
     with TestClient(app) as client, database.writing() as busy:
         if not busy.sqlite:
