@@ -13,7 +13,7 @@ from persistence.sql.numbered_pages import NumberedPage
 from persistence.sql.pages import InvalidCursor, Order, Page, Position, decode_cursor, encode_cursor
 
 if TYPE_CHECKING:
-    from handlers.request import Call
+    from handlers.request import Request
 
 LARGEST_PAGE_NUMBER = 1_000_000
 
@@ -49,96 +49,100 @@ def as_json(status: int, value: Any) -> Answer:
     return Answer(status, orjson.dumps(value))
 
 
-def created_record(call: "Call", spec: ListSpec, record_id: int) -> Answer:
+def created_record(request: "Request", spec: ListSpec, record_id: int) -> Answer:
     """The record of what was created, as its list shows it."""
-    return created(_read(call, spec, record_id))
+    return created(_read(request, spec, record_id))
 
 
-def changed_record(call: "Call", spec: ListSpec, record_id: int) -> Answer:
+def changed_record(request: "Request", spec: ListSpec, record_id: int) -> Answer:
     """The record of what was changed, as its list shows it."""
-    return ok(_read(call, spec, record_id))
+    return ok(_read(request, spec, record_id))
 
 
-def _read(call: "Call", spec: ListSpec, record_id: int) -> str:
-    return read_record(call.tx, spec, call.workspace, record_id, is_agent=call.is_agent)
+def _read(request: "Request", spec: ListSpec, record_id: int) -> str:
+    return read_record(request.tx, spec, request.workspace, record_id, is_agent=request.is_agent)
 
 
 @dataclass(frozen=True, slots=True)
 class ListAnswer:
     """The handler of a list operation: the envelope of a page, with absolute URLs that keep all other parameters.
 
-    `show` changes the JSON text of a record by what is known of the call.
+    `show` changes the JSON text of a record by what is known of the request.
     """
 
     spec: ListSpec
-    show: Callable[["Call", str], str] | None = None
+    show: Callable[["Request", str], str] | None = None
 
-    def __call__(self, call: "Call", **values: Any) -> Answer:
+    def __call__(self, request: "Request", **values: Any) -> Answer:
         """`next`, `previous` and `results`, as v2 has it. Raises RecordMissing (404) for another list's cursor."""
         order = self.spec.order_of(values)
         try:
-            position = decode_cursor(call.cursor, order) if call.cursor is not None else None
+            position = decode_cursor(request.cursor, order) if request.cursor is not None else None
         except InvalidCursor as error:
             raise RecordMissing("This cursor is not valid.") from error
-        page = fetch_list(self._query(call, values), self.spec, position, call.settings.page_size)
+        page = fetch_list(self._query(request, values), self.spec, position, request.settings.page_size)
         following, preceding = (
-            _page_url(call, "cursor", encode_cursor(near, order)) if near is not None else None
+            _page_url(request, "cursor", encode_cursor(near, order)) if near is not None else None
             for near in (page.next, page.previous)
         )
-        return self._envelope(call, {"next": following, "previous": preceding}, page.records)
+        return self._envelope(request, {"next": following, "previous": preceding}, page.records)
 
-    def _query(self, call: "Call", values: dict[str, Any]) -> ListQuery:
-        return ListQuery(call.tx, call.workspace, values, is_agent=call.is_agent)
+    def _query(self, request: "Request", values: dict[str, Any]) -> ListQuery:
+        return ListQuery(request.tx, request.workspace, values, is_agent=request.is_agent)
 
-    def _envelope(self, call: "Call", beside: Mapping[str, Any], records: Sequence[str]) -> Answer:
-        shown = records if self.show is None else [self.show(call, record) for record in records]
+    def _envelope(self, request: "Request", beside: Mapping[str, Any], records: Sequence[str]) -> Answer:
+        shown = records if self.show is None else [self.show(request, record) for record in records]
         return Answer(200, f'{orjson.dumps(beside).decode()[:-1]},"results":[{",".join(shown)}]}}', is_list=True)
 
 
 class NumberedListAnswer(ListAnswer):
     """The handler of a list operation of v1, whose parameter `page` is the number of a page."""
 
-    def __call__(self, call: "Call", *, page: str = "1", **values: Any) -> Answer:
+    def __call__(self, request: "Request", *, page: str = "1", **values: Any) -> Answer:
         """`count`, `next`, `previous` and `results`. Raises RecordMissing (404) for a page that does not exist."""
         number = int(page) if page.isascii() and page.isdecimal() and len(page) < 10 else 0
         if not 1 <= number <= LARGEST_PAGE_NUMBER:
             raise RecordMissing("This page does not exist.")
-        size = call.settings.page_size
-        found = fetch_numbered_list(self._query(call, values), self.spec, number, size)
-        following = _page_url(call, "page", str(number + 1)) if number * size < found.count else None
-        preceding = _page_url(call, "page", str(number - 1)) if number > 1 else None
-        return self._envelope(call, {"count": found.count, "next": following, "previous": preceding}, found.records)
+        size = request.settings.page_size
+        found = fetch_numbered_list(self._query(request, values), self.spec, number, size)
+        following = _page_url(request, "page", str(number + 1)) if number * size < found.count else None
+        preceding = _page_url(request, "page", str(number - 1)) if number > 1 else None
+        return self._envelope(request, {"count": found.count, "next": following, "previous": preceding}, found.records)
 
 
-def _page_url(call: "Call", parameter: str, place: str) -> str:
-    others = [(name, value) for name, value in parse_qsl(call.query_text, keep_blank_values=True) if name != parameter]
-    return f"{call.url}?{urlencode([*others, (parameter, place)])}"
+def _page_url(request: "Request", parameter: str, place: str) -> str:
+    others = [
+        (name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != parameter
+    ]
+    return f"{request.url}?{urlencode([*others, (parameter, place)])}"
 
 
-def answer_page(call: "Call", order: Order, fetch: Callable[[Position | None, int], Page]) -> Answer:
+def answer_page(request: "Request", order: Order, fetch: Callable[[Position | None, int], Page]) -> Answer:
     """The list envelope of v2: `next`, `previous` and `results`, with absolute URLs that keep all other parameters.
 
     Raises RecordMissing (404) for a cursor this list did not make.
     """
-    cursor = call.cursor
+    cursor = request.cursor
     try:
         position = decode_cursor(cursor, order) if cursor is not None else None
     except InvalidCursor as error:
         raise RecordMissing("This cursor is not valid.") from error
-    page = fetch(position, call.settings.page_size)
-    following = orjson.dumps(_cursor_url(call, page.next, order)).decode()
-    preceding = orjson.dumps(_cursor_url(call, page.previous, order)).decode()
+    page = fetch(position, request.settings.page_size)
+    following = orjson.dumps(_cursor_url(request, page.next, order)).decode()
+    preceding = orjson.dumps(_cursor_url(request, page.previous, order)).decode()
     return _ok_list(f'{{"next":{following},"previous":{preceding},"results":[{",".join(page.records)}]}}')
 
 
-def _cursor_url(call: "Call", position: Position | None, order: Order) -> str | None:
+def _cursor_url(request: "Request", position: Position | None, order: Order) -> str | None:
     if position is None:
         return None
-    others = [(name, value) for name, value in parse_qsl(call.query_text, keep_blank_values=True) if name != "cursor"]
-    return f"{call.url}?{urlencode([*others, ('cursor', encode_cursor(position, order))])}"
+    others = [
+        (name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != "cursor"
+    ]
+    return f"{request.url}?{urlencode([*others, ('cursor', encode_cursor(position, order))])}"
 
 
-def answer_numbered_page(call: "Call", page: str | None, fetch: Callable[[int, int], NumberedPage]) -> Answer:
+def answer_numbered_page(request: "Request", page: str | None, fetch: Callable[[int, int], NumberedPage]) -> Answer:
     """The list envelope of v1: `count`, `next`, `previous` and `results`; `page` is the parameter's text.
 
     Raises RecordMissing (404) for a page that does not exist.
@@ -147,14 +151,14 @@ def answer_numbered_page(call: "Call", page: str | None, fetch: Callable[[int, i
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
     if not 1 <= number <= LARGEST_PAGE_NUMBER:
         raise RecordMissing("This page does not exist.")
-    size = call.settings.page_size
+    size = request.settings.page_size
     found = fetch(number, size)
-    following = _numbered_url(call, number + 1) if number * size < found.count else None
-    preceding = _numbered_url(call, number - 1) if number > 1 else None
+    following = _numbered_url(request, number + 1) if number * size < found.count else None
+    preceding = _numbered_url(request, number - 1) if number > 1 else None
     links = f'"next":{orjson.dumps(following).decode()},"previous":{orjson.dumps(preceding).decode()}'
     return _ok_list(f'{{"count":{found.count},{links},"results":[{",".join(found.records)}]}}')
 
 
-def _numbered_url(call: "Call", number: int) -> str:
-    others = [(name, value) for name, value in parse_qsl(call.query_text, keep_blank_values=True) if name != "page"]
-    return f"{call.url}?{urlencode([*others, ('page', str(number))])}"
+def _numbered_url(request: "Request", number: int) -> str:
+    others = [(name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != "page"]
+    return f"{request.url}?{urlencode([*others, ('page', str(number))])}"

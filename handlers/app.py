@@ -23,6 +23,7 @@ from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
 from handlers.asgi.uploads import UploadPlaces
+from handlers.context import context_of
 from handlers.contract.operations import load_contract
 from handlers.contract.resolver import HandlerResolver
 from handlers.contract.validation import VALIDATORS
@@ -99,7 +100,7 @@ def _without_redirects(app: AsgiApp) -> AsgiApp:
 def _with_service(app: AsgiApp, service: Service) -> AsgiApp:
     async def with_service(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            scope["relayboard"]["service"] = service
+            context_of(scope).service = service
         await app(scope, receive, closing_first(send) if scope["type"] == "lifespan" else send)
 
     def closing_first(send: Any) -> Any:

@@ -6,9 +6,9 @@ import anyio.to_thread
 from connexion.exceptions import OAuthProblem
 from connexion.lifecycle import ConnexionRequest
 
+from handlers.context import RequestContext, context_of
 from handlers.contract.operations import OperationRules, load_contract
 from handlers.errors import TooManyRequests
-from handlers.service import Service, service_of, state_of
 from persistence.errors import NotAllowed
 from persistence.tokens import Credentials
 
@@ -35,16 +35,17 @@ async def token_info(header: str, request: ConnexionRequest) -> dict[str, Any]:
     key = token_in(header)
     if key is None:
         raise OAuthProblem
-    service = service_of(request.scope)
+    context = context_of(request.scope)
+    service = context.service
     credentials = service.known_credentials(key)
     if credentials is None:
         credentials = await anyio.to_thread.run_sync(service.look_up_credentials, key, limiter=service.limiter)
     if credentials is None:
         raise NotAllowed("This API token is not valid.")
     rules = rules_of(request.scope)
-    await _spend(service, credentials, rules.rate_scope, state_of(request.scope))
+    await _spend(context, credentials, rules.rate_scope)
     check_permission(credentials, rules)
-    state_of(request.scope)["credentials"] = credentials
+    context.credentials = credentials
     return {"sub": credentials.email}
 
 
@@ -56,13 +57,13 @@ def check_permission(credentials: Credentials, rules: OperationRules) -> None:
         raise NotAllowed("This API token may only read.")
 
 
-async def _spend(service: Service, credentials: Credentials, scope: str, state: dict[str, Any]) -> None:
-    workspace_id = credentials.workspace.id
+async def _spend(context: RequestContext, credentials: Credentials, scope: str) -> None:
+    service, workspace_id = context.service, credentials.workspace.id
     allowance = service.rate_limiter.spend_known(workspace_id, scope)
     if allowance is None:
         spend = service.rate_limiter.spend
         allowance = await anyio.to_thread.run_sync(spend, workspace_id, scope, limiter=service.limiter)
-    state["headers"] = {
+    context.rate_limits = {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(max(0, allowance.remaining)),
         "RateLimit-Reset": str(allowance.reset_seconds),

@@ -12,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.context import context_of
 from handlers.contract.operations import load_contract
 from openapi.bundle import GENERATIONS
 from persistence.database import lost_a_race
@@ -143,5 +144,5 @@ def matches(template: str, path: str) -> bool:
 
 
 def limits_of(request: Any) -> dict[str, str]:
-    """The rate-limit headers that belong on every answer to an authorised request."""
-    return dict(request.scope.get("relayboard", {}).get("headers", {}))
+    """The rate-limit headers that belong on every answer to an authorized request."""
+    return dict(context_of(request.scope).rate_limits)

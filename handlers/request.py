@@ -1,4 +1,4 @@
-"""A call: everything a handler may use of one request."""
+"""Everything that a handler may use of one request."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +26,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Request:
     """A request with valid credentials and arguments, inside its unit of work.
 
     `url` is the operation's address as the client knows it; `stored_root` is for addresses that others will read, and
@@ -62,7 +62,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class RelayCall:
+class RelayRequest:
     """A request of a phone: the exact bytes it sent, and no token; the phone's id decides the workspace."""
 
     database: Database

@@ -1,9 +1,7 @@
 """What one API process holds: its database, settings, thread pool, and short-lived caches."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import anyio
 
@@ -68,23 +66,3 @@ class Service:
             self._known.clear()
         self._known[key] = (time.monotonic(), credentials)
         return credentials
-
-    def discard_upload(self, uuid: str, state: Mapping[str, Any]) -> None:
-        """Delete what was received under this uuid when its request is over, unless a row needs it.
-
-        There may be a row too when the connection broke in the commit. What is needed and still there, the worker's
-        trimming moves to its place.
-        """
-        if not state.get("upload_is_needed"):
-            self.media_store.discard(uuid)
-
-
-def state_of(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """What the outer layers noted about a request: `request_id`, `request_body`, `body`, `service`, and more."""
-    state: dict[str, Any] = scope["relayboard"]
-    return state
-
-
-def service_of(scope: Mapping[str, Any]) -> Service:
-    service: Service = state_of(scope)["service"]
-    return service

@@ -18,8 +18,9 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
 from handlers.asgi.plain_responses import Page, detail_page, header, json_page, wrong_method
+from handlers.context import context_of
 from handlers.errors import explain_database
-from handlers.service import Service, service_of
+from handlers.service import Service
 from persistence.channels.gateway_reports import (
     FATES,
     GatewayMessage,
@@ -59,7 +60,7 @@ class Gateway:
         if refused is not None or found is None:
             await (refused or detail_page(404, "There is nothing at this address.")).send(send)
             return
-        service = service_of(scope)
+        service = context_of(scope).service
         secret = found["secret"] or bearer_in((header(scope, b"authorization") or b"").decode("latin-1"))
         try:
             page = await anyio.to_thread.run_sync(refuse, service, found["uuid"], secret, limiter=service.limiter)

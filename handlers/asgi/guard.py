@@ -14,6 +14,7 @@ from handlers.asgi.plain_responses import detail_page, header
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.request_body import Body, BodyMemory, replay
 from handlers.asgi.request_checks import check_host, check_url, take_media_type
+from handlers.context import KEY, RequestContext, context_of
 from relayboard.base.logs import current_request_id
 from relayboard.base.settings import Settings
 
@@ -33,11 +34,10 @@ LOGGED_PATH_LENGTH = 200
 
 
 class Guard:
-    """ASGI layer that leaves what it learnt in `scope["relayboard"]`.
+    """ASGI layer that makes the context of each request, and answers refusals and failures as `{"detail": "..."}`.
 
-    That is `request_id`, `request_body` (a Body, not read yet), `closing` (what to undo at the end) and under `/api/`
-    `content_type`, as bodies there are read once the caller is known. Those of phones, which have no token, are read
-    here: `raw_body`. Refusals and failures are answered as `{"detail": "..."}`; the log gets no query and no body.
+    Bodies under `/api/` are read once the caller is known; those of phones, which have no token, are read here. The log
+    gets no query and no body.
     """
 
     def __init__(self, app: Any, settings: Settings, *, upload_paths: Collection[str] = UPLOAD_PATHS) -> None:
@@ -67,7 +67,7 @@ class Guard:
         try:
             with ExitStack() as closing:
                 closing.callback(body.forget)
-                scope["relayboard"] = {"request_id": request_id, "request_body": body, "closing": closing}
+                scope[KEY] = RequestContext(request_id, body, closing)
                 await self._pass_on(scope, body, answer)
         finally:
             seconds = time.perf_counter() - began
@@ -102,9 +102,9 @@ class Guard:
         path = scope["path"]
         if path.startswith(JSON_PREFIX):
             plain = FORM_TYPE if path in self.upload_paths else JSON_TYPE
-            scope["relayboard"]["content_type"] = take_media_type(scope, plain)
+            context_of(scope).declared_type = take_media_type(scope, plain)
         elif path.startswith(PHONE_PREFIX):
-            raw = scope["relayboard"]["raw_body"] = await body.read()
+            raw = context_of(scope).raw_body = await body.read()
             return replay(raw, body.receive)
         return body.receive
 

@@ -68,10 +68,11 @@ def check_json_type(content_type: bytes | None, *, has_body: bool) -> None:
         raise Refusal(415, "Send JSON.")
 
 
-def check_form_type(content_type: bytes | None) -> None:
-    """Raises Refusal(415) for an upload that is no multipart form."""
-    if not FORM_TYPE.match((content_type or b"").strip()):
+def check_form_type(content_type: bytes | None) -> bytes:
+    """The media type of a multipart form. Raises Refusal(415) for another one."""
+    if content_type is None or not FORM_TYPE.match(content_type.strip()):
         raise Refusal(415, "Send a multipart form.")
+    return content_type
 
 
 def check_host(scope: MutableMapping[str, Any]) -> None:

@@ -4,23 +4,23 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from handlers.asgi.refusals import Refusal
-from handlers.asgi.request_body import Body, replay
+from handlers.asgi.request_body import replay
 from handlers.asgi.request_checks import check_json_type
 from handlers.asgi.strict_json import StrictJsonError, parse_strict
+from handlers.context import context_of
 
 
 async def read_json(scope: MutableMapping[str, Any]) -> Any:
-    """Leave `raw_body` and `body` (parsed; {} for none) in the request's state; the receive callable for later layers.
+    """Leave `raw_body` and `json` ({} for no body) in the request's context; the receive callable for later layers.
 
     Raises Refusal (400, 413, 415, 503) or ClientGone.
     """
-    state = scope["relayboard"]
-    source: Body = state["request_body"]
-    raw = await source.read()
-    check_json_type(state["content_type"], has_body=bool(raw))
+    context = context_of(scope)
+    raw = await context.body.read()
+    check_json_type(context.declared_type, has_body=bool(raw))
     try:
-        state["body"] = parse_strict(raw)
+        context.json = parse_strict(raw)
     except StrictJsonError as error:
         raise Refusal(400, str(error)) from error
-    state["raw_body"] = raw
-    return replay(raw, source.receive)
+    context.raw_body = raw
+    return replay(raw, context.body.receive)

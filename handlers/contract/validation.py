@@ -1,15 +1,14 @@
 """Connexion's validators, replaced by compiled ones (its documented `validator_map`)."""
 
-from contextlib import ExitStack
 from typing import Any
 
 from handlers.asgi.request_body import replay
 from handlers.asgi.request_checks import check_form_type
 from handlers.asgi.uploads import receive_upload
 from handlers.auth import rules_of
+from handlers.context import context_of
 from handlers.contract.json_body import read_json
 from handlers.contract.parameters import check_lookups, read_query
-from handlers.service import service_of, state_of
 from persistence.errors import InvalidInput
 from persistence.sql.columns import new_uuid
 
@@ -26,7 +25,7 @@ class QueryValidator:
             return  # phones are read leniently, by their handlers
         values = read_query(scope["query_string"], rules.parameters)
         check_lookups(values, rules.parameters, needed=rules.lookup_is_needed)
-        state_of(scope)["query"] = values
+        context_of(scope).query = values
 
 
 class JsonBodyValidator:
@@ -36,18 +35,18 @@ class JsonBodyValidator:
         return None
 
     async def wrap_receive(self, receive: Any, *, scope: Any) -> tuple[Any, Any]:
-        state, rules = state_of(scope), rules_of(scope)
+        context, rules = context_of(scope), rules_of(scope)
         if rules.generation == "relay":
             return receive, scope  # phones are read leniently, by their handlers
         receive = await read_json(scope)
         schema = rules.body
-        given = state.get("body", {})
+        given = context.json
         if not isinstance(given, dict):
             raise InvalidInput.across("The request body must be a JSON object.")
         body = {name: value if name in rules.verbatim_fields else trim(value) for name, value in given.items()}
         if schema is not None and not schema.accepts(body):
             raise InvalidInput(schema.errors(body))
-        state["body"] = body
+        context.json = body
         return receive, scope
 
 
@@ -58,14 +57,14 @@ class UploadValidator:
         return None
 
     async def wrap_receive(self, receive: Any, *, scope: Any) -> tuple[Any, Any]:
-        state, service = state_of(scope), service_of(scope)
-        check_form_type(state["content_type"])
-        closing: ExitStack = state["closing"]
-        closing.enter_context(service.uploads.take(state["credentials"].workspace.id))
+        context = context_of(scope)
+        form_type = check_form_type(context.declared_type)
+        service = context.service
+        context.closing.enter_context(service.uploads.take(context.credentials.workspace.id))
         uuid = new_uuid()
-        closing.callback(service.discard_upload, uuid, state)
+        context.closing.callback(context.discard_upload, uuid)
         with service.media_store.receiving(uuid) as file:
-            state["media"] = await receive_upload(state["request_body"], state["content_type"], file, uuid)
+            context.upload = await receive_upload(context.body, form_type, file, uuid)
         # Connexion would read the form too, if it saw one.
         headers = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
         return replay(b"", receive), {**scope, "headers": headers}

@@ -4,7 +4,7 @@ from typing import Any
 
 from handlers.answers import Answer
 from handlers.relay.commands import WRONG_REQUEST, MalformedBody, answer_commands, answer_error, read_commands
-from handlers.request import RelayCall
+from handlers.request import RelayRequest
 from persistence.limits.registration_limits import Origin, TooManyRegistrations
 from persistence.relayers.commands import clean_text
 from persistence.relayers.registrations import PhoneIdentity, Registration
@@ -15,13 +15,13 @@ TEXT_LENGTH = 255
 UUID_LENGTH = 64
 
 
-def register_phone_without_slash(call: RelayCall) -> Answer:
-    return register_phone(call)
+def register_phone_without_slash(request: RelayRequest) -> Answer:
+    return register_phone(request)
 
 
-def register_phone(call: RelayCall) -> Answer:
+def register_phone(request: RelayRequest) -> Answer:
     try:
-        commands = read_commands(call.raw_body)
+        commands = read_commands(request.raw_body)
     except MalformedBody as error:
         return answer_error(400, WRONG_REQUEST, str(error))
     first = commands[0] if commands and isinstance(commands[0], dict) else {}
@@ -30,10 +30,10 @@ def register_phone(call: RelayCall) -> Answer:
     identity = _read_identity(first, commands[1] if len(commands) > 1 else {})
     if identity is None:
         return answer_error(400, WRONG_REQUEST, "The first command must be fcm with fcm_id and uuid.")
-    limit = call.settings.registration_limit
-    origin = Origin(call.client_address, limit.requests, limit.period)
+    limit = request.settings.registration_limit
+    origin = Origin(request.client_address, limit.requests, limit.period)
     try:
-        registration = call.database.write(lambda tx: register_in_database(tx, identity, origin))
+        registration = request.database.write(lambda tx: register_in_database(tx, identity, origin))
     except TooManyRegistrations as error:
         seconds = {"Retry-After": str(error.retry_after_seconds)}
         return answer_error(429, WRONG_REQUEST, "Too many phones registered from this address; try later.", seconds)

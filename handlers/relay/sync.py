@@ -16,7 +16,7 @@ from handlers.relay.commands import (
 )
 from handlers.relay.register import read_device_uuid, registration_command
 from handlers.relay.signature import is_signed
-from handlers.request import RelayCall
+from handlers.request import RelayRequest
 from persistence.database import Transaction
 from persistence.relayers import sync as phone_sync
 from persistence.relayers.commands import read_integer, read_upload
@@ -26,16 +26,16 @@ CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1
 
 
-def sync_phone_without_slash(call: RelayCall) -> Answer:
-    return sync_phone(call)
+def sync_phone_without_slash(request: RelayRequest) -> Answer:
+    return sync_phone(request)
 
 
-def sync_phone(call: RelayCall) -> Answer:
-    channel_id = read_integer(call.path_parameters["relayer_id"])
-    return call.database.write(lambda tx: _sync(tx, call, channel_id))
+def sync_phone(request: RelayRequest) -> Answer:
+    channel_id = read_integer(request.path_parameters["relayer_id"])
+    return request.database.write(lambda tx: _sync(tx, request, channel_id))
 
 
-def _sync(tx: Transaction, call: RelayCall, channel_id: int | None) -> Answer:
+def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Answer:
     """The checks of the protocol in its order, then the exchange of commands."""
     phones = []
     if channel_id is not None and 0 < channel_id <= LARGEST_ID:
@@ -44,20 +44,20 @@ def _sync(tx: Transaction, call: RelayCall, channel_id: int | None) -> Answer:
         return _release(channel_id)
     if all(phone.secret is None for phone in phones):
         return answer_error(401, WRONG_REQUEST, "This phone has no secret; register again.")
-    ts = call.query.get("ts", "")
+    ts = request.query.get("ts", "")
     sent_at = read_integer(ts)
     if sent_at is None or abs(int(tx.now.timestamp()) - sent_at) > CLOCK_TOLERANCE_SECONDS:
         return answer_error(401, WRONG_CLOCK, "The clocks differ by more than fifteen minutes.")
-    signer = _find_signer(tx, phones, ts, call)
+    signer = _find_signer(tx, phones, ts, request)
     if signer is None and phones[0].id != channel_id:
         return _release(channel_id)
     if signer is None:
         return answer_error(401, WRONG_SIGNATURE, "The signature does not fit.")
     try:
-        commands = read_commands(call.raw_body) if call.raw_body else []
+        commands = read_commands(request.raw_body) if request.raw_body else []
     except MalformedBody as error:
         return answer_error(400, WRONG_REQUEST, str(error))
-    return _exchange(tx, signer, commands, is_empty=not call.raw_body)
+    return _exchange(tx, signer, commands, is_empty=not request.raw_body)
 
 
 def _release(channel_id: int | None) -> Answer:
@@ -73,15 +73,15 @@ class _Signer:
     waiting: Any | None = None
 
 
-def _find_signer(tx: Transaction, phones: Sequence[Any], ts: str, call: RelayCall) -> _Signer | None:
-    signature = call.query.get("signature", "")
+def _find_signer(tx: Transaction, phones: Sequence[Any], ts: str, request: RelayRequest) -> _Signer | None:
+    signature = request.query.get("signature", "")
     own = [_Signer(phone, secret) for phone in phones for secret in (phone.secret, phone.previous_secret) if secret]
-    found = next((each for each in own if is_signed(each.secret, ts, call.raw_body, signature)), None)
+    found = next((each for each in own if is_signed(each.secret, ts, request.raw_body, signature)), None)
     if found is not None:
         return found
     by_id = {phone.id: phone for phone in phones}
     beside = [_Signer(by_id[each.channel_id], each.secret, each) for each in find_waiting(tx, list(by_id))]
-    return next((each for each in beside if is_signed(each.secret, ts, call.raw_body, signature)), None)
+    return next((each for each in beside if is_signed(each.secret, ts, request.raw_body, signature)), None)
 
 
 def _exchange(tx: Transaction, signer: _Signer, commands: list[Any], *, is_empty: bool) -> Answer:

@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 
 from flows.urns import Urn
-from handlers.request import Call
+from handlers.request import Request
 from persistence.contacts.addresses import find_urns
 from persistence.errors import Refused
 
 
-def read_addresses(call: Call, texts: Sequence[str] | None, parameter: str) -> list[Urn] | None:
+def read_addresses(request: Request, texts: Sequence[str] | None, parameter: str) -> list[Urn] | None:
     """The addresses of a parameter in the form they are stored; texts that are no address are left out.
 
     Raises Refused in a workspace that hides addresses.
     """
     if texts is None:
         return None
-    refuse_addresses(call, parameter)
+    refuse_addresses(request, parameter)
     # A plain `+` in a query string arrives as a blank.
     wanted = [text.strip().replace(": ", ":+") for text in texts]
-    return list(find_urns(call.tx, call.workspace, wanted).values())
+    return list(find_urns(request.tx, request.workspace, wanted).values())
 
 
-def refuse_addresses(call: Call, parameter: str) -> None:
+def refuse_addresses(request: Request, parameter: str) -> None:
     """Raises Refused in a workspace that hides addresses: even an empty list would tell who exists."""
-    if call.workspace.is_anonymous:
+    if request.workspace.is_anonymous:
         raise Refused(f"This workspace hides addresses; parameter {parameter} cannot be used.")

@@ -4,14 +4,14 @@ from datetime import datetime
 
 from flows.phones import normalize_number
 from handlers.answers import Answer, answer_numbered_page
-from handlers.request import Call
+from handlers.request import Request
 from handlers.v1.addresses import refuse_addresses
 from persistence.channels import calls_v1 as call_records
 from persistence.channels.calls_v1 import CallFilter
 
 
 def list_calls(
-    request: Call,
+    request: Request,
     *,
     call: list[int] | None = None,
     call_type: list[str] | None = None,

@@ -3,39 +3,39 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created
-from handlers.request import Call
+from handlers.request import Request
 from persistence.campaigns.v1 import list_campaign_summaries, read_campaign_summary
 from persistence.campaigns.writes import change_campaign, create_campaign, find_any_group
 from persistence.errors import InvalidInput, RecordMissing
 
 
 def list_campaigns(
-    call: Call,
+    request: Request,
     *,
     uuid: list[str] | None = None,
     before: datetime | None = None,
     after: datetime | None = None,
     page: str | None = None,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
     return answer_numbered_page(
-        call,
+        request,
         page,
         lambda number, size: list_campaign_summaries(
-            call.tx, workspace.id, number, size, uuids=uuid, before=before, after=after
+            request.tx, workspace.id, number, size, uuids=uuid, before=before, after=after
         ),
     )
 
 
-def write_campaign(call: Call) -> Answer:
-    workspace = call.workspace
-    uuid, name = call.body.get("uuid"), call.body["name"]
-    group_id = find_any_group(call.tx, workspace.id, call.body["group_uuid"], field="group_uuid")
+def write_campaign(request: Request) -> Answer:
+    workspace = request.workspace
+    uuid, name = request.body.get("uuid"), request.body["name"]
+    group_id = find_any_group(request.tx, workspace.id, request.body["group_uuid"], field="group_uuid")
     if uuid is None:
-        campaign_id = create_campaign(call.tx, workspace.id, name, group_id)
+        campaign_id = create_campaign(request.tx, workspace.id, name, group_id)
     else:
         try:
-            campaign_id = change_campaign(call.tx, workspace.id, uuid, name, group_id)
+            campaign_id = change_campaign(request.tx, workspace.id, uuid, name, group_id)
         except RecordMissing as error:
             raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
-    return created(read_campaign_summary(call.tx, workspace.id, campaign_id))
+    return created(read_campaign_summary(request.tx, workspace.id, campaign_id))

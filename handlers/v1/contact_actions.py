@@ -1,7 +1,7 @@
 """`/api/v1/contact_actions.json`."""
 
 from handlers.answers import Answer, no_content
-from handlers.request import Call
+from handlers.request import Request
 from persistence.contacts import actions as contact_actions
 from persistence.contacts.writes import delete_contacts
 from persistence.errors import InvalidInput
@@ -18,37 +18,37 @@ WITHOUT_GROUP = {
 }
 
 
-def act_on_contacts(call: Call) -> Answer:
-    workspace = call.workspace
-    action, given = call.body["action"], call.body["contacts"]
-    contact_ids = contact_actions.find_contacts(call.tx, workspace, [given] if isinstance(given, str) else given)
+def act_on_contacts(request: Request) -> Answer:
+    workspace = request.workspace
+    action, given = request.body["action"], request.body["contacts"]
+    contact_ids = contact_actions.find_contacts(request.tx, workspace, [given] if isinstance(given, str) else given)
     if not contact_ids:
         raise InvalidInput.on("contacts", "An empty value is not allowed.")
-    group_id = _find_group(call, action)
-    hold_contacts(call.tx, workspace.id, contact_ids)
+    group_id = _find_group(request, action)
+    hold_contacts(request.tx, workspace.id, contact_ids)
     if group_id is None:
-        WITHOUT_GROUP[action](call.tx, workspace.id, contact_ids)
+        WITHOUT_GROUP[action](request.tx, workspace.id, contact_ids)
     else:
-        WITH_GROUP[action](call.tx, workspace.id, contact_ids, group_id)
+        WITH_GROUP[action](request.tx, workspace.id, contact_ids, group_id)
     return no_content()
 
 
-def _find_group(call: Call, action: str) -> int | None:
+def _find_group(request: Request, action: str) -> int | None:
     """The group the action speaks of, by name or by either name of its UUID; None where no group is taken."""
-    named = {name: call.body[name] for name in ("group", "label_uuid", "group_uuid") if call.body.get(name)}
+    named = {name: request.body[name] for name in ("group", "label_uuid", "group_uuid") if request.body.get(name)}
     if action in WITHOUT_GROUP:
         if named:
             raise InvalidInput.across(f'The action "{action}" takes no group.')
         return None
     if not named:
         raise InvalidInput.across(f'The action "{action}" needs a group.')
-    ids = {_look_up(call, field, reference) for field, reference in named.items()}
+    ids = {_look_up(request, field, reference) for field, reference in named.items()}
     if len(ids) > 1:
         raise InvalidInput.across("These name different groups.")
     return ids.pop()
 
 
-def _look_up(call: Call, field: str, reference: str) -> int:
+def _look_up(request: Request, field: str, reference: str) -> int:
     if field != "group" and not is_uuid(reference):
         raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
-    return find_manual_groups(call.tx, call.workspace.id, [reference], field=field)[0]
+    return find_manual_groups(request.tx, request.workspace.id, [reference], field=field)[0]

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from flows.urns import Urn
 from handlers.answers import Answer, answer_numbered_page, created, no_content
-from handlers.request import Call
+from handlers.request import Request
 from handlers.v1.addresses import read_addresses
 from persistence.contacts import v1 as contact_summaries
 from persistence.contacts import writes as contact_writes
@@ -20,7 +20,7 @@ from persistence.sql.columns import is_uuid
 
 
 def list_contacts(
-    call: Call,
+    request: Request,
     *,
     uuid: list[str] | None = None,
     urns: list[str] | None = None,
@@ -30,120 +30,120 @@ def list_contacts(
     after: datetime | None = None,
     page: str | None = None,
 ) -> Answer:
-    workspace = call.workspace
-    wanted = ContactFilter(uuid, read_addresses(call, urns, "urns"), group_uuids, before, after)
+    workspace = request.workspace
+    wanted = ContactFilter(uuid, read_addresses(request, urns, "urns"), group_uuids, before, after)
     return answer_numbered_page(
-        call,
+        request,
         page,
         lambda number, size: contact_summaries.list_contact_summaries(
-            call.tx, workspace.id, wanted, number, size, deleted=deleted, masked=workspace.is_anonymous
+            request.tx, workspace.id, wanted, number, size, deleted=deleted, masked=workspace.is_anonymous
         ),
     )
 
 
-def write_contact(call: Call) -> Answer:
-    workspace = call.workspace
-    urns = read_urns(call.tx, workspace, _texts(call, "urns"))
-    contact_id = _find_contact(call, urns)
-    change = _read_change(call, urns, contact_id)
+def write_contact(request: Request) -> Answer:
+    workspace = request.workspace
+    urns = read_urns(request.tx, workspace, _texts(request, "urns"))
+    contact_id = _find_contact(request, urns)
+    change = _read_change(request, urns, contact_id)
     if contact_id is None:
-        contact_id = contact_writes.create_contact(call.tx, workspace, change)
+        contact_id = contact_writes.create_contact(request.tx, workspace, change)
     else:
-        _change(call, contact_id, change)
+        _change(request, contact_id, change)
     masked = workspace.is_anonymous
-    return created(contact_summaries.read_contact_summary(call.tx, workspace.id, contact_id, masked=masked))
+    return created(contact_summaries.read_contact_summary(request.tx, workspace.id, contact_id, masked=masked))
 
 
 def delete_contacts(
-    call: Call,
+    request: Request,
     *,
     uuid: list[str] | None = None,
     urns: list[str] | None = None,
     group_uuids: list[str] | None = None,
 ) -> Answer:
-    workspace = call.workspace
-    wanted = ContactFilter(uuid, read_addresses(call, urns, "urns"), group_uuids)
-    contact_summaries.delete_matching_contacts(call.tx, workspace.id, wanted)
+    workspace = request.workspace
+    wanted = ContactFilter(uuid, read_addresses(request, urns, "urns"), group_uuids)
+    contact_summaries.delete_matching_contacts(request.tx, workspace.id, wanted)
     return no_content()
 
 
-def _find_contact(call: Call, urns: Sequence[Urn]) -> int | None:
+def _find_contact(request: Request, urns: Sequence[Urn]) -> int | None:
     """The contact the body means by `uuid` or by its addresses; None when a new one is to be made."""
-    workspace_id, uuid = call.workspace.id, call.body.get("uuid")
+    workspace_id, uuid = request.workspace.id, request.body.get("uuid")
     if uuid is None and not urns:
         raise InvalidInput.on("urns", "A value is required.")
-    if call.workspace.is_anonymous:
-        return _find_unnamed(call, urns)
-    owners = {owner.contact_id for owner in find_owners(call.tx, workspace_id, urns).values()}
+    if request.workspace.is_anonymous:
+        return _find_unnamed(request, urns)
+    owners = {owner.contact_id for owner in find_owners(request.tx, workspace_id, urns).values()}
     if len(owners) > 1:
         raise InvalidInput.across("These URNs belong to more than one contact.")
     if uuid is None:
         return next(iter(owners), None)
-    contact_id = _find_by_uuid(call, uuid)
+    contact_id = _find_by_uuid(request, uuid)
     if owners - {contact_id}:
         raise InvalidInput.across("These URNs belong to another contact.")
     return contact_id
 
 
-def _find_unnamed(call: Call, urns: Sequence[Urn]) -> int | None:
+def _find_unnamed(request: Request, urns: Sequence[Urn]) -> int | None:
     """`_find_contact` where addresses are hidden: they are for new contacts, and nothing tells whose they are."""
-    uuid = call.body.get("uuid")
+    uuid = request.body.get("uuid")
     if uuid is None:
         return None
     if urns:
         raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
-    return _find_by_uuid(call, uuid)
+    return _find_by_uuid(request, uuid)
 
 
-def _find_by_uuid(call: Call, uuid: str) -> int:
-    contact_id = find_contact(call.tx, call.workspace.id, uuid)
+def _find_by_uuid(request: Request, uuid: str) -> int:
+    contact_id = find_contact(request.tx, request.workspace.id, uuid)
     if contact_id is None:
         raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".')
     return contact_id
 
 
-def _read_change(call: Call, urns: Sequence[Urn], contact_id: int | None) -> ContactChange:
+def _read_change(request: Request, urns: Sequence[Urn], contact_id: int | None) -> ContactChange:
     """What the body changes; found by its addresses, a contact keeps those it has and gets the others."""
-    body, workspace_id = call.body, call.workspace.id
+    body, workspace_id = request.body, request.workspace.id
     # The empty list that the record shows in place of hidden addresses takes none away.
-    hides = call.workspace.is_anonymous
+    hides = request.workspace.is_anonymous
     if contact_id is not None and body.get("uuid") is None:
-        present = contact_summaries.list_urns(call.tx, workspace_id, contact_id)
+        present = contact_summaries.list_urns(request.tx, workspace_id, contact_id)
         known = {urn.identity for urn in present}
         urns = [*present, *(urn for urn in urns if urn.identity not in known)]
     fields = body.get("fields") or {}
-    keys = contact_summaries.find_field_keys(call.tx, workspace_id, list(fields))
+    keys = contact_summaries.find_field_keys(request.tx, workspace_id, list(fields))
     return ContactChange(
         name=body.get("name"),
         language=body.get("language"),
         urns=urns if "urns" in body and (urns or not hides) else None,
-        group_ids=_group_ids(call),
+        group_ids=_group_ids(request),
         fields={keys[name]: value for name, value in fields.items()},
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
         are_urns_found_free=not hides,
     )
 
 
-def _group_ids(call: Call) -> list[int] | None:
-    if "group_uuids" not in call.body:
+def _group_ids(request: Request) -> list[int] | None:
+    if "group_uuids" not in request.body:
         return None
-    uuids = _texts(call, "group_uuids")
+    uuids = _texts(request, "group_uuids")
     for uuid in uuids:
         if not is_uuid(uuid):
             raise InvalidInput.on("group_uuids", f'Nothing found for "{uuid[:64]}".')
-    return find_manual_groups(call.tx, call.workspace.id, uuids, field="group_uuids")
+    return find_manual_groups(request.tx, request.workspace.id, uuids, field="group_uuids")
 
 
-def _change(call: Call, contact_id: int, change: ContactChange) -> None:
+def _change(request: Request, contact_id: int, change: ContactChange) -> None:
     try:
-        contact_writes.change_contact(call.tx, call.workspace, contact_id, change)
+        contact_writes.change_contact(request.tx, request.workspace, contact_id, change)
     except InvalidInput as error:
         if "groups" in error.errors:
             raise InvalidInput({"non_field_errors": error.errors["groups"]}) from error
         raise
 
 
-def _texts(call: Call, name: str) -> list[str]:
+def _texts(request: Request, name: str) -> list[str]:
     """A list of texts in the body, where a single one may stand without a list."""
-    given: str | list[str] = call.body.get(name) or []
+    given: str | list[str] = request.body.get(name) or []
     return [given] if isinstance(given, str) else given

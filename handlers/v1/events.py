@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created, no_content
-from handlers.request import Call
+from handlers.request import Request
 from persistence.campaign_events import v1 as events
 
 
 def list_events(
-    call: Call,
+    request: Request,
     *,
     uuid: list[str] | None = None,
     campaign_uuid: list[str] | None = None,
@@ -16,12 +16,12 @@ def list_events(
     after: datetime | None = None,
     page: str | None = None,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
     return answer_numbered_page(
-        call,
+        request,
         page,
         lambda number, size: events.list_event_summaries(
-            call.tx,
+            request.tx,
             workspace.id,
             number,
             size,
@@ -33,13 +33,13 @@ def list_events(
     )
 
 
-def write_event(call: Call) -> Answer:
-    workspace = call.workspace
-    event_id = events.write_event(call.tx, workspace, call.body)
-    return created(events.read_event_summary(call.tx, workspace.id, event_id))
+def write_event(request: Request) -> Answer:
+    workspace = request.workspace
+    event_id = events.write_event(request.tx, workspace, request.body)
+    return created(events.read_event_summary(request.tx, workspace.id, event_id))
 
 
-def delete_events(call: Call, *, uuid: list[str] | None = None, campaign_uuid: list[str] | None = None) -> Answer:
-    workspace = call.workspace
-    events.delete_events(call.tx, workspace.id, uuids=uuid, campaign_uuids=campaign_uuid)
+def delete_events(request: Request, *, uuid: list[str] | None = None, campaign_uuid: list[str] | None = None) -> Answer:
+    workspace = request.workspace
+    events.delete_events(request.tx, workspace.id, uuids=uuid, campaign_uuids=campaign_uuid)
     return no_content()

@@ -1,7 +1,7 @@
 """`/api/v1/fields.json`."""
 
 from handlers.answers import Answer, NumberedListAnswer, created_record
-from handlers.request import Call
+from handlers.request import Request
 from persistence import fields
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.fields import TYPE_LETTERS, alter_field
@@ -13,22 +13,22 @@ WORDS = {letter: word for word, letter in TYPE_LETTERS.items()}
 list_fields = NumberedListAnswer(fields.FIELDS_V1)
 
 
-def write_field(call: Call) -> Answer:
-    label, kind = call.body["label"], WORDS[call.body["value_type"]]
-    key = call.body.get("key") or None
+def write_field(request: Request) -> Answer:
+    label, kind = request.body["label"], WORDS[request.body["value_type"]]
+    key = request.body.get("key") or None
     try:
-        field_id = _write(call, key, label, kind)
+        field_id = _write(request, key, label, kind)
     except RecordMissing as error:
         raise InvalidInput.on("key", f'Nothing found for "{key}".') from error
     except InvalidInput as error:
         raise InvalidInput({NAMES.get(name, name): text for name, text in error.errors.items()}) from error
-    return created_record(call, fields.FIELDS_V1, field_id)
+    return created_record(request, fields.FIELDS_V1, field_id)
 
 
-def _write(call: Call, key: str | None, label: str, kind: str) -> int:
+def _write(request: Request, key: str | None, label: str, kind: str) -> int:
     """Change the field with the key, or the one whose key the label makes, or create one."""
-    workspace_id = call.workspace.id
+    workspace_id = request.workspace.id
     made = key or fields.make_key(label)
-    if key is not None or fields.find_fields(call.tx, workspace_id, [made]):
-        return alter_field(call.tx, workspace_id, made, label, kind)
-    return fields.create_field(call.tx, workspace_id, label, kind)
+    if key is not None or fields.find_fields(request.tx, workspace_id, [made]):
+        return alter_field(request.tx, workspace_id, made, label, kind)
+    return fields.create_field(request.tx, workspace_id, label, kind)

@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page
-from handlers.request import Call
+from handlers.request import Request
 from persistence.flows.v1 import FlowFilter, list_flow_summaries
 
 
 def list_flows(
-    call: Call,
+    request: Request,
     *,
     flow: list[int] | None = None,
     uuid: list[str] | None = None,
@@ -19,8 +19,8 @@ def list_flows(
     after: datetime | None = None,
     page: str | None = None,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
     wanted = FlowFilter(flow, uuid, label, type, archived, before, after)
     return answer_numbered_page(
-        call, page, lambda number, size: list_flow_summaries(call.tx, workspace.id, wanted, number, size)
+        request, page, lambda number, size: list_flow_summaries(request.tx, workspace.id, wanted, number, size)
     )

@@ -1,7 +1,7 @@
 """`/api/v1/labels.json`."""
 
 from handlers.answers import Answer, NumberedListAnswer, created_record
-from handlers.request import Call
+from handlers.request import Request
 from persistence import labels
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.labels import rename_label
@@ -9,18 +9,18 @@ from persistence.labels import rename_label
 list_labels = NumberedListAnswer(labels.LABELS_V1)
 
 
-def write_label(call: Call) -> Answer:
-    workspace = call.workspace
-    uuid, name = call.body.get("uuid"), call.body["name"]
+def write_label(request: Request) -> Answer:
+    workspace = request.workspace
+    uuid, name = request.body.get("uuid"), request.body["name"]
     refuse_signs(name, "name")
     if uuid is None:
-        label_id = labels.create_label(call.tx, workspace.id, name)
+        label_id = labels.create_label(request.tx, workspace.id, name)
     else:
         try:
-            label_id = rename_label(call.tx, workspace.id, uuid, name)
+            label_id = rename_label(request.tx, workspace.id, uuid, name)
         except RecordMissing as error:
             raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
-    return created_record(call, labels.LABELS_V1, label_id)
+    return created_record(request, labels.LABELS_V1, label_id)
 
 
 def refuse_signs(name: str, field: str) -> None:

@@ -1,7 +1,7 @@
 """`/api/v1/message_actions.json`."""
 
 from handlers.answers import Answer, no_content
-from handlers.request import Call
+from handlers.request import Request
 from handlers.v1.labels import refuse_signs
 from persistence import labels
 from persistence.errors import InvalidInput
@@ -15,28 +15,28 @@ WITHOUT_LABEL = {
 }
 
 
-def act_on_messages(call: Call) -> Answer:
-    workspace = call.workspace
-    action = call.body["action"]
-    label_id = _find_label(call, action)
-    chosen = message_actions.select_incoming(call.tx, workspace.id, call.body["messages"], ignore_outgoing=True)
+def act_on_messages(request: Request) -> Answer:
+    workspace = request.workspace
+    action = request.body["action"]
+    label_id = _find_label(request, action)
+    chosen = message_actions.select_incoming(request.tx, workspace.id, request.body["messages"], ignore_outgoing=True)
     if action in WITHOUT_LABEL:
-        WITHOUT_LABEL[action](call.tx, workspace.id, chosen.ids)
+        WITHOUT_LABEL[action](request.tx, workspace.id, chosen.ids)
     elif label_id is not None:
         change = message_actions.add_label if action == "label" else message_actions.remove_label
-        change(call.tx, workspace.id, chosen.ids, label_id)
+        change(request.tx, workspace.id, chosen.ids, label_id)
     return no_content()
 
 
-def _find_label(call: Call, action: str) -> int | None:
+def _find_label(request: Request, action: str) -> int | None:
     """The label the action speaks of; None where no label is taken, or nothing bears the name to take off."""
-    uuid, name = call.body.get("label_uuid") or None, call.body.get("label") or None
+    uuid, name = request.body.get("label_uuid") or None, request.body.get("label") or None
     if action in WITHOUT_LABEL:
         if uuid or name:
             raise InvalidInput.across(f'The action "{action}" takes no label.')
         return None
     if uuid is not None:
-        label_id = labels.find_label(call.tx, call.workspace.id, uuid) if is_uuid(uuid) else None
+        label_id = labels.find_label(request.tx, request.workspace.id, uuid) if is_uuid(uuid) else None
         if label_id is None:
             raise InvalidInput.on("label_uuid", f'Nothing found for "{uuid[:64]}".')
         return label_id
@@ -44,5 +44,5 @@ def _find_label(call: Call, action: str) -> int | None:
         raise InvalidInput.across(f'The action "{action}" needs a label.')
     refuse_signs(name, "label")
     if action == "label":
-        return labels.ensure_label(call.tx, call.workspace.id, name, field="label")
-    return labels.find_label_by_name(call.tx, call.workspace.id, name)
+        return labels.ensure_label(request.tx, request.workspace.id, name, field="label")
+    return labels.find_label_by_name(request.tx, request.workspace.id, name)

@@ -1,9 +1,9 @@
 """`/api/v1/org.json`."""
 
 from handlers.answers import Answer, ok
-from handlers.request import Call
+from handlers.request import Request
 from persistence.workspaces import read_workspace
 
 
-def read_org(call: Call) -> Answer:
-    return ok(read_workspace(call.tx, call.workspace.id))
+def read_org(request: Request) -> Answer:
+    return ok(read_workspace(request.tx, request.workspace.id))

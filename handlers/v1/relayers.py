@@ -3,14 +3,14 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created, no_content
-from handlers.request import Call
+from handlers.request import Request
 from persistence.relayers import v1 as relayer_records
 from persistence.relayers.relayers import claim_phone
 from persistence.relayers.v1 import RelayerFilter
 
 
 def list_relayers(
-    call: Call,
+    request: Request,
     *,
     relayer: list[int] | None = None,
     phone: list[str] | None = None,
@@ -19,24 +19,24 @@ def list_relayers(
     after: datetime | None = None,
     page: str | None = None,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
     wanted = RelayerFilter(relayer, phone, country, before, after)
     return answer_numbered_page(
-        call,
+        request,
         page,
-        lambda number, size: relayer_records.list_relayers(call.tx, workspace.id, wanted, number, size),
+        lambda number, size: relayer_records.list_relayers(request.tx, workspace.id, wanted, number, size),
     )
 
 
-def claim_relayer(call: Call) -> Answer:
-    workspace = call.workspace
-    body = call.body
-    channel_id = claim_phone(call.tx, workspace, body["claim_code"], body["phone"], body.get("name") or None)
-    return created(relayer_records.read_relayer(call.tx, workspace.id, channel_id))
+def claim_relayer(request: Request) -> Answer:
+    workspace = request.workspace
+    body = request.body
+    channel_id = claim_phone(request.tx, workspace, body["claim_code"], body["phone"], body.get("name") or None)
+    return created(relayer_records.read_relayer(request.tx, workspace.id, channel_id))
 
 
 def release_relayers(
-    call: Call,
+    request: Request,
     *,
     relayer: list[int] | None = None,
     phone: list[str] | None = None,
@@ -44,6 +44,6 @@ def release_relayers(
     before: datetime | None = None,
     after: datetime | None = None,
 ) -> Answer:
-    workspace = call.workspace
-    relayer_records.release_relayers(call.tx, workspace.id, RelayerFilter(relayer, phone, country, before, after))
+    workspace = request.workspace
+    relayer_records.release_relayers(request.tx, workspace.id, RelayerFilter(relayer, phone, country, before, after))
     return no_content()

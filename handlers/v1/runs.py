@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_numbered_page, created
-from handlers.request import Call
+from handlers.request import Request
 from persistence.flow_starts.expansion import begin_start
 from persistence.flow_starts.flow_starts import create_start
 from persistence.flow_starts.form import read_phone_form
@@ -11,7 +11,7 @@ from persistence.runs.v1 import RunFilter, list_run_summaries, read_run_summarie
 
 
 def list_runs(
-    call: Call,
+    request: Request,
     *,
     run: list[int] | None = None,
     flow_uuid: list[str] | None = None,
@@ -23,13 +23,13 @@ def list_runs(
 ) -> Answer:
     wanted = RunFilter(run, flow_uuid, contact, group_uuids, before, after)
     return answer_numbered_page(
-        call, page, lambda number, size: list_run_summaries(call.tx, call.workspace.id, wanted, number, size)
+        request, page, lambda number, size: list_run_summaries(request.tx, request.workspace.id, wanted, number, size)
     )
 
 
-def start_runs(call: Call) -> Answer:
-    workspace = call.workspace
-    form = read_phone_form(call.tx, workspace, call.body, call.credentials.user_id)
-    start_id = create_start(call.tx, workspace.id, form)
-    begin_start(call.tx, workspace.id, start_id)
-    return created(f"[{','.join(read_run_summaries(call.tx, workspace.id, start_id))}]")
+def start_runs(request: Request) -> Answer:
+    workspace = request.workspace
+    form = read_phone_form(request.tx, workspace, request.body, request.credentials.user_id)
+    start_id = create_start(request.tx, workspace.id, form)
+    begin_start(request.tx, workspace.id, start_id)
+    return created(f"[{','.join(read_run_summaries(request.tx, workspace.id, start_id))}]")

@@ -4,13 +4,13 @@ from datetime import datetime
 
 from handlers.answers import Answer, answer_page
 from handlers.asgi.archive_files import link_to_archive
-from handlers.request import Call
+from handlers.request import Request
 from persistence.archives import archives
 from persistence.sql.pages import Page, Position
 
 
 def list_archives(
-    call: Call,
+    request: Request,
     *,
     archive_type: str | None = None,
     type: str | None = None,
@@ -18,15 +18,15 @@ def list_archives(
     before: datetime | None = None,
     after: datetime | None = None,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
     kinds = [kind for kind in (archive_type, type) if kind is not None]
 
     def link(location: str) -> str:
-        return link_to_archive(call.root, call.settings.secret_key, location, call.now)
+        return link_to_archive(request.root, request.settings.secret_key, location, request.now)
 
     def fetch(position: Position | None, size: int) -> Page:
         return archives.list_archives(
-            call.tx, workspace.id, position, size, link=link, kinds=kinds, period=period, before=before, after=after
+            request.tx, workspace.id, position, size, link=link, kinds=kinds, period=period, before=before, after=after
         )
 
-    return answer_page(call, archives.ARCHIVES_ORDER, fetch)
+    return answer_page(request, archives.ARCHIVES_ORDER, fetch)

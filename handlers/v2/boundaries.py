@@ -1,15 +1,15 @@
 """`/api/v2/boundaries.json`."""
 
 from handlers.answers import Answer, answer_page
-from handlers.request import Call
+from handlers.request import Request
 from persistence.boundaries import boundaries
 from persistence.sql.pages import Page, Position
 
 
-def list_boundaries(call: Call, *, geometry: bool = True) -> Answer:
-    workspace = call.workspace
+def list_boundaries(request: Request, *, geometry: bool = True) -> Answer:
+    workspace = request.workspace
 
     def fetch(position: Position | None, size: int) -> Page:
-        return boundaries.list_boundaries(call.tx, workspace, position, size, with_geometry=geometry)
+        return boundaries.list_boundaries(request.tx, workspace, position, size, with_geometry=geometry)
 
-    return answer_page(call, boundaries.BOUNDARIES_ORDER, fetch)
+    return answer_page(request, boundaries.BOUNDARIES_ORDER, fetch)

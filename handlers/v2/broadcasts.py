@@ -3,26 +3,26 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page, created
-from handlers.request import Call
+from handlers.request import Request
 from persistence.broadcasts import v2 as broadcasts
 from persistence.broadcasts.form import read_form
 from persistence.sql.pages import Page, Position
 
 
 def list_broadcasts(
-    call: Call,
+    request: Request,
     *,
     id: int | None = None,
     uuid: str | None = None,
     before: datetime | None = None,
     after: datetime | None = None,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
     masked = workspace.is_anonymous
 
     def fetch(position: Position | None, size: int) -> Page:
         return broadcasts.list_broadcasts(
-            call.tx,
+            request.tx,
             workspace.id,
             position,
             size,
@@ -33,10 +33,10 @@ def list_broadcasts(
             masked=masked,
         )
 
-    return answer_page(call, broadcasts.BROADCASTS_ORDER, fetch)
+    return answer_page(request, broadcasts.BROADCASTS_ORDER, fetch)
 
 
-def create_broadcast(call: Call) -> Answer:
-    workspace = call.workspace
-    broadcast_id = broadcasts.create_broadcast(call.tx, workspace.id, read_form(call.tx, workspace, call.body))
-    return created(broadcasts.read_broadcast(call.tx, workspace.id, broadcast_id, masked=workspace.is_anonymous))
+def create_broadcast(request: Request) -> Answer:
+    workspace = request.workspace
+    broadcast_id = broadcasts.create_broadcast(request.tx, workspace.id, read_form(request.tx, workspace, request.body))
+    return created(broadcasts.read_broadcast(request.tx, workspace.id, broadcast_id, masked=workspace.is_anonymous))

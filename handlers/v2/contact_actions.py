@@ -1,7 +1,7 @@
 """`/api/v2/contact_actions.json`."""
 
 from handlers.answers import Answer, no_content
-from handlers.request import Call
+from handlers.request import Request
 from persistence.contacts import actions as contact_actions
 from persistence.contacts.writes import delete_contacts
 from persistence.errors import InvalidInput
@@ -18,18 +18,18 @@ WITHOUT_GROUP = {
 }
 
 
-def act_on_contacts(call: Call) -> Answer:
-    workspace = call.workspace
-    action, group = call.body["action"], call.body.get("group")
-    contact_ids = contact_actions.find_contacts(call.tx, workspace, call.body["contacts"])
+def act_on_contacts(request: Request) -> Answer:
+    workspace = request.workspace
+    action, group = request.body["action"], request.body.get("group")
+    contact_ids = contact_actions.find_contacts(request.tx, workspace, request.body["contacts"])
     if action in WITH_GROUP:
         if not group:
             raise InvalidInput.across(f'The action "{action}" needs a group.')
-        group_id = find_manual_groups(call.tx, workspace.id, [group], field="group")[0]
-        WITH_GROUP[action](call.tx, workspace.id, contact_ids, group_id)
+        group_id = find_manual_groups(request.tx, workspace.id, [group], field="group")[0]
+        WITH_GROUP[action](request.tx, workspace.id, contact_ids, group_id)
         return no_content()
     if group:
         raise InvalidInput.across(f'The action "{action}" takes no group.')
-    hold_contacts(call.tx, workspace.id, contact_ids)
-    WITHOUT_GROUP[action](call.tx, workspace.id, contact_ids)
+    hold_contacts(request.tx, workspace.id, contact_ids)
+    WITHOUT_GROUP[action](request.tx, workspace.id, contact_ids)
     return no_content()

@@ -7,7 +7,7 @@ from decimal import Decimal
 from flows.numbers import render_decimal
 from flows.urns import Urn
 from handlers.answers import Answer, answer_page, created, no_content, ok
-from handlers.request import Call
+from handlers.request import Request
 from persistence.contacts import v2 as contact_records
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.addresses import find_urns, read_urns
@@ -20,7 +20,7 @@ from persistence.sql.pages import Page, Position
 
 
 def list_contacts(
-    call: Call,
+    request: Request,
     *,
     uuid: str | None = None,
     urn: str | None = None,
@@ -30,12 +30,12 @@ def list_contacts(
     after: datetime | None = None,
     reverse: bool = False,
 ) -> Answer:
-    workspace = call.workspace
-    address = None if urn is None else _read_lookup(call, urn)
+    workspace = request.workspace
+    address = None if urn is None else _read_lookup(request, urn)
 
     def fetch(position: Position | None, size: int) -> Page:
         return contact_records.list_contacts(
-            call.tx,
+            request.tx,
             workspace.id,
             position,
             size,
@@ -47,68 +47,74 @@ def list_contacts(
             after=after,
             reverse=reverse,
             masked=workspace.is_anonymous,
-            for_agent=call.is_agent,
+            for_agent=request.is_agent,
         )
 
-    return answer_page(call, contact_records.contacts_order(reverse=reverse), fetch)
+    return answer_page(request, contact_records.contacts_order(reverse=reverse), fetch)
 
 
-def write_contact(call: Call, *, uuid: str | None = None, urn: str | None = None) -> Answer:
-    workspace = call.workspace
-    if urn is not None and "urns" in call.body:
+def write_contact(request: Request, *, uuid: str | None = None, urn: str | None = None) -> Answer:
+    workspace = request.workspace
+    if urn is not None and "urns" in request.body:
         raise InvalidInput.on("urns", "Not together with the parameter urn.")
-    address = None if urn is None else _read_lookup(call, urn)
-    contact_id = None if uuid is None and address is None else _find(call, uuid, address)
-    if workspace.is_anonymous and contact_id is not None and "urns" in call.body:
+    address = None if urn is None else _read_lookup(request, urn)
+    contact_id = None if uuid is None and address is None else _find(request, uuid, address)
+    if workspace.is_anonymous and contact_id is not None and "urns" in request.body:
         raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
-    change = _read_change(call, address if contact_id is None else None)
+    change = _read_change(request, address if contact_id is None else None)
     if contact_id is None and uuid is not None:
         raise RecordMissing
     if contact_id is None:
-        return created(_read(call, contact_writes.create_contact(call.tx, workspace, change, by_agent=call.is_agent)))
-    contact_writes.change_contact(call.tx, workspace, contact_id, change, by_agent=call.is_agent)
-    return ok(_read(call, contact_id))
+        return created(
+            _read(request, contact_writes.create_contact(request.tx, workspace, change, by_agent=request.is_agent))
+        )
+    contact_writes.change_contact(request.tx, workspace, contact_id, change, by_agent=request.is_agent)
+    return ok(_read(request, contact_id))
 
 
-def delete_contact(call: Call, *, uuid: str | None = None, urn: str | None = None) -> Answer:
-    workspace = call.workspace
-    contact_id = _find(call, uuid, None if urn is None else _read_lookup(call, urn))
+def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None = None) -> Answer:
+    workspace = request.workspace
+    contact_id = _find(request, uuid, None if urn is None else _read_lookup(request, urn))
     if contact_id is None:
         raise RecordMissing
-    contact_writes.delete_contacts(call.tx, workspace.id, [contact_id])
+    contact_writes.delete_contacts(request.tx, workspace.id, [contact_id])
     return no_content()
 
 
-def _read(call: Call, contact_id: int) -> str:
-    masked = call.workspace.is_anonymous
-    return contact_records.read_contact(call.tx, call.workspace.id, contact_id, masked=masked, for_agent=call.is_agent)
+def _read(request: Request, contact_id: int) -> str:
+    masked = request.workspace.is_anonymous
+    return contact_records.read_contact(
+        request.tx, request.workspace.id, contact_id, masked=masked, for_agent=request.is_agent
+    )
 
 
-def _read_lookup(call: Call, urn: str) -> Urn:
-    if call.workspace.is_anonymous:
+def _read_lookup(request: Request, urn: str) -> Urn:
+    if request.workspace.is_anonymous:
         raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
-    found = find_urns(call.tx, call.workspace, [urn])
+    found = find_urns(request.tx, request.workspace, [urn])
     if urn not in found:
         raise Refused("Parameter urn must be a URN; phone numbers need a country code.")
     return found[urn]
 
 
-def _find(call: Call, uuid: str | None, urn: Urn | None) -> int | None:
+def _find(request: Request, uuid: str | None, urn: Urn | None) -> int | None:
     if uuid is not None:
-        return find_contact(call.tx, call.workspace.id, uuid)
-    owners = find_owners(call.tx, call.workspace.id, [urn] if urn is not None else [])
+        return find_contact(request.tx, request.workspace.id, uuid)
+    owners = find_owners(request.tx, request.workspace.id, [urn] if urn is not None else [])
     return next((owner.contact_id for owner in owners.values()), None)
 
 
-def _read_change(call: Call, first_urn: Urn | None) -> ContactChange:
-    body = call.body
-    urns = read_urns(call.tx, call.workspace, body["urns"]) if "urns" in body else None
+def _read_change(request: Request, first_urn: Urn | None) -> ContactChange:
+    body = request.body
+    urns = read_urns(request.tx, request.workspace, body["urns"]) if "urns" in body else None
     groups = body.get("groups")
     return ContactChange(
         name=body.get("name"),
         language=body.get("language"),
         urns=[first_urn] if first_urn is not None else urns,
-        group_ids=None if groups is None else find_manual_groups(call.tx, call.workspace.id, groups, field="groups"),
+        group_ids=None
+        if groups is None
+        else find_manual_groups(request.tx, request.workspace.id, groups, field="groups"),
         fields=_as_texts(body["fields"]) if "fields" in body else None,
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
         are_urns_found_free=first_urn is not None,

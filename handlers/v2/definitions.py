@@ -2,7 +2,7 @@
 
 from flows.definition.exports import Dependencies
 from handlers.answers import Answer, ok
-from handlers.request import Call
+from handlers.request import Request
 from persistence.definitions.exporting import export_definitions
 
 WORDS = {
@@ -14,12 +14,14 @@ WORDS = {
 
 
 def read_definitions(
-    call: Call,
+    request: Request,
     *,
     flow: list[str] | None = None,
     campaign: list[str] | None = None,
     dependencies: str = "all",
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
     wanted = WORDS[dependencies.lower()]
-    return ok(export_definitions(call.tx, workspace, flow or (), campaign or (), dependencies=wanted, site=call.root))
+    return ok(
+        export_definitions(request.tx, workspace, flow or (), campaign or (), dependencies=wanted, site=request.root)
+    )

@@ -1,7 +1,7 @@
 """`/api/v2/fields.json`."""
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
-from handlers.request import Call
+from handlers.request import Request
 from persistence import fields
 from persistence.errors import InvalidInput
 from persistence.fields import alter_field, remove_field
@@ -9,27 +9,27 @@ from persistence.fields import alter_field, remove_field
 list_fields = ListAnswer(fields.FIELDS)
 
 
-def write_field(call: Call, *, key: str | None = None) -> Answer:
-    workspace = call.workspace
-    name, kind = _either(call, "name", "label"), _either(call, "type", "value_type")
+def write_field(request: Request, *, key: str | None = None) -> Answer:
+    workspace = request.workspace
+    name, kind = _either(request, "name", "label"), _either(request, "type", "value_type")
     kind = "number" if kind == "numeric" else kind
     if key is None:
-        field_id = fields.create_field(call.tx, workspace.id, name, kind)
+        field_id = fields.create_field(request.tx, workspace.id, name, kind)
     else:
-        field_id = alter_field(call.tx, workspace.id, key, name, kind)
-    if "agent_access" in call.body:
-        fields.set_agent_access(call.tx, workspace.id, field_id, call.body["agent_access"])
-    return (created_record if key is None else changed_record)(call, fields.FIELDS, field_id)
+        field_id = alter_field(request.tx, workspace.id, key, name, kind)
+    if "agent_access" in request.body:
+        fields.set_agent_access(request.tx, workspace.id, field_id, request.body["agent_access"])
+    return (created_record if key is None else changed_record)(request, fields.FIELDS, field_id)
 
 
-def delete_field(call: Call, *, key: str) -> Answer:
-    workspace = call.workspace
-    remove_field(call.tx, workspace, key)
+def delete_field(request: Request, *, key: str) -> Answer:
+    workspace = request.workspace
+    remove_field(request.tx, workspace, key)
     return no_content()
 
 
-def _either(call: Call, newer: str, older: str) -> str:
-    value = call.body.get(newer) or call.body.get(older)
+def _either(request: Request, newer: str, older: str) -> str:
+    value = request.body.get(newer) or request.body.get(older)
     if not value:
         raise InvalidInput.on(newer, "A value is required.")
     text: str = value

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page, created
-from handlers.request import Call
+from handlers.request import Request
 from persistence.flow_starts.flow_starts import create_start
 from persistence.flow_starts.form import read_form
 from persistence.flow_starts.v2 import list_starts, read_start, starts_order
@@ -11,7 +11,7 @@ from persistence.sql.pages import Page, Position
 
 
 def list_flow_starts(
-    call: Call,
+    request: Request,
     *,
     uuid: str | None = None,
     id: str | None = None,
@@ -19,11 +19,11 @@ def list_flow_starts(
     after: datetime | None = None,
     reverse: bool = False,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
 
     def fetch(position: Position | None, size: int) -> Page:
         return list_starts(
-            call.tx,
+            request.tx,
             workspace.id,
             position,
             size,
@@ -34,11 +34,11 @@ def list_flow_starts(
             reverse=reverse,
         )
 
-    return answer_page(call, starts_order(reverse=reverse), fetch)
+    return answer_page(request, starts_order(reverse=reverse), fetch)
 
 
-def create_flow_start(call: Call) -> Answer:
-    workspace = call.workspace
-    form = read_form(call.tx, workspace, call.body, call.credentials.user_id)
-    start_id = create_start(call.tx, workspace.id, form)
-    return created(read_start(call.tx, workspace.id, start_id))
+def create_flow_start(request: Request) -> Answer:
+    workspace = request.workspace
+    form = read_form(request.tx, workspace, request.body, request.credentials.user_id)
+    start_id = create_start(request.tx, workspace.id, form)
+    return created(read_start(request.tx, workspace.id, start_id))

@@ -3,13 +3,13 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page
-from handlers.request import Call
+from handlers.request import Request
 from persistence.flows import v2 as flow_records
 from persistence.sql.pages import Page, Position
 
 
 def list_flows(
-    call: Call,
+    request: Request,
     *,
     uuid: str | None = None,
     before: datetime | None = None,
@@ -17,11 +17,11 @@ def list_flows(
     type: str | None = None,
     archived: bool | None = None,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
 
     def fetch(position: Position | None, size: int) -> Page:
         return flow_records.list_flows(
-            call.tx,
+            request.tx,
             workspace.id,
             position,
             size,
@@ -32,4 +32,4 @@ def list_flows(
             after=after,
         )
 
-    return answer_page(call, flow_records.FLOWS_ORDER, fetch)
+    return answer_page(request, flow_records.FLOWS_ORDER, fetch)

@@ -1,7 +1,7 @@
 """`/api/v2/globals.json`."""
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
-from handlers.request import Call
+from handlers.request import Request
 from persistence import globals as global_values
 from persistence.errors import InvalidInput
 from persistence.globals import remove_global
@@ -9,18 +9,20 @@ from persistence.globals import remove_global
 list_globals = ListAnswer(global_values.GLOBALS)
 
 
-def write_global(call: Call, *, key: str | None = None) -> Answer:
-    workspace = call.workspace
-    name, value = call.body.get("name"), call.body["value"]
+def write_global(request: Request, *, key: str | None = None) -> Answer:
+    workspace = request.workspace
+    name, value = request.body.get("name"), request.body["value"]
     if key is not None:
-        global_id = global_values.change_global(call.tx, workspace.id, key, value, name)
-        return changed_record(call, global_values.GLOBALS, global_id)
+        global_id = global_values.change_global(request.tx, workspace.id, key, value, name)
+        return changed_record(request, global_values.GLOBALS, global_id)
     if name is None:
         raise InvalidInput.on("name", "A value is required.")
-    return created_record(call, global_values.GLOBALS, global_values.create_global(call.tx, workspace.id, name, value))
+    return created_record(
+        request, global_values.GLOBALS, global_values.create_global(request.tx, workspace.id, name, value)
+    )
 
 
-def delete_global(call: Call, *, key: str) -> Answer:
-    workspace = call.workspace
-    remove_global(call.tx, workspace.id, key)
+def delete_global(request: Request, *, key: str) -> Answer:
+    workspace = request.workspace
+    remove_global(request.tx, workspace.id, key)
     return no_content()

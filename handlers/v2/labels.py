@@ -1,19 +1,19 @@
 """`/api/v2/labels.json`."""
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
-from handlers.request import Call
+from handlers.request import Request
 from persistence import labels
 
 list_labels = ListAnswer(labels.LABELS)
 
 
-def write_label(call: Call, *, uuid: str | None = None) -> Answer:
-    name = call.body["name"]
+def write_label(request: Request, *, uuid: str | None = None) -> Answer:
+    name = request.body["name"]
     if uuid is None:
-        return created_record(call, labels.LABELS, labels.create_label(call.tx, call.workspace.id, name))
-    return changed_record(call, labels.LABELS, labels.rename_label(call.tx, call.workspace.id, uuid, name))
+        return created_record(request, labels.LABELS, labels.create_label(request.tx, request.workspace.id, name))
+    return changed_record(request, labels.LABELS, labels.rename_label(request.tx, request.workspace.id, uuid, name))
 
 
-def delete_label(call: Call, *, uuid: str) -> Answer:
-    labels.delete_label(call.tx, call.workspace.id, uuid)
+def delete_label(request: Request, *, uuid: str) -> Answer:
+    labels.delete_label(request.tx, request.workspace.id, uuid)
     return no_content()

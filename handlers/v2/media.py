@@ -5,7 +5,7 @@ import re
 
 from handlers.answers import Answer, as_json
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
-from handlers.request import Call
+from handlers.request import Request
 from persistence.errors import InvalidInput
 from persistence.media.media import add_media
 
@@ -14,8 +14,8 @@ CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 FILENAME_LENGTH = 255
 
 
-def upload_media(call: Call) -> Answer:
-    workspace, upload = call.workspace, call.media
+def upload_media(request: Request) -> Answer:
+    workspace, upload = request.workspace, request.media
     assert upload is not None
     kind = upload.content_type
     if not KIND.fullmatch(kind):
@@ -26,7 +26,7 @@ def upload_media(call: Call) -> Answer:
         raise InvalidInput.on("file", "At most 25 MB.")
     filename = CONTROL_CHARACTERS.sub("", upload.filename)[-FILENAME_LENGTH:] or "file"
     upload.place = f"{workspace.uuid}/{upload.uuid}{mimetypes.guess_extension(kind) or ''}"
-    record = {"content_type": kind, "url": f"{call.stored_root}/media/{upload.place}", "filename": filename}
-    quota_bytes = call.settings.media_quota_bytes
-    add_media(call.tx, workspace.id, upload.uuid, size=upload.size, quota_bytes=quota_bytes, **record)
+    record = {"content_type": kind, "url": f"{request.stored_root}/media/{upload.place}", "filename": filename}
+    quota_bytes = request.settings.media_quota_bytes
+    add_media(request.tx, workspace.id, upload.uuid, size=upload.size, quota_bytes=quota_bytes, **record)
     return as_json(201, {"uuid": upload.uuid, **record, "size": upload.size})

@@ -1,12 +1,12 @@
 """`/api/v2/optins.json`."""
 
 from handlers.answers import Answer, ListAnswer, created_record
-from handlers.request import Call
+from handlers.request import Request
 from persistence.optins import OPTINS
 from persistence.optins import create_optin as store_optin
 
 list_optins = ListAnswer(OPTINS)
 
 
-def create_optin(call: Call) -> Answer:
-    return created_record(call, OPTINS, store_optin(call.tx, call.workspace.id, call.body["name"]))
+def create_optin(request: Request) -> Answer:
+    return created_record(request, OPTINS, store_optin(request.tx, request.workspace.id, request.body["name"]))

@@ -3,13 +3,13 @@
 from datetime import datetime
 
 from handlers.answers import Answer, answer_page
-from handlers.request import Call
+from handlers.request import Request
 from persistence.runs import v2 as run_records
 from persistence.sql.pages import Page, Position
 
 
 def list_runs(
-    call: Call,
+    request: Request,
     *,
     id: int | None = None,
     uuid: str | None = None,
@@ -21,11 +21,11 @@ def list_runs(
     after: datetime | None = None,
     reverse: bool = False,
 ) -> Answer:
-    workspace = call.workspace
+    workspace = request.workspace
 
     def fetch(position: Position | None, size: int) -> Page:
         return run_records.list_runs(
-            call.tx,
+            request.tx,
             workspace.id,
             position,
             size,
@@ -41,4 +41,4 @@ def list_runs(
             with_path=paths,
         )
 
-    return answer_page(call, run_records.runs_order(reverse=reverse), fetch)
+    return answer_page(request, run_records.runs_order(reverse=reverse), fetch)

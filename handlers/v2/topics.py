@@ -1,14 +1,14 @@
 """`/api/v2/topics.json`."""
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record
-from handlers.request import Call
+from handlers.request import Request
 from persistence import topics
 
 list_topics = ListAnswer(topics.TOPICS)
 
 
-def write_topic(call: Call, *, uuid: str | None = None) -> Answer:
-    name = call.body["name"]
+def write_topic(request: Request, *, uuid: str | None = None) -> Answer:
+    name = request.body["name"]
     if uuid is None:
-        return created_record(call, topics.TOPICS, topics.create_topic(call.tx, call.workspace.id, name))
-    return changed_record(call, topics.TOPICS, topics.rename_topic(call.tx, call.workspace.id, uuid, name))
+        return created_record(request, topics.TOPICS, topics.create_topic(request.tx, request.workspace.id, name))
+    return changed_record(request, topics.TOPICS, topics.rename_topic(request.tx, request.workspace.id, uuid, name))

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from handlers.context import RequestContext, context_of
 from handlers.contract.json_body import read_json
 
 
@@ -35,9 +36,8 @@ class Echo:
     body: bytes | None = None
 
     @property
-    def state(self) -> dict[str, Any]:
-        state: dict[str, Any] = self.scope["relayboard"]
-        return state
+    def context(self) -> RequestContext:
+        return context_of(self.scope)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         self.scope = scope

@@ -10,6 +10,7 @@ import pytest
 
 from handlers.asgi.guard import Guard
 from handlers.asgi.refusals import Refusal
+from handlers.context import context_of
 from relayboard.base.logs import current_request_id
 from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, Reply, exchange
@@ -51,7 +52,7 @@ class TestRequestId:
         reply = exchange(guard, "GET", PATH, headers=[("X-Request-Id", "run-7.a_B")])
 
         assert reply.headers["x-request-id"] == "run-7.a_B"
-        assert echo.state["request_id"] == "run-7.a_B"
+        assert echo.context.request_id == "run-7.a_B"
 
     @pytest.mark.parametrize("given", ["", "a b", "x" * 65, "a\nb", "é", "{}"])
     def test_any_other_id_is_replaced_by_a_uuid(self, guard, given):
@@ -80,8 +81,8 @@ class TestBodies:
     def test_a_json_body_reaches_the_inner_layers_parsed_raw_and_again_through_receive(self, guard, echo):
         exchange(guard, "POST", PATH, [b'{"na', b'me": "x"}'], [JSON])
 
-        assert echo.state["body"] == {"name": "x"}
-        assert echo.state["raw_body"] == echo.body == b'{"name": "x"}'
+        assert echo.context.json == {"name": "x"}
+        assert echo.context.raw_body == echo.body == b'{"name": "x"}'
 
     def test_after_the_body_the_inner_layers_hear_that_the_client_left(self, settings):
         heard = []
@@ -121,7 +122,7 @@ class TestBodies:
         replies = []
 
         async def hold(scope: Any, receive: Any, send: Any) -> None:
-            await scope["relayboard"]["request_body"].read()
+            await context_of(scope).body.read()
             if len(replies) < 2:
                 replies.append(await anyio.to_thread.run_sync(exchange, guard, "POST", PATH, [b"a" * 90], [JSON]))
             await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -137,12 +138,12 @@ class TestBodies:
     def test_an_empty_body_is_an_empty_object(self, guard, echo, method):
         exchange(guard, method, PATH, [], [JSON])
 
-        assert echo.state["body"] == {}
+        assert echo.context.json == {}
 
     def test_a_body_without_media_type_counts_as_json_for_everybody(self, guard, echo):
         exchange(guard, "POST", PATH, [b'{"a": 1}'])
 
-        assert echo.state["body"] == {"a": 1}
+        assert echo.context.json == {"a": 1}
         assert (b"content-type", b"application/json") in echo.scope["headers"]
 
     def test_a_body_that_is_no_strict_json_is_refused_before_the_inner_layers(self, guard, echo):
@@ -153,7 +154,7 @@ class TestBodies:
 
     def test_the_body_of_a_get_is_not_read_as_json(self, guard, echo):
         assert exchange(guard, "GET", PATH, [b"not json"]).status == 200
-        assert "body" not in echo.state
+        assert echo.context.raw_body is None
 
     @pytest.mark.parametrize(
         "media_type",
@@ -185,7 +186,7 @@ class TestBodies:
 
     def test_a_media_type_without_body_does_not_matter(self, guard, echo):
         assert exchange(guard, "DELETE", PATH, [], [("Content-Type", "text/plain")]).status == 200
-        assert echo.state["body"] == {}
+        assert echo.context.json == {}
 
 
 class TestSizes:
@@ -239,7 +240,7 @@ class TestUploads:
 
         assert exchange(guard, "POST", UPLOAD, [body], [self.FORM]).status == 200
         assert echo.body == body
-        assert "body" not in echo.state
+        assert echo.context.raw_body is None
 
     def test_an_upload_beyond_25_megabytes_and_its_envelope_is_a_413(self, guard):
         headers = [self.FORM, ("Content-Length", str(26 * 1024 * 1024 + 1))]
@@ -257,8 +258,8 @@ class TestPhones:
         reply = exchange(guard, "POST", SYNC, [raw[:5], raw[5:]], [("Content-Type", "text/plain")])
 
         assert reply.status == 200
-        assert echo.state["raw_body"] == echo.body == raw
-        assert "body" not in echo.state
+        assert echo.context.raw_body == echo.body == raw
+        assert echo.context.json == {}
 
 
 class TestHosts:
