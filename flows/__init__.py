@@ -25,8 +25,6 @@ EnvironmentSettingError, PlaceError. A template is never refused: what is wrong 
 ('completed', ['Hi Ann'])
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

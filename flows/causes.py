@@ -4,12 +4,10 @@ Both are plain mappings, ready for JSON; `start` and `resume` take any mapping o
 one is not given the session's clock stands for it.
 """
 
-from __future__ import annotations
-
 import uuid as uuid_module
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from flows.definition import Flow
 
@@ -36,7 +34,7 @@ class Trigger(dict[str, Any]):
         user: Reference | None = None,
         origin: str | None = None,
         triggered_on: datetime | None = None,
-    ) -> Trigger:
+    ) -> Self:
         """Somebody or something chose the contact; `params` is what `@trigger.params` is."""
         return cls._make("manual", flow, triggered_on, params=params, user=user, origin=origin)
 
@@ -54,7 +52,7 @@ class Trigger(dict[str, Any]):
         keyword: str | None = None,
         match: KeywordMatch = "first_word",
         triggered_on: datetime | None = None,
-    ) -> Trigger:
+    ) -> Self:
         """A message of the contact, which is the first input; `keyword` is the word of it that was matched.
 
         `payload` is what came along as data, such as the answers of a form: `@input.payload`.
@@ -71,7 +69,7 @@ class Trigger(dict[str, Any]):
         *,
         point_uuid: str | None = None,
         triggered_on: datetime | None = None,
-    ) -> Trigger:
+    ) -> Self:
         """An event of a campaign was due."""
         event = _without_none(type="campaign_fired", campaign=dict(campaign), point_uuid=point_uuid)
         return cls._make("campaign", flow, triggered_on, event=event)
@@ -84,18 +82,18 @@ class Trigger(dict[str, Any]):
         *,
         params: Mapping[str, Any] | None = None,
         triggered_on: datetime | None = None,
-    ) -> Trigger:
+    ) -> Self:
         """The contact opened a conversation in a channel, with whatever the channel tells about it."""
         event = _without_none(type="chat_started", channel=dict(channel), params=_copy(params))
         return cls._make("chat", flow, triggered_on, event=event)
 
     @classmethod
-    def call(cls, flow: Flow | Reference, call: Reference, *, triggered_on: datetime | None = None) -> Trigger:
+    def call(cls, flow: Flow | Reference, call: Reference, *, triggered_on: datetime | None = None) -> Self:
         """The contact called; the session needs the same `call` (`{uuid, channel, urn}`)."""
         return cls._make("call", flow, triggered_on, event={"type": "call_received", "call": dict(call)})
 
     @classmethod
-    def ticket(cls, flow: Flow | Reference, ticket: Reference, *, triggered_on: datetime | None = None) -> Trigger:
+    def ticket(cls, flow: Flow | Reference, ticket: Reference, *, triggered_on: datetime | None = None) -> Self:
         """A ticket of the contact was closed."""
         return cls._make("ticket", flow, triggered_on, event={"type": "ticket_closed", "ticket": dict(ticket)})
 
@@ -107,12 +105,12 @@ class Trigger(dict[str, Any]):
         history: Mapping[str, Any],
         *,
         triggered_on: datetime | None = None,
-    ) -> Trigger:
+    ) -> Self:
         """The session of another contact asked for it; both parts are those of its event `session_triggered`."""
         return cls._make("flow_action", flow, triggered_on, run_summary=run_summary, history=history)
 
     @classmethod
-    def _make(cls, kind: str, flow: Flow | Reference, triggered_on: datetime | None, **fields: Any) -> Trigger:
+    def _make(cls, kind: str, flow: Flow | Reference, triggered_on: datetime | None, **fields: Any) -> Self:
         named = {"uuid": flow.uuid, "name": flow.name} if isinstance(flow, Flow) else flow
         reference = {name: named[name] for name in ("uuid", "name") if name in named}
         moment = triggered_on.isoformat() if triggered_on else None
@@ -137,30 +135,30 @@ class Resume(dict[str, Any]):
         payload: Mapping[str, Any] | None = None,
         uuid: str | None = None,
         resumed_on: datetime | None = None,
-    ) -> Resume:
+    ) -> Self:
         """The contact answered."""
         return cls._make(
             "msg", resumed_on, event=_make_message(text, urn, channel, attachments, payload, uuid, resumed_on)
         )
 
     @classmethod
-    def dial(cls, status: CallEnd, *, duration: float = 0, resumed_on: datetime | None = None) -> Resume:
+    def dial(cls, status: CallEnd, *, duration: float = 0, resumed_on: datetime | None = None) -> Self:
         """The call that was waited for has ended, after so many seconds."""
         event = {"type": "dial_ended", "dial": {"status": status, "duration": duration}}
         return cls._make("dial", resumed_on, event=event)
 
     @classmethod
-    def timeout(cls, *, resumed_on: datetime | None = None) -> Resume:
+    def timeout(cls, *, resumed_on: datetime | None = None) -> Self:
         """Nobody answered within the wait's timeout."""
         return cls._make("wait_timeout", resumed_on)
 
     @classmethod
-    def expiration(cls, *, resumed_on: datetime | None = None) -> Resume:
+    def expiration(cls, *, resumed_on: datetime | None = None) -> Self:
         """Nobody answered until the wait expired; the run ends."""
         return cls._make("wait_expiration", resumed_on)
 
     @classmethod
-    def _make(cls, kind: str, resumed_on: datetime | None, **fields: Any) -> Resume:
+    def _make(cls, kind: str, resumed_on: datetime | None, **fields: Any) -> Self:
         moment = resumed_on.isoformat() if resumed_on else None
         return cls(_without_none(type=kind, resumed_on=moment, **fields))
 

@@ -1,7 +1,5 @@
 """The three things a pure engine has to be given: the time, chance, and fresh identifiers."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime

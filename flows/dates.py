@@ -3,8 +3,6 @@
 Layouts belong to `flows.layouts`, whose functions can be had from here too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date, datetime, time

@@ -5,8 +5,6 @@ from the locale data of the GNU C library, in which its authors claim no copyrig
 the names of CLDR.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

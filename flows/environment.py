@@ -1,10 +1,8 @@
 """The settings under which flows read and write people's text (flow format, environment)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DATE_FORMATS = ("YYYY-MM-DD", "MM-DD-YYYY", "DD-MM-YYYY")
@@ -67,7 +65,7 @@ class Environment:
         return self.redaction_policy == "urns"
 
     @classmethod
-    def from_json(cls, settings: Mapping[str, Any]) -> Environment:
+    def from_json(cls, settings: Mapping[str, Any]) -> Self:
         """Reads the form that sessions store; missing or null settings take their defaults."""
         given = {name: settings[name] for name in _PLAIN_SETTINGS if settings.get(name) is not None}
         if settings.get("allowed_languages"):

@@ -8,8 +8,6 @@
 Moments are ISO 8601 texts. What sessions of generation 13 leave out or write besides is not required.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Json: TypeAlias = dict[str, Any]

@@ -1,7 +1,5 @@
 """Languages by their three-letter codes of ISO 639-3, as contacts and translations have them."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import pycountry

@@ -1,7 +1,5 @@
 """Layouts of dates and times, such as `YYYY-MM-DD tt:mm` (flow format, layouts)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta

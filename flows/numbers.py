@@ -1,7 +1,5 @@
 """Numbers in people's text and in the formats of a workspace (flow format, numbers and number-like parts)."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

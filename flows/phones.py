@@ -4,8 +4,6 @@ A number is *possible* when libphonenumber finds its length right for its countr
 number that can only be dialled locally does not count. Countries are two-letter ISO 3166 codes, or empty.
 """
 
-from __future__ import annotations
-
 import re
 
 import phonenumbers

@@ -1,7 +1,5 @@
 """Evaluates templates with plain data, for people who use expressions by themselves (flow format, templates)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The kinds of addresses a contact can have, and what their paths look like once normalized."""
 
-from __future__ import annotations
-
 import re
 
 SCHEMES = (

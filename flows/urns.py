@@ -4,8 +4,6 @@ An address is first parsed (its syntax), then normalized (the same person always
 (its path fits its scheme). `read_urn` does all three.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

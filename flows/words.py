@@ -1,7 +1,5 @@
 """Words of people's text: cutting text into them, comparing them, making keys out of names."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache

@@ -4,8 +4,6 @@ A type is a file of `flows/actions` that bears its name. It declares there what 
 stand, and how it runs. The files are imported when a type is first asked for, so that nothing here needs the engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Changes the language a flow is written in: a translation takes the place of the texts (flow format, localization)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

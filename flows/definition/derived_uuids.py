@@ -3,8 +3,6 @@
 A definition that is read again gets the same UUIDs again, so that what is stored of its runs still fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from itertools import count

@@ -3,8 +3,6 @@
 A rule takes the value of a property, None where there is none, and raises CheckFailed if it may not be used.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace

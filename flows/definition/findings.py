@@ -4,8 +4,6 @@ Beyond the issues of an inspection these are faults for which the definition is 
 parsed, and nodes that no way leads to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

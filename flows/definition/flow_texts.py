@@ -1,7 +1,5 @@
 """The texts of a flow: those that are templates, and those that can be translated (flow format, actions)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

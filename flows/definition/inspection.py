@@ -1,7 +1,5 @@
 """Inspection of a flow: what it produces, what it needs, and what is wrong with it (flow format, inspection)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What is wrong with a flow that can be read: it may run, but not as its author meant (flow format, issues)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any

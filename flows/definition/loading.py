@@ -1,7 +1,5 @@
 """Loading definitions of any version: brought to the version that is run, and checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Brings definitions of any version to a newer one, step by step (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where something is in a flow: at which node, in which action, in which property, in which translation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

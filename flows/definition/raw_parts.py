@@ -1,7 +1,5 @@
 """Parts of a definition that is not checked yet, of any version: what has another shape is passed over."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

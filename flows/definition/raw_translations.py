@@ -1,7 +1,5 @@
 """Translations of a definition that is not checked yet: language, then item UUID, then property, then its texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

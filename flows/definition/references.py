@@ -3,8 +3,6 @@
 (Flow format, dependencies and issues.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ Fields and globals go by key, users by e-mail address, which are the same everyw
 contacts, who are not moved with flows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a flow can produce: named results with their categories, and local variables (flow format, results)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The steps from version 13.0 to 13.6.1 (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

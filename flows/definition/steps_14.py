@@ -1,7 +1,5 @@
 """The steps from version 14.0 to 14.4.2 (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from flows.definition.derived_uuids import NewUuid
 from flows.definition.raw_parts import (
     JsonObject,

@@ -1,7 +1,5 @@
 """Changes templates of a definition that is not checked yet, of any version since 13.0 (flow format, migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

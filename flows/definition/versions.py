@@ -1,7 +1,5 @@
 """Versions of the definition format (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Lets queries find the fields, groups and flows of a workspace's assets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import cast
 

@@ -1,10 +1,8 @@
 """The kinds of assets, one shape each (flow format, words used)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 SEND_ROLE = "send"
 CALL_ROLE = "call"
@@ -31,7 +29,7 @@ class Campaign(_Named):
     """A series of events relative to a date of a contact."""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Campaign:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads uuid and name."""
         return cls(source["uuid"], source["name"])
 
@@ -41,7 +39,7 @@ class Label(_Named):
     """A label for incoming messages."""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Label:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads uuid and name."""
         return cls(source["uuid"], source["name"])
 
@@ -51,7 +49,7 @@ class Optin(_Named):
     """Something a contact may agree to receive."""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Optin:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads uuid and name."""
         return cls(source["uuid"], source["name"])
 
@@ -61,7 +59,7 @@ class Topic(_Named):
     """A topic of tickets."""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Topic:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads uuid and name."""
         return cls(source["uuid"], source["name"])
 
@@ -71,7 +69,7 @@ class Ticketer(_Named):
     """A ticketing service (13 only)."""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Ticketer:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads uuid and name."""
         return cls(source["uuid"], source["name"])
 
@@ -83,7 +81,7 @@ class User(_Named):
     email: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> User:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads uuid, name and email."""
         email = source.get("email") or ""
         return cls(source.get("uuid") or email, source.get("name") or "", email)
@@ -100,7 +98,7 @@ class Channel(_Named):
     match_prefixes: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Channel:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one channel."""
         texts = {name: tuple(source.get(name) or ()) for name in ("schemes", "roles", "match_prefixes")}
         return cls(
@@ -126,7 +124,7 @@ class Classifier(_Named):
     intents: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Classifier:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one classifier."""
         return cls(source["uuid"], source["name"], source.get("type") or "", tuple(source.get("intents") or ()))
 
@@ -138,7 +136,7 @@ class Llm(_Named):
     type: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Llm:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one model."""
         return cls(source["uuid"], source["name"], source.get("type") or "")
 
@@ -153,7 +151,7 @@ class Field:
     uuid: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Field:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one field."""
         return cls(source["key"], source["name"], source.get("type") or "text", source.get("uuid") or "")
 
@@ -172,7 +170,7 @@ class Global:
     value: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Global:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one global."""
         return cls(source["key"], source.get("name") or "", source.get("value") or "")
 
@@ -184,7 +182,7 @@ class Group(_Named):
     query: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Group:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one group."""
         return cls(source["uuid"], source["name"], source.get("query") or "")
 
@@ -202,7 +200,7 @@ class Resthook:
     subscribers: tuple[str, ...] = ()
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Resthook:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one resthook."""
         return cls(source["slug"], tuple(source.get("subscribers") or ()))
 
@@ -228,7 +226,7 @@ class TemplateTranslation:
     namespace: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> TemplateTranslation:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one translation; before 14 its components are one text."""
         components = source.get("components")
         if components is None:
@@ -258,7 +256,7 @@ class Template(_Named):
     translations: Sequence[TemplateTranslation] = ()
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Template:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads one template."""
         translations = tuple(TemplateTranslation.from_json(item) for item in source.get("translations") or ())
         return cls(source["uuid"], source["name"], translations)

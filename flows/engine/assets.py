@@ -1,9 +1,7 @@
 """Everything workspace-wide that flows refer to (flow format, words used)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from flows.definition import DefinitionError, Flow, load
 from flows.engine.asset_shapes import (
@@ -120,7 +118,7 @@ class Assets:
         self._definitions = {_definition_uuid(item): item for item in definitions}
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Assets:
+    def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Self:
         """Reads a mapping of asset kinds to lists, as the format's tools exchange them; raises AssetsError."""
         misfit = find_misfit(source, Needed(ASSETS) if source != {} else ASSETS)
         if misfit:

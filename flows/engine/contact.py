@@ -1,11 +1,9 @@
 """The contact that a session is with (flow format, contact)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from flows.engine.assets import Assets, Channel
@@ -32,7 +30,7 @@ class Ticket:
     body: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Ticket:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form."""
         status = source.get("status") or "open"
         return cls(source["uuid"], status, source.get("topic"), source.get("assignee"), source.get("body") or "")
@@ -67,7 +65,7 @@ class Contact:
     group_names: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Contact:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form; addresses that are none are left out. Raises ContactError."""
         misfit = find_misfit(source, Needed(CONTACT))
         if misfit:
@@ -75,7 +73,7 @@ class Contact:
         return cls._read(source)
 
     @classmethod
-    def _read(cls, source: Mapping[str, Any]) -> Contact:
+    def _read(cls, source: Mapping[str, Any]) -> Self:
         status = source.get("status") or "active"
         if status not in STATUSES:
             raise ContactError(f"{status!r} is not a status of contacts")
@@ -113,7 +111,7 @@ class Contact:
         }
         return {name: value for name, value in written.items() if value}
 
-    def copy(self) -> Contact:
+    def copy(self) -> Self:
         """A contact that can be changed without changing this one."""
         return replace(
             self,

@@ -1,7 +1,5 @@
 """The settings under which texts for a contact are read and written (flow format, settings)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from flows.engine.assets import Assets

@@ -1,7 +1,5 @@
 """Short references of contacts: their numeric ids, disguised so that they neither count nor order contacts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"

@@ -1,7 +1,5 @@
 """Texts for contacts that are in no run: broadcasts and the messages of campaigns (flow format, expression context)."""
 
-from __future__ import annotations
-
 import re
 
 from flows.clock import Clock

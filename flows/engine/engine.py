@@ -1,7 +1,5 @@
 """Starts and resumes sessions (flow format, the engine)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, cast
 

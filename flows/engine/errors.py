@@ -1,7 +1,5 @@
 """The documented errors of the engine; anything else it raises is a bug (flow format, triggers and resumes)."""
 
-from __future__ import annotations
-
 
 class EngineError(Exception):
     """Base of everything the engine raises by itself. The caller's session and contact are as they were before."""

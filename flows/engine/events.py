@@ -1,7 +1,5 @@
 """Makes events: what a host carries out and records, in order (flow format, events)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeAlias

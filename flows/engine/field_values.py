@@ -1,12 +1,10 @@
 """Values of contact fields: what a text means for a field of any type (flow format, field values)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime as Moment
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Self
 
 from flows.engine.moments import parse_moment
 from flows.numbers import NumberError, parse_decimal
@@ -26,7 +24,7 @@ class FieldValue:
     ward: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> FieldValue:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form."""
         text = str(source.get("text") or "")
         texts = {name: str(source.get(name) or "") for name in ("datetime", *_PLACE_LEVELS)}

@@ -1,7 +1,5 @@
 """The shapes of what hosts hand in: contacts, triggers, resumes, modifiers, stored sessions, assets (flow format)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Looks into a session from outside, as simulators and support people do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 They are built from the run instead of by an expression of the flow's author (flow format, the flow event).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Moves a session from node to node until it waits or ends (flow format, a sprint)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 

@@ -1,7 +1,5 @@
 """What a message says: text, attachments and quick replies, in one language (flow format, messages)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Messages made from templates that channels have approved (flow format, send_msg)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

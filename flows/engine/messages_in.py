@@ -1,7 +1,5 @@
 """Takes in the messages that start and resume sessions (flow format, resuming)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads the moments in stored state, which may have more digits than are reckoned with."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

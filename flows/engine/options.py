@@ -1,7 +1,5 @@
 """The settings of the engine: which generation of the format it speaks, and its limits (flow format, limits)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 GENERATIONS = (13, 14)

@@ -1,7 +1,5 @@
 """Finds out whom broadcasts and started sessions are for (flow format, send_broadcast)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Finds the assets that actions refer to, reporting those that do not exist (flow format, references)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Decides by which exit a node is left (flow format, routers)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from decimal import Decimal

@@ -4,8 +4,6 @@ A service that is missing or fails never stops a flow: the action logs an error 
 is the category `Failure` of its result (13), an empty local variable or `<ERROR>` (14), or nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal

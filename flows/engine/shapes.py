@@ -5,8 +5,6 @@ shapes, `EachValue` for mappings with any names, or a tuple of shapes of which o
 in `Needed`, and properties that a shape does not name are of no interest.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Groups whose members are found by a query (flow format, smart groups)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache

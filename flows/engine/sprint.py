@@ -1,7 +1,5 @@
 """One burst of work of a session and everything it needs (flow format, a sprint)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,11 +3,9 @@
 Everything here can be written as JSON and read back without loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 from flows.engine.contact import Contact
 from flows.engine.errors import ContactError, SessionStateError
@@ -35,7 +33,7 @@ class Step:
     uuid: str = ""
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Step:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form."""
         return cls(**{name: source.get(name) or "" for name in cls.__dataclass_fields__})
 
@@ -58,7 +56,7 @@ class Result:
     created_on: str
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Result:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form."""
         texts = {name: source.get(name) or "" for name in cls.__dataclass_fields__ if name != "extra"}
         return cls(extra=source.get("extra"), **texts)
@@ -98,7 +96,7 @@ class Run:
     saved: list[tuple[int, Result]] = field(default_factory=list, compare=False)
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Run:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form."""
         if source["status"] not in RUN_STATUSES:
             raise SessionStateError(f"{source['status']!r} is not a status of runs")
@@ -132,7 +130,7 @@ class Run:
         optional = _present(parent_uuid=self.parent_uuid, had_input=self.had_input, results=results, locals=self.locals)
         return {**written, **optional, **({} if self.webhook is None else {"webhook": self.webhook})}
 
-    def copy(self) -> Run:
+    def copy(self) -> Self:
         """A run that can be changed without changing this one."""
         return replace(self, path=list(self.path), results=dict(self.results), locals=dict(self.locals), saved=[])
 
@@ -165,7 +163,7 @@ class Session:
     segments: list[dict[str, Any]] = field(default_factory=list, compare=False)
 
     @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Session:
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form; raises SessionStateError."""
         misfit = find_misfit(source, Needed(SESSION))
         if misfit:
@@ -206,7 +204,7 @@ class Session:
         }
         return {**written, **_present(call=self.call, input=self.input)}
 
-    def copy(self) -> Session:
+    def copy(self) -> Self:
         """A session that can be changed without changing this one."""
         return replace(self, contact=self.contact.copy(), runs=[run.copy() for run in self.runs])
 

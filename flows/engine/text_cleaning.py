@@ -1,7 +1,5 @@
 """Texts that can be stored and sent: halves of characters, which JSON lets through, cannot be written as UTF-8."""
 
-from __future__ import annotations
-
 import re
 
 _UNPAIRED = re.compile("[\ud800-\udfff]")

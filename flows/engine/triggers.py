@@ -1,7 +1,5 @@
 """What starts sessions (flow format, triggers)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run at one of its nodes: what actions and routers work with (flow format, nodes)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar

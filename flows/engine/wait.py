@@ -1,7 +1,5 @@
 """When and how a run waits, and what ends a wait (flow format, waits)."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

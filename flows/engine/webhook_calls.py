@@ -1,7 +1,5 @@
 """Calls web addresses, for webhooks and resthooks (flow format, webhooks)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The expression language of flows: `Hi @contact.first_name, you are @(fields.age + 1)` (flow format, expressions)."""
 
-from __future__ import annotations
-
 from flows.expressions.conversions import is_truthy
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import NO_RESOURCES, Evaluation, Resources

@@ -5,8 +5,6 @@ of what is produced, which bounds memory, and the work done, which bounds time. 
 values can take long to make: a search through a long text, say, that only says whether something was found.
 """
 
-from __future__ import annotations
-
 from flows.expressions.errors import ExpressionTooComplexError
 
 COST_LIMIT = 10_000_000

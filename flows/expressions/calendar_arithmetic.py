@@ -1,7 +1,5 @@
 """Steps and distances between datetimes (flow format, dates and times functions)."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Equality and order of values (flow format, types and conversions)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from datetime import date, datetime, time
 from decimal import Decimal

@@ -4,8 +4,6 @@ Each takes the evaluation and a value and raises ExpressionError when the value 
 raised as the error it is. An object stands for its default, if it has one.
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime, time
 from decimal import Decimal
 

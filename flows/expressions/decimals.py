@@ -1,7 +1,5 @@
 """Arithmetic on the numbers of expressions (flow format, numbers)."""
 
-from __future__ import annotations
-
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 

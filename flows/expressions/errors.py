@@ -1,7 +1,5 @@
 """How evaluation goes wrong inside the engine; outside, errors are values and messages (flow format, evaluation)."""
 
-from __future__ import annotations
-
 OUT_OF_RANGE = "number value out of range"
 
 

@@ -1,7 +1,5 @@
 """Values as people of a workspace write them (flow format, `format`)."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, time
 from decimal import Decimal
 

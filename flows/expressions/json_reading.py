@@ -1,7 +1,5 @@
 """Reads JSON text into values (flow format, conversions)."""
 
-from __future__ import annotations
-
 import json
 import re
 from decimal import Decimal, InvalidOperation

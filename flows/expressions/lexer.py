@@ -1,7 +1,5 @@
 """Splits one expression into its tokens (flow format, expression grammar)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -1,7 +1,5 @@
 """The operators of expressions (flow format, evaluation rules)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 

@@ -3,8 +3,6 @@
 Operators and open brackets wait on an explicit stack, so that no input can exhaust the stack of the interpreter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field

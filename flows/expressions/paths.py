@@ -1,7 +1,5 @@
 """Finds which parts of the context a template looks at (flow format, inspection)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from flows.expressions.parser import ExpressionSyntaxError, parse_expression

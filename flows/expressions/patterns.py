@@ -3,8 +3,6 @@
 They run on RE2, which takes time linear in the text whatever the pattern; they ignore case and know lines.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

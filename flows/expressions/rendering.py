@@ -1,7 +1,5 @@
 """Values as text and as JSON (flow format, types and conversions)."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Changes the expressions of a template and nothing else (flow format, migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 

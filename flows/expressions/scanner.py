@@ -3,8 +3,6 @@
 The expressions are only delimited here, not parsed: `@name.part` gives an identifier, `@( ... )` an expression.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum

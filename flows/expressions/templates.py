@@ -1,9 +1,8 @@
 """Evaluates whole templates, as text or as a typed value (flow format, templates)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 from flows.clock import Clock
 from flows.environment import Environment
@@ -29,7 +28,7 @@ class TemplateError(str):
     expression: str
     reason: str
 
-    def __new__(cls, expression: str, reason: str) -> TemplateError:
+    def __new__(cls, expression: str, reason: str) -> Self:
         """Builds the text out of the expression as written, with its `@`, and the reason."""
         error = super().__new__(cls, f"error evaluating {expression}: {reason}")
         error.expression = expression

@@ -1,7 +1,5 @@
 """The one way in which a query is refused."""
 
-from __future__ import annotations
-
 
 class QueryError(ValueError):
     """A query that cannot be used: `code` for programs, a sentence for people, and the parts it speaks of."""

@@ -3,8 +3,6 @@
 The translation to SQL decides the same for all contacts of a workspace; both are tested on the same cases.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta

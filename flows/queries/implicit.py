@@ -1,7 +1,5 @@
 """What a query means that names no property: a name, a number, an address (flow format, implicit conditions)."""
 
-from __future__ import annotations
-
 import re
 
 from flows import urns

@@ -1,7 +1,5 @@
 """What a query depends on, and whether it may define a smart group."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads the text of a query into a tree (flow format, contact queries)."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from flows.clock import SYSTEM_CLOCK, Clock

@@ -1,7 +1,5 @@
 """What a query can ask about: attributes of contacts, schemes of their addresses, and custom fields."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 PropertyKind = Literal["attribute", "scheme", "field"]

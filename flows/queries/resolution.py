@@ -1,7 +1,5 @@
 """Finds out which property a query means by a name."""
 
-from __future__ import annotations
-
 from flows.queries.errors import QueryError
 from flows.queries.properties import ATTRIBUTES, PropertyKind, ValueType
 from flows.queries.resolver import Resolver

@@ -1,10 +1,8 @@
 """How a query learns which fields, groups and flows a workspace has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 
 from flows.queries.properties import ValueType
 
@@ -54,7 +52,7 @@ class ListResolver:
         fields: Iterable[FieldReference] = (),
         groups: Iterable[NamedReference] = (),
         flows: Iterable[NamedReference] = (),
-    ) -> ListResolver:
+    ) -> Self:
         """A resolver over lists of things."""
         return cls(
             {item.key: item for item in fields},

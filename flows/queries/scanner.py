@@ -1,7 +1,5 @@
 """Cuts the text of a query into tokens (flow format, contact queries, grammar)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, auto
 

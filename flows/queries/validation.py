@@ -1,7 +1,5 @@
 """Checks that a condition makes sense: operator and value have to fit the property (flow format, operators)."""
 
-from __future__ import annotations
-
 from flows.clock import Clock
 from flows.dates import parse_datetime
 from flows.environment import Environment

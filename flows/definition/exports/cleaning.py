@@ -1,7 +1,5 @@
 """Makes names of export files into names that a workspace can have (flow format, export files)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What the flows, campaigns and triggers of an export file take for granted (flow format, export files)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

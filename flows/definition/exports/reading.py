@@ -1,7 +1,5 @@
 """Reading export files of every version that can still be brought along (flow format, export files)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Which flows, campaigns and triggers go together into an export file (flow format, definitions endpoint)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What export files hold besides flows: campaigns, triggers, fields and groups (flow format, export files)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

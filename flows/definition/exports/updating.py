@@ -4,8 +4,6 @@ Old files knew flows by numbers and groups by names. Numbers become UUIDs here, 
 ones of its file; a flow that is not in the file keeps its name and gets a UUID by which it counts as missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

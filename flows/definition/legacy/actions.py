@@ -1,7 +1,5 @@
 """Actions of old definitions (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What all parts of an old definition need while they are converted: its languages, its UUIDs and its place."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Whole definitions of before version 13: action sets and rule sets (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ operators of the new language with `<>` for not equal. Open brackets and operato
 can exhaust the stack of the interpreter.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NoReturn
 

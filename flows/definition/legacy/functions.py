@@ -1,7 +1,5 @@
 """Functions of the old expressions and what does the same now (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

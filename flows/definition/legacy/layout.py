@@ -1,7 +1,5 @@
 """Where editors show the nodes and notes of an old definition (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Pieces of expressions on their way from the old language to the new (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Names of the old expression context and what they are called now (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from flows.definition.legacy.operands import KINDS_OF_CALLS, Kind, Operand

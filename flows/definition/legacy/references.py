@@ -1,7 +1,5 @@
 """References of old definitions to groups, labels, flows and contacts (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rule sets of old definitions as nodes with a router (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

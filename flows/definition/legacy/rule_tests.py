@@ -1,7 +1,5 @@
 """Tests of old rules as the tests of cases (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any

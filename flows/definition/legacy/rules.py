@@ -1,7 +1,5 @@
 """Rules of old definitions as categories, exits and cases (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Old sums, which added days and times to dates as well as numbers (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from flows.definition.legacy.operands import Kind, Level, Operand, write_binary, write_call, write_negation
 
 MINUTES_OF_TIME = 'format_time({0}, "tt") * 60 + format_time({0}, "m")'

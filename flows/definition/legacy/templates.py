@@ -1,7 +1,5 @@
 """Templates of the old expression language in the new (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import regex

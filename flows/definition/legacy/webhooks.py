@@ -1,7 +1,5 @@
 """Calls of old webhooks, which always posted the state of the run (flow format, versions and migrations)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flows.definition.legacy.conversion import Conversion, write_text

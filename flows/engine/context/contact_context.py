@@ -1,7 +1,5 @@
 """The contact and what belongs to it, as values (flow format, expression context)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

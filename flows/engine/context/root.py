@@ -1,7 +1,5 @@
 """The names that expressions begin with (flow format, expression context)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from decimal import Decimal

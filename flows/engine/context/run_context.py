@@ -1,7 +1,5 @@
 """Runs, their results and what else belongs to them, as values (flow format, expression context)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any

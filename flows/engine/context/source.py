@@ -1,7 +1,5 @@
 """What the expression context is made from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes the addresses of a contact and the channels they prefer (flow format, actions on contacts)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from flows.engine.assets import Channel

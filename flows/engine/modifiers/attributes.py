@@ -1,7 +1,5 @@
 """Changes the plain properties and fields of a contact (flow format, actions on contacts)."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from flows.dates import parse_datetime

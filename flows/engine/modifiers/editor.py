@@ -1,7 +1,5 @@
 """Holds a contact while it is being changed, and keeps its groups in step with it (flow format, contact)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from flows.clock import Clock

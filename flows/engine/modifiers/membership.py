@@ -1,7 +1,5 @@
 """Adds contacts to groups and takes them out (flow format, actions on contacts)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from flows.engine.assets import Group

@@ -1,7 +1,5 @@
 """Reads modifiers, the form in which hosts ask for changes to contacts, and applies them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 

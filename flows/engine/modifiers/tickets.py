@@ -1,7 +1,5 @@
 """Opens and changes the tickets of a contact (flow format, open_ticket)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The functions of the expression language, router tests among them (flow format, functions)."""
 
-from __future__ import annotations
-
 from flows.expressions.functions import (
     arrays,
     conversion,

@@ -1,7 +1,5 @@
 """Functions on arrays (flow format, functions)."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Functions that convert between types (flow format, functions)."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, time
 from decimal import Decimal
 

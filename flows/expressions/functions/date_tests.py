@@ -1,7 +1,5 @@
 """Router tests on dates and times (flow format, router tests)."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from datetime import date

@@ -1,7 +1,5 @@
 """Functions on dates and times (flow format, functions)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Functions on addresses, attachments and JSON, and those that format for people (flow format, functions)."""
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 

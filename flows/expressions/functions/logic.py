@@ -1,7 +1,5 @@
 """Logical functions and those that look at errors (flow format, functions)."""
 
-from __future__ import annotations
-
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.registry import BOOLEAN, RAW, function

@@ -1,7 +1,5 @@
 """Router tests on numbers (flow format, router tests)."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Functions on numbers (flow format, functions)."""
 
-from __future__ import annotations
-
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from flows.expressions import decimals

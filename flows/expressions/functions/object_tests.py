@@ -1,7 +1,5 @@
 """Router tests on groups and results (flow format, router tests)."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from flows.expressions.conversions import to_number, to_object, to_text

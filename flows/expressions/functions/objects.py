@@ -1,7 +1,5 @@
 """Functions on objects (flow format, functions)."""
 
-from __future__ import annotations
-
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.registry import OBJECT, TEXT, function
 from flows.expressions.values import Value, XArray, XObject

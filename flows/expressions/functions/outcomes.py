@@ -1,7 +1,5 @@
 """What router tests return (flow format, router tests)."""
 
-from __future__ import annotations
-
 from flows.expressions.values import Value, XObject
 
 

@@ -1,7 +1,5 @@
 """Router tests on places (flow format, router tests)."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from flows.expressions.errors import ExpressionError

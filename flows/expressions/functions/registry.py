@@ -1,7 +1,5 @@
 """How functions of the expression language are declared and found (flow format, functions)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions on texts as characters (flow format, functions)."""
 
-from __future__ import annotations
-
 import html
 from decimal import Decimal
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """Router tests on texts (flow format, router tests)."""
 
-from __future__ import annotations
-
 import re2
 
 from flows.expressions.evaluation import Evaluation

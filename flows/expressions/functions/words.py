@@ -1,7 +1,5 @@
 """Functions on texts as words and fields (flow format, functions)."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from flows.expressions.errors import ExpressionError
