@@ -52,38 +52,11 @@ if TYPE_CHECKING:
     from flows.queries import QueryError, parse_query
     from flows.templates import evaluate
 
-__all__ = [
-    "AnyEvent",
-    "Assets",
-    "Clock",
-    "Contact",
-    "DefinitionError",
-    "EngineError",
-    "Environment",
-    "EnvironmentSettingError",
-    "ExportError",
-    "ExportFile",
-    "Flow",
-    "Inspection",
-    "Options",
-    "QueryError",
-    "Resume",
-    "ResumeError",
-    "ServiceError",
-    "Services",
-    "Session",
-    "SystemClock",
-    "Trigger",
-    "TriggerError",
-    "evaluate",
-    "inspect",
-    "interrupt",
-    "load",
-    "parse_query",
-    "read_export",
-    "resume",
-    "start",
-]
+__all__ = ["AnyEvent", "Assets", "Clock", "Contact", "DefinitionError", "EngineError", "Environment"]
+__all__ += ["EnvironmentSettingError", "ExportError", "ExportFile", "Flow", "Inspection", "Options"]
+__all__ += ["QueryError", "Resume", "ResumeError", "ServiceError", "Services", "Session", "SystemClock"]
+__all__ += ["Trigger", "TriggerError", "evaluate", "inspect", "interrupt", "load", "parse_query"]
+__all__ += ["read_export", "resume", "start"]
 
 _HOMES = {
     "flows.causes": ("Resume", "Trigger"),

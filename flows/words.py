@@ -11,6 +11,7 @@ from flows.environment import Environment
 
 _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
 _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+_UNPAIRED = regex.compile("[\ud800-\udfff]")
 _NOT_SNAKE = regex.compile(r"[^\p{L}\p{Nd}_]+")
 
 # Unicode's own table keeps kra, and with it every kappa, apart from the k that people mean by it.
@@ -83,11 +84,6 @@ def collate(environment: Environment, token: str) -> str:
     return lower(token)
 
 
-def are_equal(environment: Environment, word: str, other: str) -> bool:
-    """Whether two words count as equal under the environment's collation."""
-    return collate(environment, word) == collate(environment, other)
-
-
 def lower(text: str) -> str:
     """Lower case for comparing what people write; the dotted capital I of Turkish becomes a plain i."""
     return text.replace("İ", "i").lower()
@@ -135,3 +131,8 @@ def _read_prototypes(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
         fields = line.partition("#")[0].split(";")
         if len(fields) >= 2:
             yield chr(int(fields[0].strip(), 16)), "".join(chr(int(code, 16)) for code in fields[1].split())
+
+
+def replace_unpaired(text: str) -> str:
+    """The text with the replacement character for each half of a character, which cannot be written as UTF-8."""
+    return text if text.isascii() else _UNPAIRED.sub("\ufffd", text)

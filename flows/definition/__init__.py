@@ -12,28 +12,6 @@ from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Rou
 from flows.definition.references import KnownAssets, Reference
 from flows.definition.results import ResultSpec
 
-__all__ = [
-    "Action",
-    "Case",
-    "Category",
-    "DefinitionError",
-    "Dependency",
-    "Exit",
-    "Finding",
-    "Flow",
-    "Inspection",
-    "Issue",
-    "KnownAssets",
-    "Node",
-    "Reference",
-    "ResultSpec",
-    "Router",
-    "Timeout",
-    "Wait",
-    "change_base_language",
-    "inspect",
-    "list_findings",
-    "load",
-    "localize",
-    "migrate",
-]
+__all__ = ["Action", "Case", "Category", "DefinitionError", "Dependency", "Exit", "Finding", "Flow"]
+__all__ += ["Inspection", "Issue", "KnownAssets", "Node", "Reference", "ResultSpec", "Router", "Timeout"]
+__all__ += ["Wait", "change_base_language", "inspect", "list_findings", "load", "localize", "migrate"]

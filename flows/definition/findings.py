@@ -13,8 +13,7 @@ from flows.definition.flow_texts import list_templates
 from flows.definition.inspection import inspect
 from flows.definition.issues import Issue
 from flows.definition.loading import load
-from flows.definition.model import Flow
-from flows.definition.places import Place
+from flows.definition.model import Flow, Place
 from flows.definition.references import KnownAssets
 from flows.expressions.parser import ExpressionSyntaxError, parse_expression
 from flows.expressions.scanner import CONTEXT_ROOTS, TokenKind, scan_template

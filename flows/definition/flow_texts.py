@@ -6,8 +6,7 @@ from typing import Any
 
 from flows.definition.action_types import fields_of
 from flows.definition.fields import Field
-from flows.definition.model import Action, Flow, Node, Router
-from flows.definition.places import Place
+from flows.definition.model import Action, Flow, Node, Place, Router
 from flows.definition.raw_parts import read_text
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flows.definition.flow_texts import find_translation, list_languages, read_texts
-from flows.definition.model import Case, Flow, Node
-from flows.definition.places import Place
+from flows.definition.model import Case, Flow, Node, Place
 from flows.definition.references import FoundReference, KnownAssets, Reference
 from flows.expressions.patterns import is_valid_pattern
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions

@@ -117,3 +117,16 @@ class Flow:
         """The node an exit leads to; None where the run ends."""
         destination = self._destinations.get(exit_uuid)
         return None if destination is None else self._nodes.get(destination)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is in a flow; parts that do not apply are empty, so is the language if it is the flow's own.
+
+    `field` is the path of a property from the action or node on, like `groups` or `router.cases.arguments`.
+    """
+
+    node_uuid: str
+    action_uuid: str = ""
+    field: str = ""
+    language: str = ""

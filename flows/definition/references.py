@@ -15,8 +15,7 @@ from flows.definition.flow_texts import (
     list_templates_of_node,
     read_objects,
 )
-from flows.definition.model import Action, Case, Flow, Node
-from flows.definition.places import Place
+from flows.definition.model import Action, Case, Flow, Node, Place
 from flows.definition.raw_parts import read_text
 from flows.definition.versions import read_version
 from flows.expressions.paths import context_paths

@@ -22,29 +22,7 @@ from flows.engine.options import Options
 from flows.engine.services import NO_SERVICES, ServiceError, Services
 from flows.engine.state import Result, Run, Session, Step
 
-__all__ = [
-    "NO_SERVICES",
-    "Assets",
-    "AssetsError",
-    "Contact",
-    "ContactEditor",
-    "ContactError",
-    "EngineError",
-    "Event",
-    "EventLog",
-    "ModifierError",
-    "Options",
-    "Result",
-    "ResumeError",
-    "Run",
-    "ServiceError",
-    "Services",
-    "Session",
-    "SessionStateError",
-    "Step",
-    "TriggerError",
-    "apply_modifier",
-    "interrupt",
-    "resume",
-    "start",
-]
+__all__ = ["NO_SERVICES", "Assets", "AssetsError", "Contact", "ContactEditor", "ContactError"]
+__all__ += ["EngineError", "Event", "EventLog", "ModifierError", "Options", "Result", "ResumeError", "Run"]
+__all__ += ["ServiceError", "Services", "Session", "SessionStateError", "Step", "TriggerError"]
+__all__ += ["apply_modifier", "interrupt", "resume", "start"]

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
 from flows.definition import DefinitionError, Flow, load
-from flows.engine.asset_shapes import (
+from flows.engine.asset_types import (
+    ASSET_TYPES,
     Campaign,
     Channel,
     Classifier,
@@ -22,29 +23,13 @@ from flows.engine.asset_shapes import (
     User,
 )
 from flows.engine.errors import AssetsError
-from flows.engine.input_shapes import ASSETS
-from flows.engine.shapes import Needed, find_misfit
+from flows.engine.input_schemas import ASSETS
+from flows.engine.schemas import Required, find_mismatch
 from flows.places import Place, PlaceError, read_places
 from flows.words import lower
 
-__all__ = [
-    "Assets",
-    "Campaign",
-    "Channel",
-    "Classifier",
-    "Field",
-    "Global",
-    "Group",
-    "Label",
-    "Llm",
-    "Optin",
-    "Resthook",
-    "Template",
-    "TemplateTranslation",
-    "Ticketer",
-    "Topic",
-    "User",
-]
+__all__ = ["Assets", "Campaign", "Channel", "Classifier", "Field", "Global", "Group", "Label", "Llm", "Optin"]
+__all__ += ["Resthook", "Template", "TemplateTranslation", "Ticketer", "Topic", "User"]
 
 DEFAULT_TOPIC = "General"
 _EARLY_VERSION = "13.2.0"
@@ -96,20 +81,6 @@ class Assets:
         self.ticketers = {item.uuid: item for item in ticketers}
         self.topics = {item.uuid: item for item in topics}
         self.users = {item.uuid: item for item in users}
-        self._by_kind: dict[str, Mapping[str, object]] = {
-            "channel": self.channels,
-            "classifier": self.classifiers,
-            "field": self.fields,
-            "global": self.globals,
-            "group": self.groups,
-            "label": self.labels,
-            "llm": self.llms,
-            "optin": self.optins,
-            "template": self.templates,
-            "ticketer": self.ticketers,
-            "topic": self.topics,
-            "user": self.users,
-        }
         given = list(flows)
         # Sessions of generation 13 have flows of version 13.
         ready = [item for item in given if isinstance(item, Flow) and generation >= 14]
@@ -120,28 +91,18 @@ class Assets:
     @classmethod
     def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Self:
         """Reads a mapping of asset kinds to lists, as the format's tools exchange them; raises AssetsError."""
-        misfit = find_misfit(source, Needed(ASSETS) if source != {} else ASSETS)
-        if misfit:
-            raise AssetsError(f"assets cannot be read: {misfit} is missing or of another type")
+        mismatch = find_mismatch(source, Required(ASSETS) if source != {} else ASSETS)
+        if mismatch:
+            raise AssetsError(f"assets cannot be read: {mismatch} is missing or of another type")
         places = source.get("locations") or []
         try:
             return cls(
-                campaigns=_read(source, "campaigns", Campaign.from_json),
-                channels=_read(source, "channels", Channel.from_json),
-                classifiers=_read(source, "classifiers", Classifier.from_json),
-                fields=_read(source, "fields", Field.from_json),
+                **{
+                    name: [kind.from_json(item) for item in source.get(name) or ()]
+                    for name, kind in ASSET_TYPES.items()
+                },
                 flows=source.get("flows") or (),
-                globals=_read(source, "globals", Global.from_json),
-                groups=_read(source, "groups", Group.from_json),
-                labels=_read(source, "labels", Label.from_json),
-                llms=_read(source, "llms", Llm.from_json),
-                optins=_read(source, "optins", Optin.from_json),
                 places=read_places(places[0]) if places else None,
-                resthooks=_read(source, "resthooks", Resthook.from_json),
-                templates=_read(source, "templates", Template.from_json),
-                ticketers=_read(source, "ticketers", Ticketer.from_json),
-                topics=_read(source, "topics", Topic.from_json),
-                users=_read(source, "users", User.from_json),
                 generation=generation,
             )
         except PlaceError as error:
@@ -174,7 +135,7 @@ class Assets:
             return self.find_readable_flow(identity) is not None
         if kind == "user" and self.find_user_by_email(identity):
             return True
-        return identity in self._by_kind.get(kind, {})
+        return f"{kind}s" in ASSET_TYPES and identity in getattr(self, f"{kind}s")
 
     def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
         """The language model that a flow refers to; a host with one for all may answer with that."""
@@ -202,10 +163,6 @@ class Assets:
         wanted = lower(name)
         names = ((uuid, _definition_name(definition)) for uuid, definition in self._definitions.items())
         return next((uuid for uuid, known in names if lower(known) == wanted), None)
-
-
-def _read(source: Mapping[str, Any], kind: str, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
-    return [read(item) for item in source.get(kind) or ()]
 
 
 def _find_by_name(items: Iterable[T], name: str, name_of: Callable[[T], str]) -> T | None:

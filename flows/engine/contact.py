@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 from flows.engine.assets import Assets, Channel
 from flows.engine.errors import ContactError
 from flows.engine.field_values import FieldValue
-from flows.engine.input_shapes import CONTACT
+from flows.engine.input_schemas import CONTACT
 from flows.engine.moments import parse_moment
-from flows.engine.shapes import Needed, find_misfit
+from flows.engine.schemas import Required, find_mismatch
+from flows.environment import Environment, is_timezone
 from flows.phones import country_of
 from flows.urns import Urn, UrnError, parse
 
@@ -67,9 +68,9 @@ class Contact:
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form; addresses that are none are left out. Raises ContactError."""
-        misfit = find_misfit(source, Needed(CONTACT))
-        if misfit:
-            raise ContactError(f"contact cannot be read: {misfit} is missing or of another type")
+        mismatch = find_mismatch(source, Required(CONTACT))
+        if mismatch:
+            raise ContactError(f"contact cannot be read: {mismatch} is missing or of another type")
         return cls._read(source)
 
     @classmethod
@@ -195,6 +196,18 @@ def with_channel(urn: Urn, channel_uuid: str) -> Urn:
     if channel_uuid:
         values[_CHANNEL_QUERY] = [channel_uuid]
     return replace(urn, query=urlencode(values, doseq=True))
+
+
+def localize_environment(base: Environment, contact: Contact, assets: Assets) -> Environment:
+    """The workspace's settings with the contact's timezone, language (if it is allowed) and country in their place."""
+    languages = base.allowed_languages
+    if contact.language in languages:
+        languages = (contact.language, *(language for language in languages if language != contact.language))
+    timezone = contact.timezone if contact.timezone and is_timezone(contact.timezone) else base.timezone
+    country = contact.find_country(assets) or base.default_country
+    if (timezone, languages, country) == (base.timezone, base.allowed_languages, base.default_country):
+        return base
+    return replace(base, timezone=timezone, allowed_languages=languages, default_country=country)
 
 
 def find_channel(urn: Urn, assets: Assets) -> Channel | None:

@@ -4,15 +4,14 @@ import re
 
 from flows.clock import Clock
 from flows.engine.assets import Assets
-from flows.engine.contact import Contact
-from flows.engine.contact_environment import localize_environment
+from flows.engine.contact import Contact, localize_environment
 from flows.engine.context import CONTACT_ROOTS, ContactSource, build_contact_context
 from flows.engine.options import DEFAULT_OPTIONS, Options
-from flows.engine.text_cleaning import replace_unpaired
 from flows.environment import Environment
 from flows.expressions.evaluation import Resources
 from flows.expressions.scanner import TokenKind, scan_template
 from flows.expressions.templates import evaluate_text
+from flows.words import replace_unpaired
 
 _WHOLE_CONTACT = re.compile(r"\bcontact\b(?!\s*\.\s*\w)")
 

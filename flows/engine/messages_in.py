@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.engine.sprint import Sprint
-from flows.engine.text_cleaning import replace_unpaired
+from flows.words import replace_unpaired
 
 _KEPT = ("urn", "text", "external_id")
 

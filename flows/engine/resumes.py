@@ -5,9 +5,9 @@ from typing import Any
 
 from flows.engine.contact import Contact
 from flows.engine.errors import ContactError, ResumeError
-from flows.engine.input_shapes import RESUME
+from flows.engine.input_schemas import RESUME
 from flows.engine.messages_in import receive_message
-from flows.engine.shapes import find_misfit
+from flows.engine.schemas import find_mismatch
 from flows.engine.sprint import Sprint
 from flows.engine.state import EXPIRED, Run
 from flows.environment import Environment, EnvironmentSettingError, is_timezone
@@ -21,9 +21,9 @@ def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
     """Checks the shape of a resume and brings it to today's names; raises ResumeError."""
     if not isinstance(resume, Mapping):
         raise ResumeError("a resume is an object")
-    misfit = find_misfit(resume, RESUME)
-    if misfit:
-        raise ResumeError(f"field '{misfit}' is missing or of another type")
+    mismatch = find_mismatch(resume, RESUME)
+    if mismatch:
+        raise ResumeError(f"field '{mismatch}' is missing or of another type")
     kind = _EARLY_NAMES.get(str(resume.get("type")), resume.get("type"))
     if kind not in RESUME_TYPES:
         raise ResumeError(f"{kind!r} is not a type of resume")

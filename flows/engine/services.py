@@ -110,22 +110,13 @@ class AirtimeTransfer:
     http_logs: Sequence[Mapping[str, Any]] = ()
 
 
-class AirtimeError(ServiceError):
-    """A transfer failed, maybe after calls that are worth recording."""
-
-    def __init__(self, message: str, http_logs: Sequence[Mapping[str, Any]] = (), currency: str = "") -> None:
-        super().__init__(message)
-        self.http_logs = http_logs
-        self.currency = currency
-
-
 class AirtimeService(Protocol):
     """Credits phones."""
 
     def transfer(
         self, sender: Urn | None, recipient: Urn, amounts: Mapping[str, Decimal], transfer_uuid: str
     ) -> AirtimeTransfer:
-        """Transfers the amount in whichever currency fits the recipient; raises ServiceError, such as AirtimeError."""
+        """Transfers the amount in whichever currency fits the recipient; raises ServiceError."""
 
 
 class UrnService(Protocol):

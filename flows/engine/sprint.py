@@ -8,7 +8,7 @@ from typing import Any
 from flows.clock import Clock
 from flows.definition import Flow
 from flows.engine.assets import Assets
-from flows.engine.contact_environment import localize_environment
+from flows.engine.contact import localize_environment
 from flows.engine.events import EventLog, write_moment
 from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.options import Options

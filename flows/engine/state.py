@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from flows.engine.contact import Contact
 from flows.engine.errors import ContactError, SessionStateError
-from flows.engine.input_shapes import SESSION
+from flows.engine.input_schemas import SESSION
 from flows.engine.options import GENERATIONS
-from flows.engine.shapes import Needed, find_misfit
+from flows.engine.schemas import Required, find_mismatch
 from flows.environment import Environment, EnvironmentSettingError
 
 WAITING = "waiting"
@@ -165,9 +165,9 @@ class Session:
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
         """Reads the stored form; raises SessionStateError."""
-        misfit = find_misfit(source, Needed(SESSION))
-        if misfit:
-            raise SessionStateError(f"session cannot be read: {misfit} is missing or of another type")
+        mismatch = find_mismatch(source, Required(SESSION))
+        if mismatch:
+            raise SessionStateError(f"session cannot be read: {mismatch} is missing or of another type")
         if source["generation"] not in GENERATIONS:
             raise SessionStateError(f"{source['generation']!r} is not a generation of the format")
         try:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.engine.errors import TriggerError
-from flows.engine.input_shapes import TRIGGER
+from flows.engine.input_schemas import TRIGGER
 from flows.engine.messages_in import receive_message
-from flows.engine.shapes import ANYTHING, find_misfit
+from flows.engine.schemas import ANYTHING, find_mismatch
 from flows.engine.sprint import Sprint
 
 TRIGGER_TYPES = ("campaign", "channel", "chat", "call", "flow_action", "manual", "msg", "optin", "ticket", "voice")
@@ -18,9 +18,9 @@ def check_trigger(trigger: Mapping[str, Any]) -> None:
     """Checks the shape of a trigger; raises TriggerError."""
     if not isinstance(trigger, Mapping):
         raise TriggerError("a trigger is an object")
-    misfit = find_misfit(trigger, TRIGGER) or find_misfit(trigger, ANYTHING)
-    if misfit:
-        raise TriggerError(f"field '{misfit}' is missing or of another type")
+    mismatch = find_mismatch(trigger, TRIGGER) or find_mismatch(trigger, ANYTHING)
+    if mismatch:
+        raise TriggerError(f"field '{mismatch}' is missing or of another type")
     kind = trigger.get("type")
     if kind not in TRIGGER_TYPES:
         raise TriggerError(f"{kind!r} is not a type of trigger")

@@ -12,11 +12,10 @@ from flows.engine.options import Options
 from flows.engine.services import ServiceError
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
-from flows.engine.text_cleaning import replace_unpaired
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.templates import ValueResult, evaluate_text, evaluate_value
 from flows.expressions.values import Value, XObject, to_value
-from flows.words import snakify
+from flows.words import replace_unpaired, snakify
 
 Service = TypeVar("Service")
 Reply = TypeVar("Reply")

@@ -9,7 +9,6 @@ from flows.engine.events import write_moment
 from flows.engine.visit import Visit
 from flows.phones import parse_phone
 
-MSG = "msg"
 DIAL = "dial"
 BACKGROUND = "messaging_background"
 DIAL_LIMIT_SECONDS = 60

@@ -8,7 +8,6 @@ from flows.expressions.budget import Budget
 from flows.expressions.rendering import check_depth
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
 
-Comparable = str | Decimal | bool | date | datetime | time
 # Making a key and hashing it takes longer than other steps do.
 KEY_WORK = 2
 _TYPES: tuple[type, ...] = (bool, str, Decimal, datetime, date, time)
@@ -33,11 +32,6 @@ def equality_key(value: Value, budget: Budget | None = None, depth: int = 0) -> 
     if isinstance(value, XError):
         return ("error", value.message)
     return (comparable_type(value), value)
-
-
-def are_equal(first: Value, second: Value) -> bool:
-    """Whether two values have one type and are equal."""
-    return equality_key(first) == equality_key(second)
 
 
 def comparable_type(value: Value) -> type | None:

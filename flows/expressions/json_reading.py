@@ -10,11 +10,11 @@ from flows.expressions.decimals import check_range
 from flows.expressions.errors import OUT_OF_RANGE, ExpressionError
 from flows.expressions.rendering import VALUE_NESTING_LIMIT
 from flows.expressions.values import Value, XArray, XError, XObject
+from flows.words import replace_unpaired
 
 CHARACTERS_PER_UNIT = 2
 _DEFAULT_PROPERTY = "__default__"
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(text: str, budget: Budget | None = None) -> Value:
@@ -69,4 +69,4 @@ def _to_value(decoded: Any, budget: Budget) -> Value:
 
 def _clean(text: str) -> str:
     # Escapes of half a character and of null are valid JSON, but no text that could be stored or sent.
-    return _SURROGATE.sub("\ufffd", text).replace("\0", "")
+    return replace_unpaired(text).replace("\0", "")

@@ -12,22 +12,6 @@ from flows.queries.properties import PropertyKind, ValueType
 from flows.queries.resolver import FieldReference, ListResolver, NamedReference, Resolver
 from flows.queries.tree import Combination, Condition, Query, render
 
-__all__ = [
-    "Combination",
-    "Condition",
-    "FieldReference",
-    "Inspection",
-    "ListResolver",
-    "NamedReference",
-    "PropertyKind",
-    "Query",
-    "QueryError",
-    "QueryValue",
-    "QueryableContact",
-    "Resolver",
-    "ValueType",
-    "evaluate",
-    "inspect",
-    "parse_query",
-    "render",
-]
+__all__ = ["Combination", "Condition", "FieldReference", "Inspection", "ListResolver", "NamedReference"]
+__all__ += ["PropertyKind", "Query", "QueryError", "QueryValue", "QueryableContact", "Resolver"]
+__all__ += ["ValueType", "evaluate", "inspect", "parse_query", "render"]

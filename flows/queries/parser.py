@@ -4,13 +4,14 @@ from typing import cast
 
 from flows.clock import SYSTEM_CLOCK, Clock
 from flows.environment import Environment
-from flows.queries.errors import make_complexity_error, make_syntax_error
+from flows.queries.errors import QueryError, make_complexity_error, make_syntax_error
 from flows.queries.implicit import read_value, read_whole_query
-from flows.queries.resolution import resolve_property
+from flows.queries.properties import ATTRIBUTES, PropertyKind, ValueType
 from flows.queries.resolver import Resolver
 from flows.queries.scanner import Token, TokenKind, scan
 from flows.queries.tree import Combination, Condition, Connective, Operator, Query, simplify
 from flows.queries.validation import validate_condition
+from flows.urns import SCHEMES
 
 QUERY_LENGTH_MAX = 10_000
 CONDITIONS_MAX = 250
@@ -119,3 +120,24 @@ class _Parser:
 
 def _combine(op: Connective, children: list[Query]) -> Query:
     return children[0] if len(children) == 1 else Combination(op, tuple(children))
+
+
+def resolve_property(name: str, resolver: Resolver | None) -> tuple[PropertyKind, str, ValueType]:
+    """The kind, key and type of a property: an attribute, else a scheme, else a field, unless a prefix says which.
+
+    Raises QueryError for names that mean nothing in the workspace.
+    """
+    prefix, _, key = name.lower().rpartition(".")
+    if prefix not in ("", "fields", "urns"):
+        raise QueryError("unknown_property_type", f"unknown property type '{prefix}'", {"type": prefix})
+    if prefix == "" and key in ATTRIBUTES:
+        return "attribute", key, ATTRIBUTES[key]
+    if prefix in ("", "urns") and key in SCHEMES:
+        return "scheme", key, "text"
+    if prefix != "urns":
+        if resolver is None:
+            return "field", key, "unknown"
+        field = resolver.find_field(key)
+        if field:
+            return "field", key, field.type
+    raise QueryError("unknown_property", f"can't resolve '{key}' to attribute, scheme or field", {"property": key})

@@ -7,7 +7,7 @@ import orjson
 from sqlalchemy import ColumnElement, Table, select
 
 from flows.definition.exports import Dependencies, ExportedField, ExportedGroup, Selection, select_parts
-from flows.definition.exports.shapes import FILE_VERSION
+from flows.definition.exports.model import FILE_VERSION
 from flows.queries import QueryError, inspect, parse_query
 from persistence.contacts.query_scope import open_group_scope
 from persistence.database import Transaction

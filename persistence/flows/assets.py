@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.engine import Assets
-from flows.engine.asset_shapes import (
+from flows.engine.asset_types import (
     SEND_ROLE,
     Channel,
     Classifier,

@@ -13,7 +13,7 @@ import orjson
 
 from flows.definition import Finding, list_findings
 from flows.definition.exports import is_definition, update_file
-from flows.definition.places import Place
+from flows.definition.model import Place
 from persistence.database import Database, Transaction
 from persistence.definitions.assets import ImportedAssets
 from persistence.definitions.exporting import read_definitions

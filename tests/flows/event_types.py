@@ -33,7 +33,8 @@ def _check_fields(given: Any, kind: Any, place: str) -> typing.Iterator[str]:
         yield f"{place} is no object"
         return
     hints = get_type_hints(kind, vars(event_types), include_extras=True)
-    for name in given.keys() - hints.keys():
+    # Whatever else a host hands in with a message stays with it.
+    for name in given.keys() - hints.keys() if kind is not event_types.ReceivedMessage else ():
         yield f"{place}.{name} is not declared"
     for name, hint in hints.items():
         if name in given:

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from flows.environment import Environment
 from flows.words import (
-    are_equal,
     collate,
     dictionary_words,
     snakify,
@@ -65,14 +64,14 @@ def test_words_of_names_follow_the_rule_of_unicode(text, expected):
 
 
 def test_by_default_case_makes_no_difference():
-    assert are_equal(Environment(), "Yes", "yES")
-    assert not are_equal(Environment(), "yes", "y\u0435s")
+    assert collate(Environment(), "Yes") == collate(Environment(), "yES")
+    assert collate(Environment(), "yes") != collate(Environment(), "y\u0435s")
 
 
 def test_look_alikes_are_equal_under_confusables():
-    assert are_equal(CONFUSABLES, "y\u0435s", "YES")
-    assert are_equal(CONFUSABLES, "𝕟𝔂𝛼𝐫ᴜ𝞳𝕒", "Nyaruka")
-    assert not are_equal(CONFUSABLES, "yes", "no")
+    assert collate(CONFUSABLES, "y\u0435s") == collate(CONFUSABLES, "YES")
+    assert collate(CONFUSABLES, "𝕟𝔂𝛼𝐫ᴜ𝞳𝕒") == collate(CONFUSABLES, "Nyaruka")
+    assert collate(CONFUSABLES, "yes") != collate(CONFUSABLES, "no")
 
 
 @pytest.mark.parametrize(
@@ -85,12 +84,12 @@ def test_look_alikes_are_equal_under_confusables():
     ],
 )
 def test_letters_of_neighbouring_scripts_are_equal_under_arabic_variants(typed, meant):
-    assert are_equal(ARABIC, typed, meant)
+    assert collate(ARABIC, typed) == collate(ARABIC, meant)
 
 
 @given(st.text(), st.sampled_from([Environment(), ARABIC]))
 def test_a_collated_word_equals_the_word_it_came_from(text, environment):
-    assert are_equal(environment, text, text)
+    assert collate(environment, text) == collate(environment, text)
     assert collate(environment, text).lower() == collate(environment, text)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flows.definition import DefinitionError, Flow, load
 from flows.engine import Assets
-from flows.engine.asset_shapes import Llm
+from flows.engine.asset_types import Llm
 from flows.places import Place, read_places
 from persistence.boundaries.boundaries import read_place_tree
 from persistence.database import Database, Transaction

@@ -1,16 +1,7 @@
 """Export files: flows with the campaigns, triggers, fields and groups that go with them (flow format, export files)."""
 
 from flows.definition.exports.cleaning import Renamed, clean_name
-from flows.definition.exports.needs import Needs, list_needs
-from flows.definition.exports.reading import is_definition, read_export
-from flows.definition.exports.selection import (
-    CampaignParts,
-    Dependencies,
-    Selection,
-    WorkspaceParts,
-    select_parts,
-)
-from flows.definition.exports.shapes import (
+from flows.definition.exports.model import (
     ExportedCampaign,
     ExportedEvent,
     ExportedField,
@@ -21,28 +12,18 @@ from flows.definition.exports.shapes import (
     Named,
     SkippedTrigger,
 )
+from flows.definition.exports.needs import Needs, list_needs
+from flows.definition.exports.reading import is_definition, read_export
+from flows.definition.exports.selection import (
+    CampaignParts,
+    Dependencies,
+    Selection,
+    WorkspaceParts,
+    select_parts,
+)
 from flows.definition.exports.updating import update_file
 
-__all__ = [
-    "CampaignParts",
-    "Dependencies",
-    "ExportError",
-    "ExportFile",
-    "ExportedCampaign",
-    "ExportedEvent",
-    "ExportedField",
-    "ExportedGroup",
-    "ExportedTrigger",
-    "Named",
-    "Needs",
-    "Renamed",
-    "Selection",
-    "SkippedTrigger",
-    "WorkspaceParts",
-    "clean_name",
-    "is_definition",
-    "list_needs",
-    "read_export",
-    "select_parts",
-    "update_file",
-]
+__all__ = ["CampaignParts", "Dependencies", "ExportError", "ExportFile", "ExportedCampaign"]
+__all__ += ["ExportedEvent", "ExportedField", "ExportedGroup", "ExportedTrigger", "Named", "Needs"]
+__all__ += ["Renamed", "Selection", "SkippedTrigger", "WorkspaceParts", "clean_name", "is_definition"]
+__all__ += ["list_needs", "read_export", "select_parts", "update_file"]

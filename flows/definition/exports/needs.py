@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from flows.definition.exports.shapes import ExportedField, ExportFile, Named
+from flows.definition.exports.model import ExportedField, ExportFile, Named
 from flows.definition.flow_texts import read_objects
 from flows.definition.loading import load
 from flows.definition.model import Flow

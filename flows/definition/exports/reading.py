@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from flows.definition.errors import DefinitionError
 from flows.definition.exports.cleaning import clean_names
-from flows.definition.exports.shapes import (
+from flows.definition.exports.model import (
     FILE_VERSION,
     KEYWORD_TRIGGER,
     SAME_TIME,

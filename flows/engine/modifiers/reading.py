@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 from flows.engine.assets import Channel, Group
 from flows.engine.contact import STATUSES
 from flows.engine.errors import ModifierError
-from flows.engine.input_shapes import MODIFIER
+from flows.engine.input_schemas import MODIFIER
 from flows.engine.modifiers import addresses, attributes, membership, tickets
 from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.moments import parse_moment
-from flows.engine.shapes import Needed, find_misfit
+from flows.engine.schemas import Required, find_mismatch
 from flows.environment import is_timezone
 from flows.languages import is_language
 
@@ -24,9 +24,9 @@ def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     remove or set), affinity, channel, ticket_open, ticket_note, ticket_close, ticket_reopen, ticket_assignee and
     ticket_topic. Raises ModifierError for anything that cannot be read; the contact is unchanged then.
     """
-    misfit = find_misfit(modifier, Needed(MODIFIER))
-    if misfit:
-        raise ModifierError(f"modifier cannot be read: {misfit} is missing or of another type")
+    mismatch = find_mismatch(modifier, Required(MODIFIER))
+    if mismatch:
+        raise ModifierError(f"modifier cannot be read: {mismatch} is missing or of another type")
     apply = _APPLIERS.get(str(modifier.get("type")))
     if apply is None:
         raise ModifierError(f"{modifier.get('type')!r} is not a type of modifier")

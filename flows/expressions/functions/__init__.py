@@ -1,42 +1,16 @@
-"""The functions of the expression language, router tests among them (flow format, functions)."""
+"""The functions of the expression language, router tests among them (flow format, functions).
 
-from flows.expressions.functions import (
-    arrays,
-    conversion,
-    date_tests,
-    dates,
-    formats,
-    logic,
-    number_tests,
-    numbers,
-    object_tests,
-    objects,
-    place_tests,
-    text,
-    text_tests,
-    words,
-)
+Every file here declares some, see `registry`.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
 from flows.expressions.functions.registry import FUNCTIONS
 from flows.expressions.values import XFunction
 
-__all__ = [
-    "FUNCTIONS",
-    "arrays",
-    "conversion",
-    "date_tests",
-    "dates",
-    "find_function",
-    "formats",
-    "logic",
-    "number_tests",
-    "numbers",
-    "object_tests",
-    "objects",
-    "place_tests",
-    "text",
-    "text_tests",
-    "words",
-]
+for _found in iter_modules(__path__):
+    import_module(f"{__name__}.{_found.name}")
 
 
 def find_function(name: str) -> XFunction | None:

@@ -1,4 +1,4 @@
-"""Functions on arrays (flow format, functions)."""
+"""Functions on arrays and objects (flow format, functions)."""
 
 from collections.abc import Hashable
 from decimal import Decimal
@@ -9,7 +9,7 @@ from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.conversion import check_count
 from flows.expressions.functions.numbers import add_up
-from flows.expressions.functions.registry import ANY, ARRAY, FUNCTION, INTEGER, NUMBER, RAW, TEXT, function
+from flows.expressions.functions.registry import ANY, ARRAY, FUNCTION, INTEGER, NUMBER, OBJECT, RAW, TEXT, function
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
 
 
@@ -121,3 +121,22 @@ def _make(evaluation: Evaluation, items: list[Value]) -> XArray:
     evaluation.budget.reserve(len(items))
     evaluation.budget.spend(len(items) // 16)
     return XArray(check_count(items))
+
+
+@function("extract", takes=[OBJECT, TEXT])
+def extract(evaluation: Evaluation, value: XObject, name: str) -> Value:
+    """One property, null when there is none."""
+    return value.get(name)
+
+
+@function("extract_object", takes=[OBJECT, TEXT], rest=TEXT)
+def extract_object(evaluation: Evaluation, value: XObject, *names: str) -> XObject:
+    """An object with just these properties."""
+    return XObject({name: value.get(name) for name in names})
+
+
+@function("keys", takes=[OBJECT])
+def list_names(evaluation: Evaluation, value: XObject) -> XArray:
+    """The sorted property names."""
+    evaluation.budget.reserve(len(value))
+    return XArray(value.names())

@@ -7,8 +7,7 @@ from datetime import date
 from flows.dates import parse_datetime, parse_time
 from flows.expressions.conversions import in_zone
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.outcomes import matched, not_matched
-from flows.expressions.functions.registry import DATE, TEXT, function
+from flows.expressions.functions.registry import DATE, TEXT, function, matched, not_matched
 from flows.expressions.values import XObject
 
 CHARACTERS_PER_UNIT = 2

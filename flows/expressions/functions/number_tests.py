@@ -5,8 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.outcomes import matched, not_matched
-from flows.expressions.functions.registry import NUMBER, TEXT, function
+from flows.expressions.functions.registry import NUMBER, TEXT, function, matched, not_matched
 from flows.expressions.values import XObject
 from flows.numbers import find_numbers
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 from flows.expressions.conversions import to_number, to_object, to_text
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.outcomes import matched, not_matched
-from flows.expressions.functions.registry import ARRAY, NUMBER, OBJECT, TEXT, function
+from flows.expressions.functions.registry import ARRAY, NUMBER, OBJECT, TEXT, function, matched, not_matched
 from flows.expressions.values import Value, XArray, XObject
 
 

@@ -4,8 +4,7 @@ from functools import lru_cache
 
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.outcomes import matched, not_matched
-from flows.expressions.functions.registry import TEXT, function
+from flows.expressions.functions.registry import TEXT, function, matched, not_matched
 from flows.expressions.values import XObject
 from flows.places import DISTRICT, STATE, WARD, Place, find_places
 

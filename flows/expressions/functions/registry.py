@@ -1,4 +1,4 @@
-"""How functions of the expression language are declared and found (flow format, functions)."""
+"""How functions of the expression language are declared, and what router tests return (flow format, functions)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from flows.expressions import conversions
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.values import Value, XError, XFunction
+from flows.expressions.values import Value, XError, XFunction, XObject
 
 Converter = Callable[[Evaluation, Value], Any]
 
@@ -89,3 +89,16 @@ def function(
         return implementation
 
     return declare
+
+
+def matched(match: Value, extra: XObject | None = None) -> XObject:
+    """The outcome of a test that found something; as a simple value it is true."""
+    properties: dict[str, Value] = {"match": match}
+    if extra is not None:
+        properties["extra"] = extra
+    return XObject(properties, default=True)
+
+
+def not_matched() -> XObject:
+    """The outcome of a test that found nothing; as a simple value it is false."""
+    return XObject({"match": ""}, default=False)

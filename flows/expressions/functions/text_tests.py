@@ -3,8 +3,7 @@
 import re2
 
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.outcomes import matched, not_matched
-from flows.expressions.functions.registry import RAW, TEXT, function
+from flows.expressions.functions.registry import RAW, TEXT, function, matched, not_matched
 from flows.expressions.patterns import find_groups, make_encodable
 from flows.expressions.values import Value, XError, XObject
 from flows.phones import find_phones

@@ -16,7 +16,6 @@ from flows.definition import DefinitionError
 from flows.engine import Assets, Contact, ContactEditor, EngineError, EventLog, Options, Session, apply_modifier
 from flows.engine import resume as resume_session
 from flows.engine import start as start_session
-from flows.engine.inspection import visit_run
 from flows.engine.services import Services
 from flows.engine.visit import Visit
 from flows.environment import Environment
@@ -31,6 +30,7 @@ from tests.flows.corpora.engine_services import (
 )
 from tests.flows.corpora.expressions import check_example_without_session
 from tests.flows.corpora.placeholders import Placeholders, slim
+from tests.flows.corpora.standing_runs import visit_run
 
 Case = dict[str, Any]
 FLOW_UUID = "bead76f5-dac4-4c9d-996c-c62b326e8c0a"

@@ -14,7 +14,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from flows.engine.assets import Channel, Classifier, Llm
 from flows.engine.services import (
-    AirtimeError,
     AirtimeTransfer,
     Classification,
     LlmReply,
@@ -161,10 +160,10 @@ class PreparedAirtime:
         self, sender: Urn | None, recipient: Urn, amounts: Mapping[str, Decimal], transfer_uuid: str
     ) -> AirtimeTransfer:
         if "666" in recipient.path:
-            raise AirtimeError("invalid recipient number")
+            raise ServiceError("invalid recipient number")
         amount = amounts.get(self.currency)
         if amount is None:
-            raise AirtimeError(f"no amount configured for transfers in {self.currency}")
+            raise ServiceError(f"no amount configured for transfers in {self.currency}")
         return AirtimeTransfer("4ZJR8BT9MF", self.currency, amount, amount)
 
 

@@ -13,7 +13,7 @@ from flows.clock import SystemClock
 from flows.environment import Environment, NumberFormat
 from flows.expressions import conversions
 from flows.expressions.budget import Budget
-from flows.expressions.comparison import are_equal, compare
+from flows.expressions.comparison import compare, equality_key
 from flows.expressions.decimals import check_range
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation, Resources
@@ -175,7 +175,7 @@ def _check_rendering(case: Case, fixtures: Case) -> None:
 
 
 def _check_equality(case: Case, fixtures: Case) -> None:
-    assert are_equal(*map(read_case_value, case["values"])) is case["expected"]
+    assert (len(set(map(equality_key, map(read_case_value, case["values"])))) == 1) is case["expected"]
 
 
 def _check_order(case: Case, fixtures: Case) -> None:

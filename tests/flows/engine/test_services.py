@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flows import Options, ServiceError, Services
-from flows.engine.services import AirtimeError, WebhookReply
+from flows.engine.services import WebhookReply
 from tests.flows.engine.playing import Played, node, play
 from tests.flows.hypothesis.workspace import CLASSIFIER, LLM, Answers, refer
 
@@ -28,7 +28,7 @@ class Broken:
         raise ServiceError("no intents")
 
     def transfer(self, *arguments: Any) -> Any:
-        raise AirtimeError("no credit")
+        raise ServiceError("no credit")
 
     def claim(self, contact_uuid: str, urn: Any) -> bool:
         return False

@@ -8,7 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from flows.expressions import CONTEXT_ROOTS, FUNCTIONS
+from flows.expressions.functions import FUNCTIONS
+from flows.expressions.scanner import CONTEXT_ROOTS
 
 Path = tuple[Any, ...]
 

@@ -6,7 +6,7 @@ import pytest
 
 from flows.definition.legacy.expressions import migrate_expression
 from flows.definition.legacy.operands import LegacyExpressionError
-from flows.expressions import parse_expression
+from flows.expressions.parser import parse_expression
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flows.definition.legacy.paths import migrate_path
-from flows.expressions import parse_expression
+from flows.expressions.parser import parse_expression
 
 
 @pytest.mark.parametrize(

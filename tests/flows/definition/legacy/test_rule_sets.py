@@ -10,7 +10,8 @@ import pytest
 from flows.definition import DefinitionError, migrate
 from flows.definition.legacy.webhooks import RUN_PAYLOAD
 from flows.environment import Environment
-from flows.expressions import XObject, evaluate_text, to_value
+from flows.expressions.templates import evaluate_text
+from flows.expressions.values import XObject, to_value
 from tests.flows.corpora.case_values import standing_clock
 from tests.flows.definition.specimens import CALL, GROUP, Json, make_legacy_flow, make_rule, make_rule_set
 

@@ -1,4 +1,4 @@
-"""Shapes of plain data."""
+"""Schemas of plain data."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from flows.engine.shapes import ANYTHING, NUMBER, EachValue, Needed, find_misfit
+from flows.engine.schemas import ANYTHING, NUMBER, EachValue, Required, find_mismatch
 
-SHAPE = {"name": Needed(str), "ages": [NUMBER], "tags": EachValue(str), "inner": {"extra": ANYTHING}, "is_new": bool}
+SCHEMA = {"name": Required(str), "ages": [NUMBER], "tags": EachValue(str), "inner": {"extra": ANYTHING}, "is_new": bool}
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ SHAPE = {"name": Needed(str), "ages": [NUMBER], "tags": EachValue(str), "inner":
         {"name": "a", "ages": [1, 2.5, None], "tags": {"x": "y"}, "inner": {"extra": [{"a": [None, 1]}]}},
     ],
 )
-def test_what_fits_has_no_misfit(value: Any) -> None:
-    assert find_misfit(value, SHAPE) == ""
+def test_what_fits_has_no_mismatch(value: Any) -> None:
+    assert find_mismatch(value, SCHEMA) == ""
 
 
 @pytest.mark.parametrize(
-    ("value", "misfit"),
+    ("value", "mismatch"),
     [
         ([], "value"),
         ({}, "name"),
@@ -40,12 +40,12 @@ def test_what_fits_has_no_misfit(value: Any) -> None:
         ({"name": "a", "is_new": 1}, "is_new"),
     ],
 )
-def test_the_first_part_that_does_not_fit_is_named(value: Any, misfit: str) -> None:
-    assert find_misfit(value, SHAPE) == misfit
+def test_the_first_part_that_does_not_fit_is_named(value: Any, mismatch: str) -> None:
+    assert find_mismatch(value, SCHEMA) == mismatch
 
 
 def test_data_that_is_nested_without_end_does_not_fit() -> None:
     nested: Any = []
     for _ in range(100_000):
         nested = [nested]
-    assert find_misfit({"name": "a", "inner": {"extra": nested}}, SHAPE) == "inner.extra"
+    assert find_mismatch({"name": "a", "inner": {"extra": nested}}, SCHEMA) == "inner.extra"

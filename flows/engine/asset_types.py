@@ -1,16 +1,10 @@
-"""The kinds of assets, one shape each (flow format, words used)."""
+"""The kinds of assets (flow format, words used)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 SEND_ROLE = "send"
-CALL_ROLE = "call"
-
-
-def refer(uuid: str, name: str) -> dict[str, str]:
-    """How definitions and events refer to most assets."""
-    return {"uuid": uuid, "name": name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,60 +12,41 @@ class _Named:
     uuid: str
     name: str
 
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
+        """Reads one asset; what it does not say is empty."""
+        others = {each.name: source.get(each.name) or each.default for each in fields(cls)[2:]}
+        return cls(source["uuid"], source["name"], **others)
+
     @property
     def reference(self) -> dict[str, str]:
         """UUID and name."""
-        return refer(self.uuid, self.name)
+        return {"uuid": self.uuid, "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign(_Named):
     """A series of events relative to a date of a contact."""
 
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads uuid and name."""
-        return cls(source["uuid"], source["name"])
-
 
 @dataclass(frozen=True, slots=True)
 class Label(_Named):
     """A label for incoming messages."""
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads uuid and name."""
-        return cls(source["uuid"], source["name"])
 
 
 @dataclass(frozen=True, slots=True)
 class Optin(_Named):
     """Something a contact may agree to receive."""
 
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads uuid and name."""
-        return cls(source["uuid"], source["name"])
-
 
 @dataclass(frozen=True, slots=True)
 class Topic(_Named):
     """A topic of tickets."""
 
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads uuid and name."""
-        return cls(source["uuid"], source["name"])
-
 
 @dataclass(frozen=True, slots=True)
 class Ticketer(_Named):
     """A ticketing service (13 only)."""
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads uuid and name."""
-        return cls(source["uuid"], source["name"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +85,6 @@ class Channel(_Named):
         """Whether messages can be sent through it."""
         return SEND_ROLE in self.roles
 
-    @property
-    def can_call(self) -> bool:
-        """Whether calls can be made through it."""
-        return CALL_ROLE in self.roles
-
 
 @dataclass(frozen=True, slots=True)
 class Classifier(_Named):
@@ -134,11 +104,6 @@ class Llm(_Named):
     """A language model."""
 
     type: str = ""
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one model."""
-        return cls(source["uuid"], source["name"], source.get("type") or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +145,6 @@ class Group(_Named):
     """A group of contacts; with a query, its members are those the query finds."""
 
     query: str = ""
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one group."""
-        return cls(source["uuid"], source["name"], source.get("query") or "")
 
     @property
     def is_smart(self) -> bool:
@@ -260,3 +220,22 @@ class Template(_Named):
         """Reads one template."""
         translations = tuple(TemplateTranslation.from_json(item) for item in source.get("translations") or ())
         return cls(source["uuid"], source["name"], translations)
+
+
+ASSET_TYPES: Mapping[str, Any] = {
+    "campaigns": Campaign,
+    "channels": Channel,
+    "classifiers": Classifier,
+    "fields": Field,
+    "globals": Global,
+    "groups": Group,
+    "labels": Label,
+    "llms": Llm,
+    "optins": Optin,
+    "resthooks": Resthook,
+    "templates": Template,
+    "ticketers": Ticketer,
+    "topics": Topic,
+    "users": User,
+}
+"""By their names in assets as JSON; flows and places are read elsewhere."""

@@ -1,4 +1,4 @@
-"""Looks into a session from outside, as simulators and support people do."""
+"""Runs where they stand, to evaluate the templates of cases in."""
 
 from collections.abc import Mapping
 from typing import Any
