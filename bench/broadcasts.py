@@ -21,6 +21,7 @@ from rich.progress import Progress
 from sqlalchemy import func, insert, select, text
 
 from bench.data import Row, contact_rows, urn_rows, write_rows
+from persistence.audience import Audience
 from persistence.broadcasts.v2 import COMPLETED, NewBroadcast, create_broadcast
 from persistence.channels.channels import ANDROID
 from persistence.database import Database
@@ -161,7 +162,7 @@ def expand(
     database: Database, workspace_id: int, words: str, targets: Sequence[Sequence[int]], processes: Processes
 ) -> tuple[float, str]:
     """Messages per second from the request to the last message, and the memory of each worker."""
-    new = [NewBroadcast({"eng": words}, "eng", group_ids=groups) for groups in targets]
+    new = [NewBroadcast({"eng": words}, "eng", Audience(group_ids=groups)) for groups in targets]
     began = time.monotonic()
     with database.writing() as tx:
         ids = [create_broadcast(tx, workspace_id, one) for one in new]

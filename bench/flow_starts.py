@@ -18,6 +18,7 @@ from bench.broadcasts import build, memory_megabytes, postgres, running_workers
 from flows.clock import SystemClock
 from flows.engine import Assets, start
 from flows.environment import Environment
+from persistence.audience import Audience
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import COMPLETED, MANUAL, NewStart, create_start
 from persistence.migrations import upgrade
@@ -96,7 +97,7 @@ def expand(
     began = time.monotonic()
     with database.writing() as tx:
         flow_id = find_flow_id(tx, flow_uuid)
-        start_id = create_start(tx, workspace_id, NewStart(flow_id, MANUAL, group_ids=groups))
+        start_id = create_start(tx, workspace_id, NewStart(flow_id, MANUAL, Audience(group_ids=groups)))
     early = [0] * len(processes)
     pause = threading.Event()
     mine = flow_start.c.id == start_id

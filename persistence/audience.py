@@ -1,75 +1,205 @@
-"""Whom a broadcast or a start is for: contacts it names, members of its groups, matches of its query.
+"""Who gets a broadcast or is put into a flow by a start: named contacts, owners of addresses, members of groups and
+matches of a query, without the members of excluded groups.
 
 Each contact once, a page at a time in the order of ids, as things are at that moment.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, func, select, union
+from sqlalchemy import ColumnElement, Select, Table, func, insert, or_, select, union
 
 from flows.queries import parse_query
+from flows.urns import UrnError, parse
+from persistence.contacts.actions import find_contacts
+from persistence.contacts.addresses import read_recipients
 from persistence.contacts.queries import find_matches
 from persistence.contacts.query_scope import open_scope
+from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
-from persistence.tables.contacts import ACTIVE, contact, group_membership
+from persistence.errors import InvalidInput
+from persistence.sql.columns import is_uuid
+from persistence.sql.names import find_ids, name_key
+from persistence.tables.contacts import ACTIVE, contact, group, group_membership
+from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
+from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group
 from persistence.workspaces import Workspace
 
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """`named` selects the ids of contacts in whatever state, `groups` and `excluded` those of groups.
+    """Whom something new is for. `address_ids` are the contacts named by `urns`; no group is in both lists."""
 
-    Members of groups and matches of the query are active; members of excluded groups are left out, however named.
-    """
-
-    named: Select[Any]
-    groups: Select[Any]
+    contact_ids: Sequence[int] = ()
+    group_ids: Sequence[int] = ()
+    urns: Sequence[str] = ()
+    address_ids: Sequence[int] = ()
     query: str | None = None
-    excluded: Select[Any] | None = None
+    excluded_group_ids: Sequence[int] = ()
 
 
-def pick_ids(
-    tx: Transaction, workspace: Workspace, audience: Audience, last_contact_id: int, size: int
-) -> Sequence[int]:
-    """The ids of up to `size` contacts after one, whatever the number of members of the groups.
+@dataclass(frozen=True, slots=True)
+class AudienceTables:
+    """Where the audiences of one kind of thing are kept: its table, and those that link it to contacts and groups.
 
-    Raises QueryError for a query that makes no sense (any more).
+    `link` is the column of both that refers to the thing.
     """
-    parts = [_cut(source, last_contact_id, size) for source in _open_sources(tx, workspace, audience)]
-    return tx.execute(union(*parts).order_by("contact_id").limit(size)).scalars().all()
+
+    thing: Table
+    contacts: Table
+    groups: Table
+    link: str
+
+    def list_contacts(self, shown: ColumnElement[Any]) -> Select[Any]:
+        """The contacts that a thing names, for its record."""
+        links = self.contacts.c
+        named = select(shown.label("item")).join(self.contacts, links.contact_id == contact.c.id)
+        mine = named.where(links[self.link] == self.thing.c.id, links.is_named)
+        return mine.order_by(contact.c.id).correlate(self.thing)
+
+    def list_groups(self, shown: ColumnElement[Any]) -> Select[Any]:
+        """The groups that a thing is for, for its record."""
+        links = self.groups.c
+        chosen = select(shown.label("item")).join(self.groups, links.group_id == group.c.id)
+        mine = chosen.where(links[self.link] == self.thing.c.id, ~links.is_excluded)
+        return mine.order_by(group.c.id).correlate(self.thing)
 
 
-def count_contacts(tx: Transaction, workspace: Workspace, audience: Audience) -> int:
-    """How many contacts there are now. Raises QueryError."""
-    everybody = union(*_open_sources(tx, workspace, audience)).subquery()
-    return int(tx.execute(select(func.count()).select_from(everybody)).scalar_one())
+OF_BROADCAST = AudienceTables(broadcast, broadcast_contact, broadcast_group, "broadcast_id")
+OF_START = AudienceTables(flow_start, flow_start_contact, flow_start_group, "start_id")
 
 
-def _open_sources(tx: Transaction, workspace: Workspace, audience: Audience) -> list[Select[Any]]:
-    """The parts of an audience, each a selection of contacts' ids."""
-    exists = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
-    sources = [audience.named.join(contact, contact.c.id == audience.named.selected_columns[0]).where(exists)]
-    members = select(group_membership.c.contact_id).join(contact, contact.c.id == group_membership.c.contact_id)
-    sources += [
-        members.where(exists, contact.c.status == ACTIVE, group_membership.c.group_id == group_id)
-        for group_id in tx.execute(audience.groups).scalars()
-    ]
-    if audience.query:
-        scope = open_scope(tx, workspace)
-        query = parse_query(audience.query, scope.environment, scope.resolver, clock=scope.clock)
-        matches = find_matches(workspace.id, query, scope)
-        sources.append(select(contact.c.id.label("contact_id")).where(matches, contact.c.status == ACTIVE))
-    if audience.excluded is None:
-        return sources
-    rows = group_membership.c
-    left_out = select(rows.contact_id).where(rows.group_id.in_(audience.excluded))
-    return [source.where(contact.c.id.not_in(left_out)) for source in sources]
+def check_audience(body: Mapping[str, Any]) -> None:
+    """Raises InvalidInput for a request that names nobody."""
+    if not any(body.get(name) for name in ("urns", "contacts", "groups")):
+        raise InvalidInput.across("Name at least one URN, contact or group.")
 
 
-def _cut(source: Select[Any], last_contact_id: int, size: int) -> Select[Any]:
+def read_audience(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Audience:
+    """The `urns`, `contacts` and `groups` of a request; contacts are made for new addresses. Raises InvalidInput."""
+    group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
+    contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
+    urns = read_recipients(tx, workspace, body.get("urns") or [])
+    owners = ensure_owners(tx, workspace.id, urns)
+    address_ids = [owners[urn.identity].contact_id for urn in urns]
+    return Audience(contact_ids, group_ids, [urn.identity for urn in urns], address_ids)
+
+
+def find_audience(tx: Transaction, workspace: Workspace, event: Mapping[str, Any]) -> Audience:
+    """The `urns`, `contacts`, `groups` and `contact_query` of a flow's event, those that still exist.
+
+    Contacts are made for new addresses.
+    """
+    urns = []
+    for text in event.get("urns") or ():
+        try:
+            urns.append(parse(text))
+        except UrnError:
+            continue
+    owners = ensure_owners(tx, workspace.id, urns)
+
+    def find_all(table: Table, references: Iterable[Mapping[str, str]]) -> list[int]:
+        return sorted(find_ids(tx, workspace.id, table, [each["uuid"] for each in references]).values())
+
+    return Audience(
+        find_all(contact, event.get("contacts") or ()),
+        find_all(group, event.get("groups") or ()),
+        [urn.identity for urn in urns],
+        [owners[urn.identity].contact_id for urn in urns],
+        event.get("contact_query") or None,
+    )
+
+
+def find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -> list[int]:
+    """The ids of groups of any kind, named by uuid or name. Raises InvalidInput at the first unknown one."""
+    keys = {name_key(reference.strip()) for reference in references}
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    named = or_(group.c.uuid.in_(uuids), group.c.name_key.in_(keys))
+    rows = tx.execute(
+        select(group.c.id, group.c.uuid, group.c.name_key).where(group.c.workspace_id == workspace_id, named)
+    )
+    ids: dict[str, int] = {}
+    for group_id, uuid, key in rows:
+        ids |= {uuid: group_id, key: group_id}
+    for reference in references:
+        if reference.lower() not in ids and name_key(reference.strip()) not in ids:
+            raise InvalidInput.on("groups", f'Nothing found for "{reference[:64]}".')
+    return [ids.get(reference.lower()) or ids[name_key(reference.strip())] for reference in references]
+
+
+def save_audience(tx: Transaction, tables: AudienceTables, thing_id: int, audience: Audience) -> None:
+    """Links a new thing to its contacts and groups; its query is a column of its own row."""
+    named = dict.fromkeys(audience.address_ids, False) | dict.fromkeys(audience.contact_ids, True)
+    if named:
+        rows = [{tables.link: thing_id, "contact_id": one, "is_named": is_named} for one, is_named in named.items()]
+        tx.execute(insert(tables.contacts), rows)
+    chosen = dict.fromkeys(audience.group_ids, False) | dict.fromkeys(audience.excluded_group_ids, True)
+    if chosen:
+        groups = [{tables.link: thing_id, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
+        tx.execute(insert(tables.groups), groups)
+
+
+@dataclass(frozen=True, slots=True)
+class AudiencePage:
+    """Some contacts of an audience, the id to go on after, and whether these were the last."""
+
+    contact_ids: Sequence[int]
+    last_contact_id: int
+    is_end: bool
+
+
+class SavedAudience:
+    """The audience of a thing as it is now. Its groups are read, and its query parsed, once.
+
+    Contacts that were named may be in any state; members of groups and matches of the query are active. Raises
+    QueryError for a query that makes no sense (any more).
+    """
+
+    def __init__(
+        self, tx: Transaction, workspace: Workspace, tables: AudienceTables, thing_id: int, query: str | None
+    ) -> None:
+        self.tx = tx
+        links = tables.groups.c
+        of_groups = select(links.group_id, links.is_excluded).where(links[tables.link] == thing_id)
+        groups = tx.execute(of_groups.order_by(links.group_id)).all()
+        exists = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
+        named = tables.contacts.c
+        of_thing = select(named.contact_id).join(contact, contact.c.id == named.contact_id)
+        sources: list[Select[Any]] = [of_thing.where(exists, named[tables.link] == thing_id)]
+        rows = group_membership.c
+        members = select(rows.contact_id).join(contact, contact.c.id == rows.contact_id)
+        sources += [
+            members.where(exists, contact.c.status == ACTIVE, rows.group_id == group_id)
+            for group_id, is_excluded in groups
+            if not is_excluded
+        ]
+        if query:
+            scope = open_scope(tx, workspace)
+            matches = find_matches(
+                workspace.id, parse_query(query, scope.environment, scope.resolver, clock=scope.clock), scope
+            )
+            sources.append(select(contact.c.id.label("contact_id")).where(matches, contact.c.status == ACTIVE))
+        excluded = [group_id for group_id, is_excluded in groups if is_excluded]
+        if excluded:
+            left_out = contact.c.id.in_(select(rows.contact_id).where(rows.group_id.in_(excluded)))
+            sources = [source.where(~left_out) for source in sources]
+        self._sources = sources
+
+    def next_page(self, after_id: int, size: int) -> AudiencePage:
+        """Up to `size` contacts after one, whatever the number of members of the groups."""
+        parts = [_cut(source, after_id, size) for source in self._sources]
+        ids = self.tx.execute(union(*parts).order_by("contact_id").limit(size)).scalars().all()
+        return AudiencePage(ids, ids[-1] if ids else after_id, len(ids) < size)
+
+    def count(self) -> int:
+        """How many contacts there are now."""
+        everybody = union(*self._sources).subquery()
+        return int(self.tx.execute(select(func.count()).select_from(everybody)).scalar_one())
+
+
+def _cut(source: Select[Any], after_id: int, size: int) -> Select[Any]:
     """The first rows after a contact; only in subqueries may the parts of a union have limits on every database."""
     column = source.selected_columns[0]
-    first = source.where(column > last_contact_id).order_by(column).limit(size).subquery()
+    first = source.where(column > after_id).order_by(column).limit(size).subquery()
     return select(first.c.contact_id)

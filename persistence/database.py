@@ -14,6 +14,7 @@ import orjson
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
 from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
@@ -30,6 +31,9 @@ ATTEMPTS = 8
 SERIALIZATION_CODES = ("40001", "40P01")
 IDLE_UNCHECKED_SECONDS = 1.0
 POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
+
+AWAY = (OperationalError, PoolTimeout)
+"""What units of work raise while the database is away; everything can be done anew when it is back."""
 
 Result = TypeVar("Result")
 Columns = TypeVarTuple("Columns")

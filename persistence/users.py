@@ -65,6 +65,11 @@ def find_member(tx: Transaction, workspace_id: int, email: str) -> int | None:
     return tx.execute(statement).scalar_one_or_none()
 
 
+def find_user(tx: Transaction, uuid: str) -> int | None:
+    """The id of the user with this uuid."""
+    return tx.execute(select(user.c.id).where(user.c.uuid == uuid)).scalar_one_or_none()
+
+
 def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
     """A user by uuid, name and e-mail address."""
     row = tx.execute(select(user.c.uuid, USER_NAME, user.c.email).where(user.c.id == user_id)).first()

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
+from persistence.audience import Audience
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import API, NewStart, create_start
 from persistence.runs.runs import ACTIVE, COMPLETED, RunState, save_runs
@@ -87,7 +88,9 @@ def add_start(
 ) -> int:
     """A start that is pending; its id."""
     with database.writing() as tx:
-        return create_start(tx, workspace.id, NewStart(flow_id, values.pop("start_type", API), contact_ids, **values))
+        names = ("group_ids", "address_ids", "query", "excluded_group_ids")
+        audience = Audience(contact_ids, **{name: values.pop(name) for name in names if name in values})
+        return create_start(tx, workspace.id, NewStart(flow_id, values.pop("start_type", API), audience, **values))
 
 
 def status_counts(database: Database, flow_id: int) -> dict[str, int]:

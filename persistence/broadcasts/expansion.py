@@ -5,16 +5,19 @@ that dies leaves neither, and two workers never make messages of the same broadc
 """
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Row, select, update
 
 from flows.queries import QueryError
+from persistence.audience import OF_BROADCAST, SavedAudience
 from persistence.broadcasts.personal_texts import Wording, Writer
-from persistence.broadcasts.recipients import count_recipients, next_recipients
 from persistence.broadcasts.v2 import COMPLETED, FAILED, PENDING, QUEUED, STARTED
 from persistence.database import Transaction
 from persistence.messages.outgoing import add_outgoing
+from persistence.sessions.contacts import CONTACT_COLUMNS
+from persistence.tables.contacts import contact
 from persistence.tables.messages import broadcast
 from persistence.workspaces import find_workspace
 
@@ -39,21 +42,27 @@ def expand_next(tx: Transaction) -> bool:
         return False
     mine = (broadcast.c.workspace_id == workspace.id) & (broadcast.c.id == row.id)
     try:
-        found = next_recipients(tx, workspace, row, BATCH)
-        total = count_recipients(tx, workspace, row) if row.status == QUEUED else row.total
+        audience = SavedAudience(tx, workspace, OF_BROADCAST, row.id, row.query)
+        page = audience.next_page(row.last_contact_id, BATCH)
+        total = audience.count() if row.status == QUEUED else row.total
     except QueryError as error:
         tx.execute(update(broadcast).where(mine).values(status=FAILED, modified_on=tx.now))
         logger.warning("Broadcast %s failed: its query cannot be used: %s", row.uuid, error.message)
         return True
     wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id, row.is_evaluated)
-    texts = Writer(tx, workspace, wording, found.rows)
+    texts = Writer(tx, workspace, wording, _hold_contacts(tx, workspace.id, page.contact_ids))
     has_channel = row.channel_id is not None
     made = add_outgoing(tx, workspace.id, texts.write(), channel_id=row.channel_id, leaves_out_unreachable=has_channel)
     started = row.started + len(made)
-    change: dict[str, Any] = {"status": STARTED, "modified_on": tx.now, "started": started, "total": total}
-    if found.last_contact_id is not None:
-        change["last_contact_id"] = found.last_contact_id
-    if found.is_end:
+    change = {"status": STARTED, "started": started, "total": total, "last_contact_id": page.last_contact_id}
+    if page.is_end:
         change |= {"status": COMPLETED, "total": started}
-    tx.execute(update(broadcast).where(mine, broadcast.c.status == row.status).values(**change))
+    tx.execute(update(broadcast).where(mine, broadcast.c.status == row.status).values(modified_on=tx.now, **change))
     return True
+
+
+def _hold_contacts(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """These contacts without those deleted this very moment; nobody deletes the others until the transaction ends."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(ids) & ~contact.c.is_deleted
+    statement = select(*CONTACT_COLUMNS).where(mine).order_by(contact.c.id)
+    return tx.execute(statement.with_for_update(read=True)).all() if ids else []

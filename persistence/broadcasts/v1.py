@@ -6,28 +6,15 @@ from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column, select
 
+from persistence.audience import OF_BROADCAST
 from persistence.broadcasts.v2 import BROADCASTS_ORDER, COMPLETED, PENDING, QUEUED, STARTED
 from persistence.database import Transaction
 from persistence.messages.states import IS_UNDELIVERED
 from persistence.sql.json_sql import as_text, declare_record, json_text_list
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.tables.contacts import contact, group
-from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group, message
+from persistence.tables.messages import broadcast, message
 
-CONTACTS = json_text_list(
-    select(contact.c.uuid.label("item"))
-    .join(broadcast_contact, broadcast_contact.c.contact_id == contact.c.id)
-    .where(broadcast_contact.c.broadcast_id == broadcast.c.id, broadcast_contact.c.is_named)
-    .order_by(contact.c.id)
-    .correlate(broadcast)
-)
-GROUPS = json_text_list(
-    select(group.c.uuid.label("item"))
-    .join(broadcast_group, broadcast_group.c.group_id == group.c.id)
-    .where(broadcast_group.c.broadcast_id == broadcast.c.id)
-    .order_by(group.c.id)
-    .correlate(broadcast)
-)
 HAS_UNDELIVERED = exists().where(message.c.broadcast_id == broadcast.c.id, IS_UNDELIVERED).correlate(broadcast)
 LETTER = case(
     (broadcast.c.status == literal(PENDING), "I"),
@@ -42,8 +29,8 @@ BASE_TEXT: ColumnElement[str] = broadcast.c.text.op("->>", return_type=String())
 SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
     "id": broadcast.c.id,
     "urns": broadcast.c.urns,
-    "contacts": CONTACTS,
-    "groups": GROUPS,
+    "contacts": json_text_list(OF_BROADCAST.list_contacts(contact.c.uuid)),
+    "groups": json_text_list(OF_BROADCAST.list_groups(group.c.uuid)),
     "text": BASE_TEXT,
     "created_on": broadcast.c.created_on,
     "status": LETTER,

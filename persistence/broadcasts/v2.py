@@ -5,46 +5,27 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    ColumnElement,
-    insert,
-    literal_column,
-    select,
-)
+from sqlalchemy import JSON, ColumnElement, insert, literal_column, select
 
+from persistence.audience import OF_BROADCAST, Audience, save_audience
 from persistence.database import Transaction
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import as_text, declare_record, json_list, json_record
 from persistence.sql.pages import Order, Page, Position, fetch_page
-from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
-from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group
+from persistence.tables.contacts import CONTACT_REF, GROUP_REF
+from persistence.tables.messages import broadcast
 
 PENDING, QUEUED, STARTED, COMPLETED, FAILED = "pending", "queued", "started", "completed", "failed"
 WAKE = "broadcasts"
 
-_CONTACTS = json_list(
-    select(json_record(CONTACT_REF).label("item"))
-    .join(broadcast_contact, broadcast_contact.c.contact_id == contact.c.id)
-    .where(broadcast_contact.c.broadcast_id == broadcast.c.id, broadcast_contact.c.is_named)
-    .order_by(contact.c.id)
-    .correlate(broadcast)
-)
-_GROUPS = json_list(
-    select(json_record(GROUP_REF).label("item"))
-    .join(broadcast_group, broadcast_group.c.group_id == group.c.id)
-    .where(broadcast_group.c.broadcast_id == broadcast.c.id)
-    .order_by(group.c.id)
-    .correlate(broadcast)
-)
 _FIELDS: dict[str, ColumnElement[Any]] = {
     "uuid": broadcast.c.uuid,
     "id": broadcast.c.id,
     "status": broadcast.c.status,
     "progress": json_record({"total": broadcast.c.total, "started": broadcast.c.started}),
     "urns": broadcast.c.urns,
-    "contacts": _CONTACTS,
-    "groups": _GROUPS,
+    "contacts": json_list(OF_BROADCAST.list_contacts(json_record(CONTACT_REF))),
+    "groups": json_list(OF_BROADCAST.list_groups(json_record(GROUP_REF))),
     "text": broadcast.c.text,
     "attachments": broadcast.c.attachments,
     "quick_replies": broadcast.c.quick_replies,
@@ -59,25 +40,19 @@ BROADCASTS_ORDER = Order(broadcast.c.created_on, broadcast.c.id)
 
 @dataclass(frozen=True, slots=True)
 class NewBroadcast:
-    """A broadcast to make: to whom (`address_ids` own the `urns` that are shown), and what, by language.
-
-    `query` finds further contacts when the messages are made.
+    """A broadcast to make: what is said, by language, and to whom.
 
     With `is_evaluated` the texts are sent as they are: expressions in them were evaluated before, for somebody else.
     """
 
     text: Mapping[str, str]
     base_language: str
-    contact_ids: Sequence[int] = ()
-    group_ids: Sequence[int] = ()
-    urns: Sequence[str] = ()
-    address_ids: Sequence[int] = ()
+    audience: Audience
     attachments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     files: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     quick_replies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     channel_id: int | None = None
     is_evaluated: bool = False
-    query: str | None = None
 
 
 def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> int:
@@ -85,7 +60,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
     values = {
         "uuid": new_uuid(),
         "status": PENDING,
-        "urns": list(new.urns),
+        "urns": list(new.audience.urns),
         "text": dict(new.text),
         "attachments": dict.fromkeys(new.text, ()) | dict(new.attachments),
         "files": dict(new.files),
@@ -93,21 +68,13 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
         "base_language": new.base_language,
         "channel_id": new.channel_id,
         "is_evaluated": new.is_evaluated,
-        "query": new.query,
+        "query": new.audience.query,
         "created_on": tx.now,
         "modified_on": tx.now,
     }
     statement = insert(broadcast).values(workspace_id=workspace_id, **values).returning(broadcast.c.id)
-    broadcast_id: int = tx.execute(statement).scalar_one()
-    named = dict.fromkeys(new.address_ids, False) | dict.fromkeys(new.contact_ids, True)
-    if named:
-        rows = [
-            {"broadcast_id": broadcast_id, "contact_id": one, "is_named": is_named} for one, is_named in named.items()
-        ]
-        tx.execute(insert(broadcast_contact), rows)
-    if new.group_ids:
-        groups = [{"broadcast_id": broadcast_id, "group_id": one} for one in dict.fromkeys(new.group_ids)]
-        tx.execute(insert(broadcast_group), groups)
+    broadcast_id = tx.execute(statement).scalar_one()
+    save_audience(tx, OF_BROADCAST, broadcast_id, new.audience)
     tx.wake(WAKE)
     return broadcast_id
 

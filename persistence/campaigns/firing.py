@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, select, update
 
+from persistence.audience import Audience
 from persistence.broadcasts.personal_texts import Wording, Writer
 from persistence.campaigns.fires import DATED, Timing, add_fires, choose_active, drop_fires, find_members, read_timings
 from persistence.database import Transaction
@@ -144,7 +145,7 @@ def _start_flow(tx: Transaction, event: Any, contacts: Sequence[Any]) -> bool:
     new = NewStart(
         event.flow_id,
         CAMPAIGN,
-        [one.id for one in contacts],
+        Audience([one.id for one in contacts]),
         exclude_active=event.start_mode == SKIP,
         parent={"event": fired} | ({IS_PASSIVE: True} if event.start_mode == PASSIVE else {}),
     )

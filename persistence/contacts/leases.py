@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, Row, or_, select, update
 
 from persistence.database import Transaction
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
+
+LeasedRow = Row[*tuple[Any, ...]]
+"""The id of a contact and the columns that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def renew_leases(tx: Transaction, turns: ContactLeases) -> ContactLeases:
     return ContactLeases(frozenset(tx.execute(renewed.returning(contact.c.id)).scalars()), until)
 
 
-def lock_leased(tx: Transaction, turns: ContactLeases, *columns: ColumnElement[Any]) -> Sequence[Any]:
+def lock_leased(tx: Transaction, turns: ContactLeases, *columns: ColumnElement[Any]) -> Sequence[LeasedRow]:
     """Rows (id, columns) of the contacts whose turn is still held, locked in the order of their ids."""
     statement = select(contact.c.id, *columns).where(_are_held(turns)).order_by(contact.c.id)
     return tx.execute(statement.with_for_update()).all()

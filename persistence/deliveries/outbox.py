@@ -1,17 +1,14 @@
 """Deliveries of events to webhooks: the tables, and making a delivery in the transaction that changes the state."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import (
-    insert,
-    select,
-    update,
-)
+import orjson
+from sqlalchemy import insert, select, update
 
-from persistence.channels.event_form import CONTENT_TYPE, EventChannel, Fields, channel_fields, encode_form
+from persistence.channels.event_form import CONTENT_TYPE, FLOW, EventChannel, Fields, channel_fields, encode_form
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import is_switched_off
 from persistence.errors import RecordMissing, Refused
@@ -78,6 +75,23 @@ def record_channel_events(
                 NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id=channel_id, contact_id=each.contact_id)
             )
     return record_deliveries(tx, workspace_id, deliveries)
+
+
+def record_flow_event(
+    tx: Transaction, workspace_id: int, channel_uuid: str, contact_id: int, payload: Mapping[str, Any]
+) -> int | None:
+    """Queues what a flow tells the receiver of a channel, unless it does not want it; the id of an active channel."""
+    found = select(channel.c.id, channel.c.webhook_url, channel.c.webhook_events)
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    row = tx.execute(found.where(mine)).first()
+    if row is None:
+        return None
+    channel_id, url, names = row
+    if url and (names is None or FLOW in names):
+        body = orjson.dumps({"event": FLOW} | dict(payload))
+        new = NewDelivery(FLOW, url, "application/json", body, channel_id=channel_id, contact_id=contact_id)
+        record_deliveries(tx, workspace_id, [new])
+    return channel_id
 
 
 def record_test_event(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:

@@ -13,10 +13,10 @@ from sqlalchemy import ColumnElement, delete, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.flow_starts.flow_starts import COMPLETED, DONE, INTERRUPTED, IS_UNFINISHED, is_one_of
-from persistence.flow_starts.recipients import find_wanted
+from persistence.flow_starts.flow_starts import COMPLETED, DONE, INTERRUPTED, IS_UNFINISHED, is_one_of, list_wishes
 from persistence.runs.runs import IS_OPEN, close_runs
 from persistence.stamps import stamped
+from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import PENDING, flow_start, flow_start_batch
 from persistence.tables.runs import flow_run
 
@@ -101,7 +101,9 @@ def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
     start = tx.execute(select(flow_start).where(flow_start.c.id == batch.start_id)).one()
     if start.restart_participants and not start.exclude_active:
         return set()
-    return set(batch.contact_ids) - find_wanted(tx, batch.workspace_id, start, batch.contact_ids)
+    mine = (contact.c.workspace_id == batch.workspace_id) & contact.c.id.in_(batch.contact_ids)
+    wanted = select(contact.c.id).where(mine, *list_wishes(batch.workspace_id, start))
+    return set(batch.contact_ids).difference(tx.execute(wanted).scalars())
 
 
 def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:
@@ -155,7 +157,7 @@ def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
     """
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.uuid == uuid)
     locked = select(flow_start.c.id).where(mine).with_for_update(key_share=True)
-    start_id: int | None = tx.execute(locked).scalar_one_or_none()
+    start_id = tx.execute(locked).scalar_one_or_none()
     if start_id is None:
         raise RecordMissing
     end_start(tx, workspace_id, start_id, INTERRUPTED)

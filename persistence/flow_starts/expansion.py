@@ -6,16 +6,15 @@ leaves neither, and two workers never find the contacts of the same start.
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import insert, select, update
 
 from flows.queries import QueryError
+from persistence.audience import OF_START, SavedAudience
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flow_starts.batches import end_start, has_pending
-from persistence.flow_starts.flow_starts import COMPLETED, FAILED, IS_UNFINISHED, WAKE
-from persistence.flow_starts.recipients import next_candidates
+from persistence.flow_starts.flow_starts import COMPLETED, FAILED, IS_UNFINISHED, WAKE, StartRow, take_contacts
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
 from persistence.stamps import stamped
@@ -29,7 +28,7 @@ PAGE = 1000
 BATCH = 100
 
 
-def lease_start(tx: Transaction) -> Any | None:
+def lease_start(tx: Transaction) -> StartRow | None:
     """The unfinished start that has waited longest for its next page, as `queued` at least; its row is locked.
 
     None when no start has contacts to find.
@@ -46,7 +45,7 @@ def lease_start(tx: Transaction) -> Any | None:
     return tx.execute(due).first()
 
 
-def expand_start(tx: Transaction, start: Any) -> list[int]:
+def expand_start(tx: Transaction, start: StartRow) -> list[int]:
     """Puts the next page of contacts of a start, whose row is given and locked, into batches; the contacts taken.
 
     The start is `started`, `completed` when nobody is taken at all, and `failed` when its flow is archived by now or
@@ -58,25 +57,22 @@ def expand_start(tx: Transaction, start: Any) -> list[int]:
         end_start(tx, start.workspace_id, start.id, FAILED)
         return []
     try:
-        found = next_candidates(tx, workspace, start, PAGE)
+        page = SavedAudience(tx, workspace, OF_START, start.id, start.query).next_page(start.last_contact_id, PAGE)
     except QueryError as error:
         logger.warning("Start %s failed: its query cannot be used: %s", start.uuid, error.message)
         end_start(tx, start.workspace_id, start.id, FAILED)
         return []
-    taken = found.contact_ids
+    taken = take_contacts(tx, start, page.contact_ids)
     batches = [list(some) for some in split(taken, BATCH)]
     _create_batches(tx, start, batches)
     if start.makes_runs and taken:
         _make_runs(tx, start, taken)
     count, batch_count = start.contact_count + len(taken), start.batch_count + len(batches)
-    change = {"status": STARTED, "contact_count": count, "batch_count": batch_count, "is_expanded": found.is_end}
-    if found.last_contact_id is not None:
-        change["last_contact_id"] = found.last_contact_id
-    if found.is_end:
-        change["total"] = count
+    change = {"status": STARTED, "contact_count": count, "batch_count": batch_count, "is_expanded": page.is_end}
+    change |= {"last_contact_id": page.last_contact_id} | ({"total": count} if page.is_end else {})
     mine = (flow_start.c.workspace_id == start.workspace_id) & (flow_start.c.id == start.id)
     tx.execute(update(flow_start).where(mine).values(modified_on=stamped(tx, flow_start, start.workspace_id), **change))
-    if found.is_end and not has_pending(tx, start.id):
+    if page.is_end and not has_pending(tx, start.id):
         end_start(tx, start.workspace_id, start.id, COMPLETED)
     if batches:
         tx.wake(WAKE)
@@ -94,7 +90,7 @@ def begin_start(tx: Transaction, workspace_id: int, start_id: int) -> None:
         taken = expand_start(tx, start)
 
 
-def _create_batches(tx: Transaction, start: Any, batches: Sequence[list[int]]) -> None:
+def _create_batches(tx: Transaction, start: StartRow, batches: Sequence[list[int]]) -> None:
     rows = [
         {
             "workspace_id": start.workspace_id,
@@ -111,7 +107,7 @@ def _create_batches(tx: Transaction, start: Any, batches: Sequence[list[int]]) -
         tx.execute(insert(flow_start_batch), rows)
 
 
-def _make_runs(tx: Transaction, start: Any, contact_ids: Sequence[int]) -> None:
+def _make_runs(tx: Transaction, start: StartRow, contact_ids: Sequence[int]) -> None:
     """Runs that workers will go through later: `active`, without session and path."""
     runs = [
         RunState(new_uuid(), start.flow_id, contact_id, ACTIVE, tx.now, start_id=start.id) for contact_id in contact_ids

@@ -4,19 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    bindparam,
-    insert,
-)
+from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, exists, insert, select
 
+from persistence.audience import OF_START, Audience, save_audience
 from persistence.database import Transaction
-from persistence.sql.columns import (
-    new_uuid,
-)
+from persistence.sessions.sessions import IS_WAITING
+from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
-from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start, flow_start_contact, flow_start_group
+from persistence.tables.contacts import ACTIVE, contact
+from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start
+from persistence.tables.runs import flow_run, flow_session
 
 COMPLETED, FAILED, INTERRUPTED = "completed", "failed", "interrupted"
 UNFINISHED = (PENDING, QUEUED, STARTED)
@@ -26,6 +23,9 @@ TRIGGER, CAMPAIGN, FLOW_ACTION, TICKET = "trigger", "campaign", "flow_action", "
 BY_USERS = (MANUAL, API, API_V1)
 DONE = "done"
 WAKE = "starts"
+
+StartRow = Row[*tuple[Any, ...]]
+"""A row of the table of starts."""
 
 
 def is_one_of(column: ColumnElement[str], words: Sequence[str]) -> ColumnElement[bool]:
@@ -40,24 +40,17 @@ IS_BY_USER = is_one_of(flow_start.c.start_type, BY_USERS)
 
 @dataclass(frozen=True, slots=True)
 class NewStart:
-    """A start to make: of which flow and for whom (`address_ids` are contacts that were named by an address).
-
-    Members of `excluded_group_ids` are left out; none of them is among `group_ids`.
-    """
+    """A start to make: of which flow and for whom."""
 
     flow_id: int
     start_type: str
-    contact_ids: Sequence[int] = ()
-    address_ids: Sequence[int] = ()
-    group_ids: Sequence[int] = ()
-    query: str | None = None
+    audience: Audience
     restart_participants: bool = True
     exclude_active: bool = False
     makes_runs: bool = False
     params: Mapping[str, Any] | None = None
     parent: Mapping[str, Any] | None = None
     created_by_id: int | None = None
-    excluded_group_ids: Sequence[int] = ()
 
 
 def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
@@ -72,20 +65,36 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
         "makes_runs": new.makes_runs,
         "params": None if new.params is None else dict(new.params),
         "parent": None if new.parent is None else dict(new.parent),
-        "query": new.query,
+        "query": new.audience.query,
         "created_by_id": new.created_by_id,
         "created_on": tx.now,
         "modified_on": stamped(tx, flow_start, workspace_id),
     }
     statement = insert(flow_start).values(workspace_id=workspace_id, **values).returning(flow_start.c.id)
-    start_id: int = tx.execute(statement).scalar_one()
-    named = dict.fromkeys(new.address_ids, False) | dict.fromkeys(new.contact_ids, True)
-    if named:
-        rows = [{"start_id": start_id, "contact_id": one, "is_named": is_named} for one, is_named in named.items()]
-        tx.execute(insert(flow_start_contact), rows)
-    chosen = dict.fromkeys(new.group_ids, False) | dict.fromkeys(new.excluded_group_ids, True)
-    if chosen:
-        groups = [{"start_id": start_id, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
-        tx.execute(insert(flow_start_group), groups)
+    start_id = tx.execute(statement).scalar_one()
+    save_audience(tx, OF_START, start_id, new.audience)
     tx.wake(WAKE)
     return start_id
+
+
+def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Sequence[int]:
+    """Those of these contacts that are active and fit what the start asks; those who get runs at once are held."""
+    mine = (contact.c.workspace_id == start.workspace_id) & contact.c.id.in_(ids)
+    active = mine & (contact.c.status == ACTIVE) & ~contact.c.is_deleted
+    statement = select(contact.c.id).where(active, *list_wishes(start.workspace_id, start)).order_by(contact.c.id)
+    if start.makes_runs:
+        statement = statement.with_for_update(read=True)
+    return tx.execute(statement).scalars().all() if ids else []
+
+
+def list_wishes(workspace_id: int, start: StartRow) -> list[ColumnElement[bool]]:
+    """What a start asks of contacts: to be in no flow, never to have been in this one."""
+    wishes: list[ColumnElement[bool]] = []
+    if not start.restart_participants:
+        theirs = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.contact_id == contact.c.id)
+        others = theirs & (flow_run.c.flow_id == start.flow_id) & flow_run.c.start_id.is_distinct_from(start.id)
+        wishes.append(~exists(select(flow_run.c.id).where(others).correlate(contact)))
+    if start.exclude_active:
+        waits = select(flow_session.c.id).where(flow_session.c.contact_id == contact.c.id, IS_WAITING)
+        wishes.append(~exists(waits.correlate(contact)))
+    return wishes

@@ -7,7 +7,7 @@ import orjson
 from sqlalchemy import select
 
 from flows.phones import PhoneError, parse_number
-from persistence.broadcasts.form import find_groups
+from persistence.audience import Audience, check_audience, find_groups, read_audience
 from persistence.contacts.actions import find_contacts
 from persistence.contacts.addresses import BAD_URN, read_recipients
 from persistence.contacts.urns import ensure_owners
@@ -27,18 +27,11 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], cr
     """The start a v2 request asks for; contacts are made for new addresses. Raises InvalidInput."""
     flow_id = _find_flow(tx, workspace.id, body["flow"], field="flow")
     params = _read_params(body)
-    if not any(body.get(name) for name in ("urns", "contacts", "groups")):
-        raise InvalidInput.across("Name at least one URN, contact or group.")
-    group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
-    contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
-    urns = read_recipients(tx, workspace, body.get("urns") or [])
-    owners = ensure_owners(tx, workspace.id, urns)
+    check_audience(body)
     return NewStart(
         flow_id,
         API,
-        contact_ids,
-        [owners[urn.identity].contact_id for urn in urns],
-        group_ids,
+        read_audience(tx, workspace, body),
         restart_participants=bool(body.get("restart_participants", True)),
         exclude_active=bool(body.get("exclude_active", False)),
         params=params,
@@ -64,9 +57,7 @@ def read_phone_form(
     return NewStart(
         flow_id,
         API_V1,
-        contact_ids,
-        _find_phone_owners(tx, workspace, listed["phone"]),
-        group_ids,
+        Audience(contact_ids, group_ids, address_ids=_find_phone_owners(tx, workspace, listed["phone"])),
         restart_participants=bool(body.get("restart_participants", True)),
         makes_runs=True,
         params=body.get("extra") or None,
@@ -80,9 +71,10 @@ def _find_flow(tx: Transaction, workspace_id: int, reference: str, *, field: str
     row = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first() if is_uuid(reference) else None
     if row is None:
         raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
-    if row.is_archived:
+    flow_id, is_archived = row
+    if is_archived:
         raise InvalidInput.on(field, "This flow is archived.")
-    return int(row.id)
+    return flow_id
 
 
 def _read_params(body: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -5,37 +5,24 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, select
 
+from persistence.audience import OF_START
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import IS_BY_USER
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import as_text, declare_record, json_list, json_record
 from persistence.sql.pages import Order, Page, Position, fetch_page
-from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
-from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
+from persistence.tables.contacts import CONTACT_REF, GROUP_REF
+from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import FLOW_REF, flow
 
-_CONTACTS = json_list(
-    select(json_record(CONTACT_REF).label("item"))
-    .join(flow_start_contact, flow_start_contact.c.contact_id == contact.c.id)
-    .where(flow_start_contact.c.start_id == flow_start.c.id, flow_start_contact.c.is_named)
-    .order_by(contact.c.id)
-    .correlate(flow_start)
-)
-_GROUPS = json_list(
-    select(json_record(GROUP_REF).label("item"))
-    .join(flow_start_group, flow_start_group.c.group_id == group.c.id)
-    .where(flow_start_group.c.start_id == flow_start.c.id, ~flow_start_group.c.is_excluded)
-    .order_by(group.c.id)
-    .correlate(flow_start)
-)
 _FIELDS: dict[str, ColumnElement[Any]] = {
     "uuid": flow_start.c.uuid,
     "id": flow_start.c.id,
     "flow": json_record(FLOW_REF),
     "status": flow_start.c.status,
     "progress": json_record({"total": flow_start.c.total, "started": flow_start.c.started}),
-    "groups": _GROUPS,
-    "contacts": _CONTACTS,
+    "groups": json_list(OF_START.list_groups(json_record(GROUP_REF))),
+    "contacts": json_list(OF_START.list_contacts(json_record(CONTACT_REF))),
     "params": flow_start.c.params,
     "extra": flow_start.c.params,
     "restart_participants": flow_start.c.restart_participants,

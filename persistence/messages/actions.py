@@ -1,6 +1,6 @@
 """What bulk actions do to incoming messages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ from persistence.errors import InvalidInput, LostRace
 from persistence.labels import change_count, hold_messages, recount_after
 from persistence.messages.states import INCOMING, OUTGOING
 from persistence.sql.columns import NO_ID, is_uuid, read_id
+from persistence.sql.names import find_ids
 from persistence.stamps import later
-from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, message, message_label
+from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,14 @@ def add_label(
     visible = sum(1 for row in rows if row.id in added and row.visibility == VISIBLE)
     change_count(tx, workspace_id, label_id, visible)
     _touch(tx, workspace_id, sorted(added))
+
+
+def label_incoming(tx: Transaction, workspace_id: int, labelled: Mapping[str, Sequence[str]]) -> None:
+    """Labels messages, all of a label at once: their uuids by the uuid of the label; what is gone is passed over."""
+    label_ids = find_ids(tx, workspace_id, label, labelled)
+    for uuid, label_id in sorted(label_ids.items(), key=lambda item: item[1]):
+        message_ids = sorted(find_ids(tx, workspace_id, message, labelled[uuid]).values())
+        add_label(tx, workspace_id, message_ids, label_id, may_be_gone=True)
 
 
 def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int) -> None:

@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, select, update
 
 from flows.urns import Urn
 from persistence.contacts.actions import block_contacts, interrupt_contacts, unblock_contacts
+from persistence.contacts.leases import LeasedRow
 from persistence.contacts.urns import find_owners
 from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
@@ -38,7 +39,9 @@ class ContactDelta:
         return bool(self.values or self.fields)
 
 
-def change_many(tx: Transaction, workspace_id: int, rows: Sequence[Any], deltas: Mapping[int, ContactDelta]) -> None:
+def change_many(
+    tx: Transaction, workspace_id: int, rows: Sequence[LeasedRow], deltas: Mapping[int, ContactDelta]
+) -> None:
     """Merges changes into contacts whose locked rows (id, CHANGED_COLUMNS) are given."""
     changing = [row for row in rows if row.id in deltas]
     attributes = [row for row in changing if deltas[row.id].is_attribute_change]
@@ -74,7 +77,7 @@ def change_memberships(
             remove_members(tx, workspace_id, group_id, left[uuid])
 
 
-def _merge(row: Any, delta: ContactDelta, uuids: Mapping[str, str]) -> dict[str, Any]:
+def _merge(row: LeasedRow, delta: ContactDelta, uuids: Mapping[str, str]) -> dict[str, Any]:
     fields = dict(row.fields)
     for key, value in delta.fields.items():
         if key not in uuids:

@@ -57,8 +57,8 @@ def _draft(reply: Reply, channels: Mapping[str, tuple[int, bool]]) -> Draft:
     return Draft(
         reply.contact_id,
         content.get("text") or "",
-        tuple(_attachment(text) for text in content.get("attachments") or ()),
-        tuple(_quick_reply(each) for each in content.get("quick_replies") or ()),
+        tuple(read_attachments(content)),
+        tuple(read_quick_replies(content)),
         flow_id=reply.flow_id,
         route=_route(content, channels),
         is_bulk=reply.is_bulk,
@@ -79,12 +79,13 @@ def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]])
         return None
 
 
-def _attachment(text: str) -> dict[str, str]:
-    content_type, _, url = text.partition(":")
-    return {"content_type": content_type, "url": url}
+def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The attachments of a message as flows write it, as messages carry them."""
+    parts = (str(text).partition(":") for text in content.get("attachments") or ())
+    return [{"content_type": content_type, "url": url} for content_type, _, url in parts]
 
 
-def _quick_reply(reply: Any) -> dict[str, str]:
-    if isinstance(reply, str):
-        return {"text": reply}
-    return {name: reply[name] for name in ("text", "extra") if reply.get(name)}
+def read_quick_replies(content: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The quick replies of a message as flows write it: texts, or texts with more."""
+    replies = ({"text": each} if isinstance(each, str) else each for each in content.get("quick_replies") or ())
+    return [{name: each[name] for name in ("text", "extra") if each.get(name)} for each in replies]

@@ -1,6 +1,7 @@
-"""Display names that are unique in a workspace without regard to case."""
+"""How records of a workspace are named: display names, unique without regard to case, and UUIDs."""
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Table, func, select
@@ -56,3 +57,12 @@ def check_room(
     count = select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id, *extra)
     if tx.execute(count).scalar_one() >= limit:
         raise LimitReached
+
+
+def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[str]) -> dict[str, int]:
+    """The row ids of records by uuid; what does not exist (any more) is left out. One statement, none for no uuid."""
+    wanted = sorted({str(uuid) for uuid in uuids})
+    if not wanted:
+        return {}
+    mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_(wanted)
+    return {uuid: row_id for uuid, row_id in tx.execute(select(table.c.uuid, table.c.id).where(mine))}

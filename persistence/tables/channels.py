@@ -111,7 +111,7 @@ class ChannelColumns(UuidColumns):
     messages_per_second: Named[float | None] = Column(Float)
     paced_until: Named[datetime | None] = Column(UtcDateTime)
     webhook_url: Named[str | None] = Column(Text)
-    webhook_events: Named[Any] = Column(Json, nullable=True)
+    webhook_events: Named[list[str] | None] = Column[Any](Json, nullable=True)
     webhook_secret = sealed_column("channel", "webhook_secret")
     webhook_previous_secret = sealed_column("channel", "webhook_previous_secret")
     webhook_rotated_on: Named[datetime | None] = Column(UtcDateTime)

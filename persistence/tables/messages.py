@@ -71,6 +71,7 @@ broadcast_contact = Table("broadcast_contact", metadata, BroadcastContactColumns
 class BroadcastGroupColumns(TypedColumns):
     broadcast_id: Named[int] = Column(Integer, ForeignKey("broadcast.id"), primary_key=True)
     group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True)
+    is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
 broadcast_group = Table(

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Select, select, update
 
+from persistence.audience import Audience
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import TRIGGER, NewStart, create_start
 from persistence.tables.accounts import workspace
@@ -49,10 +50,9 @@ def _describe_start(tx: Transaction, row: Any) -> NewStart:
     groups = tx.execute(of_groups).all()
     named = trigger_contact.c
     contacts = select(named.contact_id).where(named.trigger_id == row.id).order_by(named.contact_id)
-    return NewStart(
-        row.flow_id,
-        TRIGGER,
+    audience = Audience(
         tx.execute(contacts).scalars().all(),
-        group_ids=[each.group_id for each in groups if not each.is_excluded],
-        excluded_group_ids=[each.group_id for each in groups if each.is_excluded],
+        group_ids=[group_id for group_id, is_excluded in groups if not is_excluded],
+        excluded_group_ids=[group_id for group_id, is_excluded in groups if is_excluded],
     )
+    return NewStart(row.flow_id, TRIGGER, audience)

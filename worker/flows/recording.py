@@ -1,38 +1,30 @@
 """Recording what sprints did: one transaction for many contacts, and nothing of it for those whose turn was lost."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from flows.engine import Event, Session
+from flows.engine import Session
 from flows.engine.moments import parse_moment
 from flows.engine.state import FAILED, WAITING, Run
 from persistence.contacts.leases import ContactLeases, lock_leased, release_leases
 from persistence.database import Transaction
 from persistence.flows.writes import find_archived
-from persistence.groups.smart_groups import follow_contacts
 from persistence.messages.handling import finish_messages
-from persistence.messages.outgoing import fail_waiting
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
-from persistence.sessions.contact_changes import CHANGED_COLUMNS, change_many, change_memberships
-from persistence.sessions.replies import Reply, send_replies
+from persistence.sessions.contact_changes import CHANGED_COLUMNS
 from persistence.sessions.sessions import SessionState, interrupt_contacts, save_sessions
 from persistence.sessions.waiting import expire_sessions, fail_sessions, forget_timeouts, lock_waiting
 from persistence.sql.columns import new_uuid
-from persistence.tables.contacts import BLOCKED
 from persistence.workspaces import Workspace
 from worker.flows.asset_cache import DatabaseAssets
-from worker.flows.effects.contacts import collect_contact_effects
-from worker.flows.effects.effects import carry_out
-from worker.flows.effects.event_flows import first_flow, flows_of_events
-from worker.flows.effects.labels import add_labels
+from worker.flows.effects.effect import Recording
+from worker.flows.effects.table import carry_out
+from worker.flows.effects.waits import read_ends
 from worker.flows.passive import end_passive_waits
+from worker.flows.sprint_events import SprintEvent, first_flow, flows_of_events
 from worker.flows.sprints import Outcome
 
 BACKGROUND = "messaging_background"
-LONGEST_SESSION = timedelta(days=30)
-MESSAGE_EVENTS = ("msg_created", "ivr_created")
 
 
 def record_outcomes(
@@ -53,7 +45,9 @@ def record_outcomes(
     _end_refused_waits(tx, workspace.id, valid)
     _store_failed_starts(tx, workspace.id, assets, valid)
     _store_sessions(tx, workspace, assets, sprints)
-    _carry_out(tx, workspace, assets, rows, [each for each in sprints if _session(each).status != FAILED])
+    sound = (outcome for outcome in sprints if _session(outcome).status != FAILED)
+    events = [event for outcome in sound for event in _list_events(outcome)]
+    carry_out(Recording(tx, workspace, assets.flow_ids, rows), events)
     finish_messages(tx, workspace.id, _handled_messages(assets, valid))
     release_leases(tx, leases)
     return sorted(held)
@@ -142,10 +136,10 @@ def _is_touched(run: Run, outcome: Outcome) -> bool:
 def _state(tx: Transaction, outcome: Outcome, assets: DatabaseAssets) -> SessionState:
     session = _session(outcome)
     waiting = session.waiting_run
-    wait = _find_wait(outcome.events) if session.status == WAITING else {}
-    created_on = _moment(session.created_on) or tx.now
-    expires_on = _moment(wait.get("expires_on")) or created_on + LONGEST_SESSION
-    timeout = wait.get("timeout_seconds")
+    created_on = parse_moment(session.created_on) or tx.now
+    timeout_on = expires_on = None
+    if session.status == WAITING:
+        timeout_on, expires_on = read_ends(outcome.events, now=tx.now, created_on=created_on)
     return SessionState(
         uuid=session.uuid,
         contact_id=outcome.task.contact_id,
@@ -156,14 +150,9 @@ def _state(tx: Transaction, outcome: Outcome, assets: DatabaseAssets) -> Session
         sprint_count=session.sprints,
         created_on=created_on,
         ended_on=None if session.status == WAITING else tx.now,
-        timeout_on=tx.now + timedelta(seconds=int(timeout)) if timeout else None,
-        expires_on=min(expires_on, created_on + LONGEST_SESSION) if session.status == WAITING else None,
+        timeout_on=timeout_on,
+        expires_on=expires_on,
     )
-
-
-def _find_wait(events: Iterable[Event]) -> Event:
-    waits = [event for event in events if event["type"] in ("msg_wait", "dial_wait")]
-    return waits[-1] if waits else {}
 
 
 def _describe(run: Run, outcome: Outcome, state: SessionState, session_id: int, assets: DatabaseAssets) -> RunState:
@@ -179,34 +168,10 @@ def _describe(run: Run, outcome: Outcome, state: SessionState, session_id: int, 
     )
 
 
-def _carry_out(
-    tx: Transaction, workspace: Workspace, assets: DatabaseAssets, rows: Sequence[Any], sprints: Sequence[Outcome]
-) -> None:
-    effects = collect_contact_effects(
-        (outcome.task.contact_id, _session(outcome), outcome.events) for outcome in sprints
-    )
-    change_many(tx, workspace.id, rows, effects.deltas)
-    change_memberships(tx, workspace.id, effects.joined, effects.left)
-    if effects.contact_ids:
-        follow_contacts(tx, workspace.id, effects.contact_ids)
-    send_replies(tx, workspace.id, [reply for outcome in sprints for reply in _replies(outcome, assets)])
-    blocked = [contact_id for contact_id, delta in effects.deltas.items() if delta.status == BLOCKED]
-    if blocked:  # what their flows said before that is there only now
-        fail_waiting(tx, workspace.id, blocked)
-    add_labels(tx, workspace.id, [event for outcome in sprints for event in outcome.events])
-    for outcome in sprints:
-        events = list(flows_of_events(_session(outcome), outcome.task.state, outcome.events))
-        carry_out(tx, workspace, outcome.task.contact_id, events, assets.flow_ids)
-
-
-def _replies(outcome: Outcome, assets: DatabaseAssets) -> list[Reply]:
-    session = _session(outcome)
-    is_bulk = outcome.task.start_id is not None
-    return [
-        Reply(outcome.task.contact_id, assets.flow_ids.get(flow.get("uuid", "")), event["msg"], is_bulk)
-        for event, flow in flows_of_events(session, outcome.task.state, outcome.events)
-        if event["type"] in MESSAGE_EVENTS
-    ]
+def _list_events(outcome: Outcome) -> Iterator[SprintEvent]:
+    session, task = _session(outcome), outcome.task
+    for event, flow in flows_of_events(session, task.state, outcome.events):
+        yield SprintEvent(event, task.contact_id, session, flow, is_bulk=task.start_id is not None)
 
 
 def _flow_id(outcome: Outcome, assets: DatabaseAssets) -> int | None:
@@ -221,7 +186,3 @@ def _handled_messages(assets: DatabaseAssets, outcomes: Sequence[Outcome]) -> di
         for outcome in outcomes
         if outcome.task.message_id is not None
     }
-
-
-def _moment(text: str | None) -> datetime | None:
-    return parse_moment(text) if text else None

@@ -5,15 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-
 from flows.clock import Clock, SystemClock
 from flows.engine import Contact
 from flows.environment import Environment
 from persistence.contacts.leases import ContactLeases
 from persistence.contacts.values import environment_of
-from persistence.database import Database, Transaction
+from persistence.database import AWAY, Database, Transaction
 from persistence.sessions.contacts import load_contacts
 from persistence.workspaces import Workspace, find_workspace
 from worker.flows.asset_cache import AssetCache, DatabaseAssets
@@ -76,8 +73,8 @@ class FlowRunner:
 
         try:
             return self.database.write(record)
-        except (OperationalError, PoolTimeout):
-            raise  # the database is away: everything is done anew
+        except AWAY:
+            raise
         except Exception:
             logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
         recorded = [each for outcome in outcomes for each in self._record_alone(context, keeper.leases, outcome)]
@@ -92,7 +89,7 @@ class FlowRunner:
             return self.database.write(
                 lambda tx: record_outcomes(tx, context.workspace, context.assets, alone, [outcome])
             )
-        except (OperationalError, PoolTimeout):
+        except AWAY:
             raise
         except Exception as error:
             logger.exception("a sprint of contact %d cannot be recorded", outcome.task.contact_id)

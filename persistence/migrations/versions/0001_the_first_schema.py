@@ -1250,6 +1250,7 @@ def upgrade() -> None:
         "broadcast_group",
         sa.Column("broadcast_id", sa.Integer(), nullable=False),
         sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.Column("is_excluded", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["broadcast_id"], ["broadcast.id"], name=op.f("fk_broadcast_group_broadcast_id")),
         sa.ForeignKeyConstraint(
             ["group_id"], ["contact_group.id"], name=op.f("fk_broadcast_group_group_id"), ondelete="CASCADE"

@@ -1,13 +1,12 @@
 """From broadcasts to messages: who gets what, once."""
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from persistence.audience import AudiencePage, SavedAudience
 from persistence.broadcasts import expansion as broadcast_expansion
-from persistence.broadcasts import recipients as broadcast_recipients
 from persistence.contacts.actions import block_contacts, join_group
 from persistence.contacts.writes import delete_contacts
 from persistence.database import Database, Transaction
@@ -179,15 +178,15 @@ class TestBatches:
 
 def delete_after_picking(monkeypatch: pytest.MonkeyPatch, workspace: Workspace, contact_ids: list[int]) -> None:
     """Contacts vanish after their ids were picked, as when another transaction commits at that moment."""
-    pick: Callable[..., list[int]] = broadcast_recipients.pick_ids
+    pick = SavedAudience.next_page
 
-    def pick_and_delete(tx: Transaction, *arguments: Any) -> list[int]:
-        ids = pick(tx, *arguments)
-        if set(ids) & set(contact_ids):
-            delete_contacts(tx, workspace.id, contact_ids)
-        return ids
+    def pick_and_delete(audience: SavedAudience, *arguments: Any) -> AudiencePage:
+        page = pick(audience, *arguments)
+        if set(page.contact_ids) & set(contact_ids):
+            delete_contacts(audience.tx, workspace.id, contact_ids)
+        return page
 
-    monkeypatch.setattr(broadcast_recipients, "pick_ids", pick_and_delete)
+    monkeypatch.setattr(SavedAudience, "next_page", pick_and_delete)
 
 
 class TestTexts:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from flows.urns import Urn
+from persistence.audience import Audience
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import API, NewStart, create_start
@@ -57,7 +58,7 @@ class Stage:
     def start(self, flow_uuid: str, *contact_ids: int, **fields: Any) -> int:
         with self.database.writing() as tx:
             flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == flow_uuid)).scalar_one()
-            return create_start(tx, self.workspace.id, NewStart(flow_id, API, contact_ids, **fields))
+            return create_start(tx, self.workspace.id, NewStart(flow_id, API, Audience(contact_ids), **fields))
 
     def receive(self, phone: str, text: str) -> int:
         """A message of a contact arrives and is left to the worker; its id."""

@@ -1,40 +1,24 @@
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from flows.engine import Event
+from persistence.audience import find_audience
 from persistence.broadcasts.v2 import NewBroadcast, create_broadcast
-from persistence.database import Transaction
-from persistence.workspaces import Workspace
-from worker.flows.effects.audience import find_audience
+from persistence.sessions.replies import read_attachments, read_quick_replies
+from worker.flows.effects.effect import Recording
+from worker.flows.sprint_events import SprintEvent
+
+TYPES = ("broadcast_created",)
 
 
-def create_broadcasts(tx: Transaction, workspace: Workspace, events: Sequence[Event]) -> None:
+def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
     """Accepts the broadcasts that flows ask for; their texts have been evaluated already."""
-    for event in events:
-        if event["type"] != "broadcast_created":
-            continue
-        chosen = find_audience(tx, workspace, event)
+    for event in (each.event for each in events):
         parts = event["translations"]
         new = NewBroadcast(
             {language: content.get("text") or "" for language, content in parts.items()},
             event["base_language"],
-            chosen.contact_ids,
-            chosen.group_ids,
-            urns=[urn.identity for urn in chosen.urns],
-            address_ids=chosen.address_ids,
-            files={language: _attachments(content) for language, content in parts.items()},
-            quick_replies={language: _quick_replies(content) for language, content in parts.items()},
+            find_audience(recording.tx, recording.workspace, event),
+            files={language: read_attachments(content) for language, content in parts.items()},
+            quick_replies={language: read_quick_replies(content) for language, content in parts.items()},
             is_evaluated=True,
-            query=event.get("contact_query") or None,
         )
-        create_broadcast(tx, workspace.id, new)
-
-
-def _attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
-    parts = [str(text).partition(":") for text in content.get("attachments") or ()]
-    return [{"content_type": content_type, "url": url} for content_type, _, url in parts]
-
-
-def _quick_replies(content: Mapping[str, Any]) -> list[dict[str, str]]:
-    replies = content.get("quick_replies") or ()
-    return [{name: each[name] for name in ("text", "extra") if each.get(name)} for each in replies]
+        create_broadcast(recording.tx, recording.workspace.id, new)

@@ -1,70 +1,61 @@
-"""From the events of sprints to changes of contacts, their groups and what depends on both."""
+"""What flows change about their contacts, about the groups they are in and about what depends on both."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flows.engine import Event, Session
-from flows.urns import UrnError, parse
-from persistence.sessions.contact_changes import ContactDelta
+from flows.urns import Urn, UrnError, parse
+from persistence.groups.smart_groups import follow_contacts
+from persistence.sessions.contact_changes import ContactDelta, change_many, change_memberships
 from persistence.sessions.contacts import write_value
+from worker.flows.effects.effect import Recording
+from worker.flows.sprint_events import SprintEvent
 
 ATTRIBUTES = {
     "contact_name_changed": "name",
     "contact_language_changed": "language",
     "contact_timezone_changed": "timezone",
 }
+FIELD, URNS, STATUS = "contact_field_changed", "contact_urns_changed", "contact_status_changed"
+GROUPS = "contact_groups_changed"
+TYPES = (*ATTRIBUTES, FIELD, URNS, STATUS, GROUPS)
+
+Members = dict[str, list[int]]
+"""Contacts by the uuid of a group."""
 
 
-@dataclass(slots=True)
-class ContactEffects:
-    """Changes by contact id, and who joins and leaves which group (by uuid)."""
-
-    deltas: dict[int, ContactDelta] = field(default_factory=dict)
-    joined: dict[str, list[int]] = field(default_factory=dict)
-    left: dict[str, list[int]] = field(default_factory=dict)
-
-    @property
-    def contact_ids(self) -> list[int]:
-        """Everybody about whom something changed."""
-        members = (contact_id for ids in (*self.joined.values(), *self.left.values()) for contact_id in ids)
-        return sorted({*self.deltas, *members})
-
-
-def collect_contact_effects(sprints: Iterable[tuple[int, Session, Sequence[Event]]]) -> ContactEffects:
-    """What (contact id, session, events) of sprints change; a later event about the same thing wins."""
-    effects = ContactEffects()
-    for contact_id, session, events in sprints:
-        for event in events:
-            _collect(effects, contact_id, session, event)
-    return effects
+def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
+    """Changes all contacts at once; a later event about the same thing wins."""
+    deltas: dict[int, ContactDelta] = {}
+    joined: Members = {}
+    left: Members = {}
+    for each in events:
+        if each.event["type"] == GROUPS:
+            _move(joined, left, each.event.get("groups_added") or (), each.contact_id)
+            _move(left, joined, each.event.get("groups_removed") or (), each.contact_id)
+        else:
+            _note(deltas.setdefault(each.contact_id, ContactDelta()), each)
+    change_many(recording.tx, recording.workspace.id, recording.rows, deltas)
+    change_memberships(recording.tx, recording.workspace.id, joined, left)
+    moved = (contact_id for ids in (*joined.values(), *left.values()) for contact_id in ids)
+    changed = sorted({*deltas, *moved})
+    if changed:
+        follow_contacts(recording.tx, recording.workspace.id, changed)
 
 
-def _collect(effects: ContactEffects, contact_id: int, session: Session, event: Event) -> None:
-    kind = event["type"]
-    if kind == "contact_groups_changed":
-        _move(effects.joined, effects.left, event.get("groups_added") or (), contact_id)
-        _move(effects.left, effects.joined, event.get("groups_removed") or (), contact_id)
-        return
-    if kind not in ATTRIBUTES and kind not in (
-        "contact_field_changed",
-        "contact_urns_changed",
-        "contact_status_changed",
-    ):
-        return
-    delta = effects.deltas.setdefault(contact_id, ContactDelta())
+def _note(delta: ContactDelta, each: SprintEvent) -> None:
+    event, kind = each.event, each.event["type"]
     if kind in ATTRIBUTES:
         delta.values[ATTRIBUTES[kind]] = event[ATTRIBUTES[kind]] or ""
-    elif kind == "contact_field_changed":
+    elif kind == FIELD:
         key = event["field"]["key"]
-        delta.fields[key] = write_value(session.contact.fields.get(key)) if event["value"] else None
-    elif kind == "contact_status_changed":
+        delta.fields[key] = write_value(each.session.contact.fields.get(key)) if event["value"] else None
+    elif kind == STATUS:
         delta.status = event["status"]
     else:
-        delta.urns = [urn for text in event["urns"] if (urn := _read(text)) is not None]
+        delta.urns = list(_read_urns(event["urns"]))
 
 
-def _move(into: dict[str, list[int]], out_of: dict[str, list[int]], groups: Iterable[Any], contact_id: int) -> None:
+def _move(into: Members, out_of: Members, groups: Iterable[Mapping[str, Any]], contact_id: int) -> None:
     for each in groups:
         others = out_of.get(each["uuid"], [])
         if contact_id in others:
@@ -72,8 +63,9 @@ def _move(into: dict[str, list[int]], out_of: dict[str, list[int]], groups: Iter
         into.setdefault(each["uuid"], []).append(contact_id)
 
 
-def _read(text: str) -> Any:
-    try:
-        return parse(text)
-    except UrnError:
-        return None
+def _read_urns(texts: Iterable[str]) -> Iterable[Urn]:
+    for text in texts:
+        try:
+            yield parse(text)
+        except UrnError:
+            continue

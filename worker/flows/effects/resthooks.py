@@ -1,31 +1,33 @@
 from collections.abc import Sequence
+from itertools import takewhile
 
 from flows.engine import Event
-from persistence.database import Transaction
 from persistence.resthooks.events import record_resthook_event
 from persistence.resthooks.subscribers import end_subscriptions, find_subscribers_at
+from worker.flows.effects.effect import Recording
+from worker.flows.sprint_events import SprintEvent
+
+CALLED = "resthook_called"
+TYPES = (CALLED, "webhook_called")
 
 
-def record_resthooks(tx: Transaction, workspace_id: int, events: Sequence[Event]) -> None:
+def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
     """Notes each triggered resthook once; subscribers not reached get it later, those that are gone are removed."""
-    for position, event in enumerate(events):
-        if event["type"] != "resthook_called":
+    tx, workspace_id = recording.tx, recording.workspace.id
+    for position, each in enumerate(events):
+        if each.event["type"] != CALLED:
             continue
-        slug = event["resthook"]
-        calls = _calls_of(events[position + 1 :], slug)
+        slug = each.event["resthook"]
+        calls = _calls_of(each, events[position + 1 :])
         gone = [call["url"] for call in calls if call["status"] == "subscriber_gone"]
         if gone:
             end_subscriptions(tx, workspace_id, find_subscribers_at(tx, workspace_id, slug, gone))
         # Who accepted it has been told, however much the answer said that nobody reads.
         told = [call["url"] for call in calls if 200 <= call.get("status_code", 0) < 300]
-        record_resthook_event(tx, workspace_id, slug, event["payload"], told=told)
+        record_resthook_event(tx, workspace_id, slug, each.event["payload"], told=told)
 
 
-def _calls_of(events: Sequence[Event], slug: str) -> list[Event]:
-    calls = []
-    for event in events:
-        if event["type"] == "resthook_called":
-            break
-        if event["type"] == "webhook_called" and event.get("resthook") == slug:
-            calls.append(event)
-    return calls
+def _calls_of(resthook: SprintEvent, later: Sequence[SprintEvent]) -> list[Event]:
+    """The calls to subscribers of a resthook, which follow it in its sprint."""
+    own = takewhile(lambda each: each.session is resthook.session and each.event["type"] != CALLED, later)
+    return [each.event for each in own if each.event.get("resthook") == resthook.event["resthook"]]

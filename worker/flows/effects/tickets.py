@@ -1,38 +1,30 @@
 from collections.abc import Sequence
 
-from sqlalchemy import select
-
-from flows.engine import Event
-from persistence.database import Transaction
-from persistence.tables.accounts import user
-from persistence.tables.tickets import topic
 from persistence.tickets.actions import NewTicket, open_ticket
-from persistence.workspaces import Workspace
-from worker.flows.effects.audience import find_ids
-from worker.flows.effects.event_flows import FlowReference
+from persistence.topics import find_topic
+from persistence.users import find_user
+from worker.flows.effects.effect import Recording
+from worker.flows.sprint_events import SprintEvent
+
+OPENED, NOTE_ADDED = "ticket_opened", "ticket_note_added"
+TYPES = (OPENED, NOTE_ADDED)
 
 
-def open_tickets(
-    tx: Transaction, workspace: Workspace, contact_id: int, events: Sequence[tuple[Event, FlowReference]]
-) -> None:
-    """Opens the tickets that a sprint opened, with their first notes."""
-    notes = {event["ticket_uuid"]: event["note"] for event, _ in events if event["type"] == "ticket_note_added"}
-    for event, flow in events:
-        if event["type"] != "ticket_opened":
+def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
+    """Opens the tickets that flows open, with their first notes."""
+    tx, workspace = recording.tx, recording.workspace
+    notes = {each.event["ticket_uuid"]: each.event["note"] for each in events if each.event["type"] == NOTE_ADDED}
+    for each in events:
+        if each.event["type"] != OPENED:
             continue
-        opened = event["ticket"]
-        topic_ids = find_ids(tx, workspace.id, topic, [opened["topic"]] if opened.get("topic") else [])
-        assignee = opened.get("assignee") or {}
+        opened = each.event["ticket"]
+        topic, assignee = opened.get("topic"), (opened.get("assignee") or {}).get("uuid")
         new = NewTicket(
-            contact_id,
-            next(iter(topic_ids.values()), None),
-            _find_user(tx, assignee.get("uuid")),
+            each.contact_id,
+            find_topic(tx, workspace.id, topic["uuid"]) if topic else None,
+            find_user(tx, assignee) if assignee else None,
             notes.get(opened["uuid"]),
-            flow=(flow["uuid"], flow["name"]),
+            flow=(each.flow["uuid"], each.flow["name"]),
             uuid=opened["uuid"],
         )
         open_ticket(tx, workspace, new)
-
-
-def _find_user(tx: Transaction, uuid: str | None) -> int | None:
-    return None if not uuid else tx.execute(select(user.c.id).where(user.c.uuid == uuid)).scalar_one_or_none()

@@ -40,7 +40,7 @@ class FlowEmail:
             try:
                 self._hand_in(message, list(dict.fromkeys(addresses)), deadline)
             except (OSError, smtplib.SMTPException, ValueError) as error:
-                problem = "the mail server did not answer in time" if deadline.has_expired else _explain(error)
+                problem = _explain(error) if deadline.seconds_left else "the mail server did not answer in time"
                 logger.warning("e-mail of a flow was not sent: %s", problem)
                 raise ServiceError(problem) from error
 

@@ -1,11 +1,26 @@
-"""In which flow each event of a sprint happened."""
+"""The events of sprints, each with whom it is about and the flow it happened in."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flows.engine import Event, Session
 
 FlowReference = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SprintEvent:
+    """An event, the contact and the session of its sprint, and the flow by uuid and name.
+
+    `is_bulk` ones happened because the flow was started for many, not because the contact wrote.
+    """
+
+    event: Event
+    contact_id: int
+    session: Session
+    flow: FlowReference
+    is_bulk: bool = False
 
 
 def first_flow(session: Session, state: Mapping[str, Any] | None) -> FlowReference:

@@ -1,0 +1,51 @@
+"""Each type of event has an effect or only tells something, and each module of the folder stands in the table."""
+
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+from flows.events import AnyEvent
+from worker.flows.effects import table, waits
+
+KINDS = {get_args(get_type_hints(kind)["type"])[0] for kind in get_args(AnyEvent)}
+"""Every type of event that the engine gives."""
+
+TOLD_ONLY = {
+    "airtime_created",
+    "airtime_transferred",
+    "contact_last_seen_changed",
+    "contact_refreshed",
+    "dial_ended",
+    "email_sent",
+    "environment_refreshed",
+    "error",
+    "failure",
+    "flow_entered",
+    "llm_called",
+    "msg_received",
+    "optin_requested",
+    "run_ended",
+    "run_expired",
+    "run_result_changed",
+    "run_started",
+    "service_called",
+    "ticket_assignee_changed",
+    "ticket_closed",
+    "ticket_reopened",
+    "ticket_topic_changed",
+    "wait_timed_out",
+    "warning",
+}
+"""Types that change nothing but their session, which is stored as a whole, or that a service has carried out."""
+
+
+def test_every_type_of_event_has_an_effect_or_only_tells_something() -> None:
+    types = {kind for effect in (*table.EFFECTS, waits) for kind in effect.TYPES}
+
+    assert types == KINDS - TOLD_ONLY
+
+
+def test_every_module_of_effects_is_in_the_table() -> None:
+    names = {path.stem for path in Path(table.__file__).parent.glob("*.py")}
+
+    in_table = {effect.__name__.rpartition(".")[2] for effect in table.EFFECTS}  # type: ignore[attr-defined]
+    assert names - in_table == {"__init__", "effect", "table", "waits"}

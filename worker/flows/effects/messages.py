@@ -1,0 +1,25 @@
+from collections.abc import Sequence
+
+from persistence.messages.outgoing import fail_waiting
+from persistence.sessions.replies import Reply, send_replies
+from persistence.tables.contacts import BLOCKED
+from worker.flows.effects.effect import Recording
+from worker.flows.sprint_events import SprintEvent
+
+STATUS = "contact_status_changed"
+TYPES = ("msg_created", "ivr_created", STATUS)
+
+
+def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
+    """Queues the messages that flows send, and what they say in calls; those for blocked contacts fail at once."""
+    flow_ids, workspace_id = recording.flow_ids, recording.workspace.id
+    replies = [
+        Reply(each.contact_id, flow_ids.get(each.flow.get("uuid", "")), each.event["msg"], each.is_bulk)
+        for each in events
+        if each.event["type"] != STATUS
+    ]
+    send_replies(recording.tx, workspace_id, replies)
+    statuses = {each.contact_id: each.event["status"] for each in events if each.event["type"] == STATUS}
+    blocked = [contact_id for contact_id, status in statuses.items() if status == BLOCKED]
+    if blocked:  # what their flows said before that is there only now
+        fail_waiting(recording.tx, workspace_id, blocked)
