@@ -1,0 +1,147 @@
+"""Events of runs, what they wait for and what goes wrong in them (flow format, events)."""
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+from flows.events.base import EventBase, Json, Reference
+
+
+class RunStarted(EventBase):
+    """A flow was entered; `parent_uuid` is the run it was entered from."""
+
+    type: Literal["run_started"]
+    flow: Reference
+    run_uuid: str
+    parent_uuid: NotRequired[str]
+    terminal: NotRequired[bool]
+
+
+class FlowEntered(EventBase):
+    """Generation 13: a flow entered another one."""
+
+    type: Literal["flow_entered"]
+    flow: Reference
+    parent_run_uuid: str
+    terminal: bool
+
+
+class RunEnded(EventBase):
+    """A run is over: `completed`, `interrupted`, `expired` or `failed`."""
+
+    type: Literal["run_ended"]
+    run_uuid: str
+    flow: Reference
+    status: str
+
+
+class RunExpired(EventBase):
+    """Generation 13: the wait of a run has expired."""
+
+    type: Literal["run_expired"]
+    run_uuid: str
+
+
+class MsgWait(EventBase):
+    """The session waits for a message."""
+
+    type: Literal["msg_wait"]
+    timeout_seconds: NotRequired[int]
+    expires_on: NotRequired[str]
+    hint: NotRequired[Json]
+
+
+class DialWait(EventBase):
+    """The session waits for the end of a call that the host makes."""
+
+    type: Literal["dial_wait"]
+    urn: str
+    dial_limit_seconds: int
+    call_limit_seconds: int
+    expires_on: str
+
+
+class WaitTimedOut(EventBase):
+    """Generation 13: nobody answered in time."""
+
+    type: Literal["wait_timed_out"]
+
+
+class Dial(TypedDict):
+    """How a call ended: `answered`, `no_answer`, `busy` or `failed`, after so many seconds."""
+
+    status: str
+    duration: NotRequired[float]
+
+
+class DialEnded(EventBase):
+    """Generation 13: a call that was waited for has ended."""
+
+    type: Literal["dial_ended"]
+    dial: Dial
+
+
+class PreviousResult(TypedDict):
+    """What a result was before."""
+
+    value: str
+    category: str
+
+
+class RunResultChanged(EventBase):
+    """A result was saved; since generation 14 only when value or category changed."""
+
+    type: Literal["run_result_changed"]
+    name: str
+    value: str
+    category: str
+    category_localized: NotRequired[str]
+    input: NotRequired[str]
+    extra: NotRequired[Any]
+    previous: NotRequired[PreviousResult]
+
+
+class EnvironmentRefreshed(EventBase):
+    """Generation 13: a resume brought other settings."""
+
+    type: Literal["environment_refreshed"]
+    environment: Json
+
+
+class _Text(EventBase):
+    text: str
+    code: NotRequired[str]
+    extra: NotRequired[dict[str, str]]
+
+
+class Error(_Text):
+    """Something went wrong and the flow goes on."""
+
+    type: Literal["error"]
+
+
+class Warning_(_Text):
+    """Something worked that should not be relied on."""
+
+    type: Literal["warning"]
+
+
+class Failure(_Text):
+    """The run and its session failed."""
+
+    type: Literal["failure"]
+
+
+RunEvent: TypeAlias = (
+    RunStarted
+    | FlowEntered
+    | RunEnded
+    | RunExpired
+    | MsgWait
+    | DialWait
+    | WaitTimedOut
+    | DialEnded
+    | RunResultChanged
+    | EnvironmentRefreshed
+    | Error
+    | Warning_
+    | Failure
+)
