@@ -1,6 +1,6 @@
 """What starts and wakes sessions, made in a typed way (flow format, triggers and resumes).
 
-Both are plain mappings, ready for JSON; `start` and `resume` take any mapping of that shape. Moments are aware; where
+Both are plain mappings, ready for JSON; `start` and `resume` take any mapping like that. Moments are aware; where
 one is not given the session's clock stands for it.
 """
 

@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 
 from flows.clock import Clock
 from flows.environment import Environment
-from flows.layouts import LayoutError, format_with_layout, parse_with_layout, settle_in_zone
+from flows.layouts import LayoutError, format_with_layout, move_to_zone, parse_with_layout
 
 __all__ = ["LayoutError", "format_with_layout", "parse_date", "parse_datetime", "parse_time", "parse_with_layout"]
 
@@ -72,7 +72,7 @@ def _read_local(environment: Environment, clock: Clock, trimmed: str, fill_time:
     zone = environment.zone
     if time_of_day is None:
         time_of_day = clock.now().astimezone(zone).time() if fill_time else MIDNIGHT
-    return settle_in_zone(datetime.combine(day, time_of_day, zone), zone)
+    return move_to_zone(datetime.combine(day, time_of_day, zone), zone)
 
 
 def _read_iso(text: str) -> datetime | None:

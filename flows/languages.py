@@ -14,7 +14,7 @@ def is_language(code: str) -> bool:
 
 
 def is_language_of_translations(code: str) -> bool:
-    """Whether a code names a language, be it by one of the codes that libraries use and that old flows have."""
+    """Whether a code names a language, including codes that libraries use and that old flows have."""
     is_code = len(code) == 3 and code.islower()
     return is_code and (_find(code) is not None or pycountry.languages.get(bibliographic=code) is not None)
 

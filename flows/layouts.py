@@ -115,7 +115,7 @@ def write_offset(moment: datetime) -> str:
     return f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
-def settle_in_zone(moment: datetime, zone: ZoneInfo) -> datetime:
+def move_to_zone(moment: datetime, zone: ZoneInfo) -> datetime:
     """Moves an aware datetime into a timezone; a time that its clocks skipped moves on by the gap."""
     try:
         return moment.astimezone(UTC).astimezone(zone)
@@ -161,8 +161,8 @@ def _combine(values: dict[str, str], zone: ZoneInfo, kind: Kind) -> datetime | d
         return day
     offset = values.get("offset")
     if offset:
-        return settle_in_zone(datetime.combine(day, time_of_day, UTC) - _read_offset(offset), zone)
-    return settle_in_zone(datetime.combine(day, time_of_day, zone), zone)
+        return move_to_zone(datetime.combine(day, time_of_day, UTC) - _read_offset(offset), zone)
+    return move_to_zone(datetime.combine(day, time_of_day, zone), zone)
 
 
 def _combine_year(values: dict[str, str]) -> int:

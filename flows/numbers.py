@@ -36,7 +36,7 @@ def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decim
 
 
 def find_numbers(environment: Environment, text: str) -> Iterator[Decimal]:
-    """The numbers in a text, in their order; parts that look like numbers but cannot be read are passed over."""
+    """The numbers in a text, in their order; parts that look like numbers but cannot be read are skipped."""
     number_format = environment.number_format
     for match in _candidate_pattern(number_format).finditer(text):
         try:

@@ -120,7 +120,7 @@ def _attempts(text: str) -> Iterator[str]:
     yield _NOT_IN_NAMES.sub("", text)
     words = _WORD.findall(text)
     yield from words
-    # An elided article ("l'Île") is no part of a name, but other names have an apostrophe within ("N'Djamena").
+    # An elided article ("l'Île") is not part of a name, but other names have an apostrophe within ("N'Djamena").
     yield from (part for word in words if "'" in word for part in word.split("'"))
     yield from (f"{first} {second}" for first, second in pairwise(words))
 

@@ -134,5 +134,5 @@ def _read_prototypes(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
 
 
 def replace_unpaired(text: str) -> str:
-    """The text with the replacement character for each half of a character, which cannot be written as UTF-8."""
+    """The text with a replacement character for each unpaired surrogate, which cannot be written as UTF-8."""
     return text if text.isascii() else _UNPAIRED.sub("\ufffd", text)

@@ -55,7 +55,7 @@ def summarize(run: Run, session: Session) -> dict[str, Any]:
 
 
 def _count_since_input(session: Session) -> int:
-    """How many sessions led to this one since a person last said something; it counts anew from each input."""
+    """How many sessions led to this one since a person last said something; each input sets it to zero."""
     had_input = any(run.had_input for run in session.runs)
     return 0 if had_input else int((session.trigger.get("history") or {}).get("ancestors_since_input") or 0)
 

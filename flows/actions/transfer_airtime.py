@@ -13,7 +13,7 @@ from flows.engine.visit import Visit
 from flows.numbers import render_decimal
 from flows.urns import Urn
 
-# Above any banknote there has ever been.
+# Larger than any amount in any currency.
 LARGEST_AMOUNT, CURRENCY_LENGTH = Decimal("1E15"), 8
 NEW_TRANSFER_LOCAL = "_new_transfer"
 TRANSFERS = UUID("6f1c2a8e-93d5-4b0e-9a77-5d2be1f40c36")

@@ -1,4 +1,4 @@
-"""Flow definitions of the public format: shape, migrations, reading with checks, translations, inspection."""
+"""Flow definitions of the public format: model, migrations, reading with checks, translations, inspection."""
 
 from flows.definition.base_language import change_base_language
 from flows.definition.errors import DefinitionError

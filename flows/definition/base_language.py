@@ -29,7 +29,7 @@ def change_base_language(definition: Mapping[str, Any], language: str) -> dict[s
     """
     flow = load(definition)
     if not is_language(language):
-        raise DefinitionError(f"{language!r} is no language", flow=flow.uuid, field="language")
+        raise DefinitionError(f"{language!r} is not a language", flow=flow.uuid, field="language")
     # The editor's data belongs to no language.
     changed: JsonObject = {
         name: item if name == "_ui" else copy_parts(item, PARTS_DEPTH) for name, item in flow.raw.items()

@@ -2,7 +2,7 @@
 
 
 class DefinitionError(ValueError):
-    """A definition that cannot be used, with the place of the fault.
+    """A definition that cannot be used, with the place of the error.
 
     The place is the UUIDs of flow, node and action, as far as known, and the path of the field.
     """

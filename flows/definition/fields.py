@@ -21,7 +21,7 @@ LOCAL_NAME = r"[_a-zA-Z][_a-zA-Z0-9]{0,63}"
 
 
 class CheckFailed(Exception):
-    """What is wrong with a value; `path` leads from the property to the part at fault, like `[0].uuid`."""
+    """What is wrong with a value; `path` leads from the property to the invalid part, like `[0].uuid`."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -57,10 +57,10 @@ def text(longest: int | None = None, *, required: bool = False, pattern: str = "
     def check(value: Any) -> None:
         if value is None or value == "":
             if required:
-                raise CheckFailed("is needed")
+                raise CheckFailed("is required")
             return
         if not isinstance(value, str):
-            raise CheckFailed("is no text")
+            raise CheckFailed("is not a text")
         if longest is not None and len(value) > longest:
             raise CheckFailed(f"is longer than {longest} characters")
         if pattern and not compiled.fullmatch(value):
@@ -99,9 +99,9 @@ def items(item: Field, most: int | None = None, *, required: bool = False) -> Fi
 
     def check(value: Any) -> None:
         if required and value is None:
-            raise CheckFailed("is needed")
+            raise CheckFailed("is required")
         if value is not None and not isinstance(value, list):
-            raise CheckFailed("is no list")
+            raise CheckFailed("is not a list")
         if value and most is not None and len(value) > most:
             raise CheckFailed(f"has more than {most} items")
         for position, each in enumerate(value or ()):
@@ -121,7 +121,7 @@ def reference(
         if value is None and not required:
             return
         if not isinstance(value, Mapping):
-            raise CheckFailed("is no reference")
+            raise CheckFailed("is not a reference")
         if not (match and value.get(match) and not value.get(key)):
             check_part(key_rule, value.get(key), f".{key}")
         check_part(name_rule, value.get("name"), ".name")
@@ -145,7 +145,7 @@ def user() -> Field:
         if value is None:
             return
         if not isinstance(value, Mapping):
-            raise CheckFailed("is no reference")
+            raise CheckFailed("is not a reference")
         rules["email_match" if value.get("email_match") else "email"](value)
 
     return Field(check, refers_to="user", match=matches)
@@ -157,7 +157,7 @@ def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str)
 
     def check(value: Any) -> None:
         if value is not None and not isinstance(value, Mapping):
-            raise CheckFailed("is no object")
+            raise CheckFailed("is not an object")
         if value and len(value) > most:
             raise CheckFailed(f"has more than {most} items")
         for name, item in (value or {}).items():
@@ -178,7 +178,7 @@ def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
 
     def check(value: Any) -> None:
         if not isinstance(value, Mapping) or not value:
-            raise CheckFailed("is no object with amounts")
+            raise CheckFailed("is not an object with amounts")
         for name, item in value.items():
             check_part(currency_rule, name, f".{name}")
             check_part(check_amount, item, f".{name}")
@@ -209,23 +209,23 @@ def check_part(rule: Rule, value: Any, path: str) -> None:
 
 
 def any_of(*names: str) -> Rule:
-    """A rule for a whole action: it has one of these properties at least; a fault is reported at the first."""
+    """A rule for a whole action: it has one of these properties at least; if it has none, the first is reported."""
 
     def check(fields: Any) -> None:
         if not any(fields.get(name) for name in names):
-            raise CheckFailed("is needed", names[0])
+            raise CheckFailed("is required", names[0])
 
     return check
 
 
 def _check_uuid(value: Any) -> None:
     if not is_uuid(value):
-        raise CheckFailed("is no UUID")
+        raise CheckFailed("is not a UUID")
 
 
 def _check_number(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise CheckFailed("is no number")
+        raise CheckFailed("is not a number")
     try:
         return check_range(Decimal(str(value) if isinstance(value, float) else value))
     except (ExpressionError, InvalidOperation):

@@ -1,6 +1,6 @@
 """Everything that can be said against a definition, each with its place, for people who write flows.
 
-Beyond the issues of an inspection these are faults for which the definition is refused, expressions that cannot be
+Beyond the issues of an inspection these are errors for which the definition is refused, expressions that cannot be
 parsed, and nodes that no way leads to.
 """
 

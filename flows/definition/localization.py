@@ -21,7 +21,7 @@ def localize(
     """The values of a property in the first language that has them, and that language.
 
     The flow's own language, and every language without a translation, gives `base`. A translation that is empty, or one
-    single empty text, does not count; neither does one that is no list.
+    single empty text, does not count; neither does one that is not a list.
     """
     for language in languages:
         if language == flow.language:
@@ -42,15 +42,15 @@ def _look_up(localization: Any, *keys: str) -> list[Any]:
 def check_localization(localization: Mapping[str, Any], version: Version) -> None:
     """Raises CheckFailed, with the path to the part, if the translations of a definition of a version may not be used.
 
-    Something else in the place of an object or a list of texts is passed over, as nothing is ever looked up there.
+    Something else in the place of an object or a list of texts is skipped, as nothing is ever looked up there.
     """
     for language, items in localization.items():
         if version >= FIRST_WITH_LANGUAGES and not is_language_of_translations(language):
-            raise CheckFailed("is no language", f".{language}")
+            raise CheckFailed("is not a language", f".{language}")
         for uuid, properties in items.items() if isinstance(items, Mapping) else ():
             place = f".{language}.{uuid}"
             if not is_uuid(uuid):
-                raise CheckFailed("is no UUID", place)
+                raise CheckFailed("is not a UUID", place)
             if isinstance(properties, Mapping):
                 _check_names(properties, place)
                 if version >= FIRST_WITH_LIMITS:

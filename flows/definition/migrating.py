@@ -72,7 +72,7 @@ def _check_version(definition: Mapping[str, Any]) -> Version:
     except DefinitionError as error:
         raise DefinitionError(error.message, flow=flow, field=error.field) from error
     if version < OLDEST:
-        raise DefinitionError("is older than 13 without being of that shape", flow=flow, field="spec_version")
+        raise DefinitionError("is older than 13 but not written like that", flow=flow, field="spec_version")
     if version[:2] > NEWEST[:2]:
         raise DefinitionError("this version is newer than the engine", flow=flow, field="spec_version")
     return version

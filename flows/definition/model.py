@@ -1,4 +1,4 @@
-"""Shapes of a flow definition of version 13 or 14 (flow format: definitions, nodes, routers, waits)."""
+"""The model of a flow definition of version 13 or 14 (flow format: definitions, nodes, routers, waits)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Parts of a definition that is not checked yet, of any version: what has another shape is passed over."""
+"""Parts of a definition that is not checked yet, of any version: what does not fit is skipped."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def list_objects(value: Any) -> list[JsonObject]:
-    """The objects of a list; none if it is no list."""
+    """The objects of a list; empty for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -54,7 +54,7 @@ def list_splits(flow: JsonObject, *kinds: str) -> Iterator[tuple[JsonObject, Jso
 
 
 def read_text(part: Mapping[str, Any], key: str) -> str:
-    """The text of a property; empty if it is none."""
+    """The text of a property; empty for anything else."""
     value = part.get(key)
     return value if isinstance(value, str) else ""
 

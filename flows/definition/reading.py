@@ -1,4 +1,4 @@
-"""Reading flow definitions of versions 13.0 to 14.4: shape, bounds and references are checked.
+"""Reading flow definitions of versions 13.0 to 14.4: types, limits and references are checked.
 
 Versions 13.0 to 14.4 are read alike; what one of them means differently is for the migrations.
 """
@@ -52,7 +52,7 @@ class _FlowReader:
         self.node_uuid = ""
         self.action_uuid = ""
         self.longest_name = NAME_LENGTH
-        self.needs_categories_named = True
+        self.requires_category_names = True
         self.seen: set[str] = set()
 
     def fail(self, message: str, field: str = "") -> DefinitionError:
@@ -66,10 +66,10 @@ class _FlowReader:
         if version[:2] > NEWEST[:2]:
             raise self.fail("this version is newer than the engine", "spec_version")
         self.longest_name = NAME_LENGTH if version >= FIRST_WITH_SHORT_NAMES else 2 * NAME_LENGTH
-        self.needs_categories_named = version >= FIRST_WITH_NAMED_CATEGORIES
+        self.requires_category_names = version >= FIRST_WITH_NAMED_CATEGORIES
         flow_type = definition.get("type")
         if not isinstance(flow_type, str) or flow_type not in FLOW_TYPES:
-            raise self.fail("is no type of flow", "type")
+            raise self.fail("is not a type of flow", "type")
         if is_larger(definition.get("_ui"), MOST_UI_BYTES):
             raise self.fail(f"is larger than {MOST_UI_BYTES} bytes", "_ui")
         nodes = self._list(definition, "nodes", MOST_NODES)
@@ -98,7 +98,7 @@ class _FlowReader:
         if isinstance(language, str) and LANGUAGE.match(language):
             return language
         if version >= FIRST_WITH_LANGUAGE:
-            raise self.fail("is no language", "language")
+            raise self.fail("is not a language", "language")
         return UNDETERMINED
 
     def _node(self, node: Any, flow_type: str) -> Node:
@@ -128,7 +128,7 @@ class _FlowReader:
         name = given.get("type")
         kind = action_types().get(name) if isinstance(name, str) else None
         if kind is None:
-            raise self.fail("is no type of action", "actions.type")
+            raise self.fail("is not a type of action", "actions.type")
         if flow_type not in kind.allowed_in:
             raise self.fail(f"{kind.name} is not allowed in a flow of type {flow_type}", "actions.type")
         uuid = self._new_uuid(given)
@@ -142,7 +142,7 @@ class _FlowReader:
 
     def _router(self, given: Any, exit_uuids: set[str], flow_type: str) -> Router:
         if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
-            raise self.fail("is no type of router", "router.type")
+            raise self.fail("is not a type of router", "router.type")
         categories = tuple(
             self._category(each, exit_uuids) for each in self._list(given, "categories", MOST_CATEGORIES, "router.")
         )
@@ -155,11 +155,11 @@ class _FlowReader:
         is_switch = given["type"] == "switch"
         operand = given.get("operand", "")
         if is_switch and not (isinstance(operand, str) and operand):
-            raise self.fail("is no template", "router.operand")
+            raise self.fail("is not a template", "router.operand")
         return Router(
             type=str(given["type"]),
             wait=None if given.get("wait") is None else self._wait(given["wait"], known, flow_type),
-            result_name=self._text(given, "result_name", self.longest_name, "router.", needed=False),
+            result_name=self._text(given, "result_name", self.longest_name, "router.", required=False),
             categories=categories,
             operand=str(operand) if is_switch else "",
             cases=self._cases(given, known) if is_switch else (),
@@ -172,7 +172,7 @@ class _FlowReader:
         exit_uuid = given.get("exit_uuid")
         if not _is_one_of(exit_uuid, exit_uuids):
             raise self.fail("names no exit of this node", "router.categories.exit_uuid")
-        name = self._text(given, "name", self.longest_name, "router.categories.", needed=self.needs_categories_named)
+        name = self._text(given, "name", self.longest_name, "router.categories.", required=self.requires_category_names)
         return Category(self._uuid(given, "uuid", "router.categories."), name or "Match", str(exit_uuid))
 
     def _cases(self, given: Mapping[str, Any], known: set[str]) -> tuple[Case, ...]:
@@ -188,12 +188,12 @@ class _FlowReader:
             raise self.fail("arguments are templates", "router.cases.arguments")
         kind = self._text(given, "type", NAME_LENGTH, "router.cases.")
         if not kind.lower().startswith("has_") or find_function(kind) is None:
-            raise self.fail("is no test", "router.cases.type")
+            raise self.fail("is not a test", "router.cases.type")
         return Case(self._uuid(given, "uuid", "router.cases."), kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: Any, known: set[str], flow_type: str) -> Wait:
         if not isinstance(given, Mapping) or given.get("type") not in ("msg", "dial"):
-            raise self.fail("is no type of wait", "router.wait.type")
+            raise self.fail("is not a type of wait", "router.wait.type")
         kind = str(given["type"])
         if flow_type == "messaging_background" or (kind == "dial" and flow_type != "voice"):
             raise self.fail("this wait is not allowed in this type of flow", "router.wait.type")
@@ -202,7 +202,7 @@ class _FlowReader:
             type=kind,
             timeout=None if timeout is None else self._timeout(timeout, known),
             hint=self._hint(given.get("hint")),
-            phone=self._text(given, "phone", 1000, "router.wait.", needed=kind == "dial"),
+            phone=self._text(given, "phone", 1000, "router.wait.", required=kind == "dial"),
             dial_limit_seconds=self._integer(given, "dial_limit_seconds", DIAL_SECONDS, "router.wait."),
             call_limit_seconds=self._integer(given, "call_limit_seconds", CALL_SECONDS, "router.wait."),
         )
@@ -211,8 +211,8 @@ class _FlowReader:
         if given is None:
             return None
         if not isinstance(given, Mapping) or not _is_one_of(given.get("type"), HINTS):
-            raise self.fail("is no type of hint", "router.wait.hint.type")
-        self._text(given, "terminated_by", MOST_TERMINATORS, "router.wait.hint.", needed=False)
+            raise self.fail("is not a type of hint", "router.wait.hint.type")
+        self._text(given, "terminated_by", MOST_TERMINATORS, "router.wait.hint.", required=False)
         self._integer(given, "count", 0, "router.wait.hint.")
         return given
 
@@ -221,7 +221,7 @@ class _FlowReader:
             raise self.fail("names no category of this router", "router.wait.timeout.category_uuid")
         seconds = self._integer(given, "seconds", 0, "router.wait.timeout.")
         if not seconds:
-            raise self.fail("is needed", "router.wait.timeout.seconds")
+            raise self.fail("is required", "router.wait.timeout.seconds")
         return Timeout(seconds, str(given["category_uuid"]))
 
     def _check_destinations(self, flow: Flow) -> None:
@@ -246,32 +246,34 @@ class _FlowReader:
                 return value
         except ValueError:
             value = None
-        raise self.fail("is no UUID", within + field)
+        raise self.fail("is not a UUID", within + field)
 
-    def _text(self, given: Mapping[str, Any], field: str, length: int, within: str = "", *, needed: bool = True) -> str:
+    def _text(
+        self, given: Mapping[str, Any], field: str, length: int, within: str = "", *, required: bool = True
+    ) -> str:
         value = given.get(field)
-        if value is None and not needed:
+        if value is None and not required:
             return ""
-        if not isinstance(value, str) or (needed and not value) or len(value) > length:
-            raise self.fail(f"is no text of up to {length} characters", within + field)
+        if not isinstance(value, str) or (required and not value) or len(value) > length:
+            raise self.fail(f"is not a text of up to {length} characters", within + field)
         return value
 
     def _integer(self, given: Mapping[str, Any], field: str, default: int, within: str = "") -> int:
         value = given.get(field)
         value = default if value is None else value
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.fail("is no whole number", within + field)
+            raise self.fail("is not a whole number", within + field)
         return value
 
     def _list(self, given: Mapping[str, Any], field: str, most: int, within: str = "") -> list[Any]:
         value = given.get(field)
         value = [] if value is None else value
         if not isinstance(value, list) or len(value) > most:
-            raise self.fail(f"is no list of up to {most}", within + field)
+            raise self.fail(f"is not a list of up to {most}", within + field)
         return value
 
     def _object(self, given: Mapping[str, Any], field: str) -> Mapping[str, Any]:
         value = given.get(field)
         if value is not None and not isinstance(value, Mapping):
-            raise self.fail("is no object", field)
+            raise self.fail("is not an object", field)
         return value or {}

@@ -21,7 +21,7 @@ from flows.definition.versions import read_version
 from flows.expressions.paths import context_paths
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 
-# As long as `parent.contact.fields.age`; what is looked up beyond that is no reference.
+# As long as `parent.contact.fields.age`; what is looked up beyond that is not a reference.
 LONGEST_PATH = 4
 CACHED_TEMPLATES = 256
 _GLOBALS, _PARENT_RESULTS = ("globals",), ("parent", "results")

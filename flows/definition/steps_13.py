@@ -36,7 +36,7 @@ def name_templating(flow: JsonObject, new_uuid: NewUuid) -> None:
 
 
 def name_language(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 13.2: a base language that is no language code becomes undetermined, and can then have no translation."""
+    """To 13.2: a base language that is not a language code becomes undetermined, and can then have no translation."""
     if is_language(flow.get("language")):
         return
     flow["language"] = UNDETERMINED

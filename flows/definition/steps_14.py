@@ -133,7 +133,7 @@ def straighten_webhook_splits(flow: JsonObject, new_uuid: NewUuid) -> None:
 
 
 def expect_missing_status(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 14.4.2: a webhook that could not be called at all is no error but a failure."""
+    """To 14.4.2: a webhook that could not be called at all is not an error but a failure."""
     for _, router in list_splits(flow, *CALLS):
         if router.get("operand") == STATUS_OPERAND:
             router["operand"] = SAFE_STATUS_OPERAND

@@ -15,7 +15,7 @@ def read_version(text: Any) -> Version:
     """A version text as numbers. Raises DefinitionError."""
     found = VERSION.fullmatch(text) if isinstance(text, str) else None
     if found is None:
-        raise DefinitionError("is no version", field="spec_version")
+        raise DefinitionError("is not a version", field="spec_version")
     major, minor, patch = found.groups(default="0")
     return int(major), int(minor), int(patch)
 

@@ -37,7 +37,7 @@ class Ticket:
         return cls(source["uuid"], status, source.get("topic"), source.get("assignee"), source.get("body") or "")
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form, without what there is not."""
+        """The stored form, without empty parts."""
         written: dict[str, Any] = {"uuid": self.uuid, "status": self.status}
         for name in ("topic", "assignee"):
             if getattr(self, name):
@@ -67,7 +67,7 @@ class Contact:
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads the stored form; addresses that are none are left out. Raises ContactError."""
+        """Reads the stored form; invalid addresses are left out. Raises ContactError."""
         mismatch = find_mismatch(source, Required(CONTACT))
         if mismatch:
             raise ContactError(f"contact cannot be read: {mismatch} is missing or of another type")
@@ -95,7 +95,7 @@ class Contact:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form, without what there is not."""
+        """The stored form, without empty parts."""
         written: dict[str, Any] = {
             "uuid": self.uuid,
             "id": self.id,
@@ -244,6 +244,6 @@ def _read_urns(texts: Sequence[str]) -> list[Urn]:
         try:
             urns.append(parse(text))
         except UrnError:
-            # The host's data may be older than its rules; what is no address cannot be written to anyway.
+            # The host's data may be older than its rules; what is not an address cannot be written to anyway.
             continue
     return urns

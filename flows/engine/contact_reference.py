@@ -20,7 +20,7 @@ def write_contact_reference(contact_id: int) -> str:
 
 
 def read_contact_reference(reference: str) -> int | None:
-    """The id of a reference in any case; None for a text that is none."""
+    """The id of a reference in any case; None for any other text."""
     letters = reference.upper()
     if len(letters) != LENGTH or any(letter not in ALPHABET for letter in letters):
         return None

@@ -18,7 +18,7 @@ def write_moment(moment: datetime) -> str:
 
 
 class EventLog:
-    """Collects the events of one burst of work.
+    """Collects the events of one sprint.
 
     Every event has `type` and `created_on`, in generation 14 `uuid`, and in 13 `step_uuid` while a step is being
     visited. The events of one log are plain data, ready for JSON.
@@ -96,5 +96,5 @@ class EventLog:
 
 
 def _begin_lower(text: str) -> str:
-    # The earlier years began these texts in lower case, but for abbreviations.
+    # In generation 13 these texts begin in lower case, but for abbreviations.
     return text[0].lower() + text[1:] if text[1:2].islower() else text

@@ -31,7 +31,7 @@ class FieldValue:
         return cls(text, _read_number(text, source.get("number")), **texts)
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form, without what there is not."""
+        """The stored form, without empty parts."""
         written: dict[str, Any] = {"text": self.text}
         if self.datetime:
             written["datetime"] = self.datetime

@@ -9,7 +9,7 @@ from flows.places import LEVELS_MAX
 Schema = Mapping[str, Any]
 
 _REQUIRED_TEXT = Required(str)
-# Some things go by UUID, others by key, slug or e-mail address, and old references by name only.
+# Some assets have a UUID, others a key, slug or e-mail address, and old references only a name.
 REFERENCE: Schema = dict.fromkeys(("uuid", "name", "key", "email"), str)
 FLOW_REFERENCE: Schema = {"uuid": _REQUIRED_TEXT, "name": str, "revision": int}
 TICKET: Schema = {"uuid": _REQUIRED_TEXT, "status": str, "topic": REFERENCE, "assignee": REFERENCE, "body": str}

@@ -12,7 +12,7 @@ _KEPT = ("urn", "text", "external_id")
 def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) -> None:
     """Makes the message of a trigger or resume the session's input and remembers when the contact was seen.
 
-    The message is in `cause["event"]["msg"]` and goes by the event's UUID, or as of old in `cause["msg"]` by its own.
+    The message is in `cause["event"]["msg"]` with the event's UUID, or before 14 in `cause["msg"]` with its own.
     """
     event = cause.get("event") or {}
     message = event.get("msg") or cause.get("msg") or {}

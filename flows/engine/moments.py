@@ -1,4 +1,4 @@
-"""Reads the moments in stored state, which may have more digits than are reckoned with."""
+"""Reads the moments in stored state, which may have more than six digits of a second."""
 
 import re
 from datetime import UTC, datetime

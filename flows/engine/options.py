@@ -7,15 +7,15 @@ GENERATIONS = (13, 14)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Generation 13 is the behaviour and the events of the 13.x years, 14 that of 14.0 and later.
+    """Generation 13 is the behaviour and the events of versions 13.x, 14 that of 14.0 and later.
 
-    The generation decides the shape of events and session state, the expression context and where actions leave what
+    The generation decides the form of events and session state, the expression context and where actions leave what
     they found out: in results (13) or in local variables (14). Definitions are migrated to fit it on loading.
     With `interface_events` resthooks, and POSTs of flows that have no body of their own, carry the event bodies of this
     service's interface, and each POST is followed by a `flow_event_made` event for the host.
     With `classifiers` a classifier service is asked in generation 14 too, where the format itself has given them up.
     With `stable_transfers` the UUID of an airtime transfer follows from the session, its sprint and the action: a host
-    that runs a sprint anew, because it could not record it, asks for the same transfer.
+    that runs a sprint again, because it could not record it, asks for the same transfer.
     With `groups_see_urns` queries of groups go by addresses even where people may not see them; the format's own groups
     lose such members when addresses are redacted.
     With `extra` templates of every version may name what was given along as `@extra`, the word of the oldest versions.
@@ -50,7 +50,7 @@ class Options:
 
     @property
     def is_early(self) -> bool:
-        """Whether the engine behaves as in the 13.x years."""
+        """Whether the engine behaves as generation 13."""
         return self.generation < 14
 
 

@@ -36,7 +36,7 @@ class Recipients:
         return bool(self.groups or self.contact_query)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields of events, without what there is not."""
+        """The fields of events, without empty parts."""
         written = {
             "groups": self.groups,
             "contacts": self.contacts,

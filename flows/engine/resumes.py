@@ -18,7 +18,7 @@ _EARLY_NAMES = {"run_expiration": "wait_expiration"}
 
 
 def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
-    """Checks the shape of a resume and brings it to today's names; raises ResumeError."""
+    """Checks a resume against its schema and brings it to today's names; raises ResumeError."""
     if not isinstance(resume, Mapping):
         raise ResumeError("a resume is an object")
     mismatch = find_mismatch(resume, RESUME)
@@ -57,7 +57,7 @@ def apply_resume(sprint: Sprint, run: Run) -> None:
 
 
 def _refresh(sprint: Sprint, resume: Mapping[str, Any]) -> None:
-    # Hosts of the earlier years sent what may have changed meanwhile along with the resume.
+    # Hosts of generation 13 send what may have changed meanwhile with the resume.
     session = sprint.session
     try:
         environment = Environment.from_json(resume["environment"]) if resume.get("environment") else None

@@ -58,7 +58,7 @@ def _find(value: Any, schema: Any) -> str | None:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value can be written as JSON and used in expressions: nothing unheard of, not nested too deeply."""
+    """Whether a value can be written as JSON and used in expressions: only plain types, not nested too deeply."""
     parts = [value]
     for _ in range(VALUE_NESTING_LIMIT + 1):
         if not all(part is None or isinstance(part, _PLAIN) for part in parts):

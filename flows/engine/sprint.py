@@ -1,4 +1,4 @@
-"""One burst of work of a session and everything it needs (flow format, a sprint)."""
+"""One sprint of a session, from one wait to the next, and everything it needs (flow format, a sprint)."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -125,7 +125,7 @@ class Sprint:
         self.session.status = FAILED
 
     def complete_runs(self) -> None:
-        """Completes every run, because a flow takes over for good."""
+        """Completes every run, because a flow replaces them."""
         for run in self.session.runs:
             if not run.is_over:
                 self.end_run(run, COMPLETED)

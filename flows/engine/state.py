@@ -38,7 +38,7 @@ class Step:
         return cls(**{name: source.get(name) or "" for name in cls.__dataclass_fields__})
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form, without what there is not."""
+        """The stored form, without empty parts."""
         return _present(uuid=self.uuid, node_uuid=self.node_uuid, arrived_on=self.arrived_on, exit_uuid=self.exit_uuid)
 
 
@@ -78,7 +78,7 @@ class Result:
 class Run:
     """One passage through one flow. `flow` is a reference with revision; moments are ISO texts.
 
-    `saved` is every result of the present sprint, each with the index of its step; it is no part of the stored form.
+    `saved` is every result of the present sprint, each with the index of its step; it is not part of the stored form.
     """
 
     uuid: str

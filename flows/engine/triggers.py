@@ -15,7 +15,7 @@ _NEEDED = {"flow_action": ("run_summary",), "ticket": ("ticket",)}
 
 
 def check_trigger(trigger: Mapping[str, Any]) -> None:
-    """Checks the shape of a trigger; raises TriggerError."""
+    """Checks a trigger against its schema; raises TriggerError."""
     if not isinstance(trigger, Mapping):
         raise TriggerError("a trigger is an object")
     mismatch = find_mismatch(trigger, TRIGGER) or find_mismatch(trigger, ANYTHING)

@@ -116,7 +116,7 @@ class Visit:
         """Makes a change; if it was one, groups and settings follow."""
         editor = self.sprint.edit_contact()
         if change(editor):
-            editor.settle_groups()
+            editor.update_groups()
             self.sprint.forget_environment()
 
     def ask(self, name: str, service: Service | None, call: Callable[[Service], Reply]) -> Reply | None:

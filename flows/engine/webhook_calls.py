@@ -118,7 +118,7 @@ def call_status(reply: WebhookReply, resthook: str = "") -> str:
 
 
 def read_body(reply: WebhookReply) -> Value:
-    """The JSON of a reply, whatever type it says it has; None if it is none or cut off."""
+    """The JSON of a reply, whatever its content type; None if it isn't JSON or was cut off."""
     if not reply.status_code or reply.is_oversized:
         return None
     # NUL can neither be stored nor sent.

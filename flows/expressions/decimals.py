@@ -87,10 +87,10 @@ def raise_to_power(base: Decimal, exponent: Decimal) -> Decimal:
         raise ExpressionError("no real number is that power") from None
     except Overflow:
         raise ExpressionError(OUT_OF_RANGE) from None
-    return check_range(_settle(result))
+    return check_range(_snap(result))
 
 
-def _settle(result: Decimal) -> Decimal:
+def _snap(result: Decimal) -> Decimal:
     whole = result.to_integral_value(ROUND_HALF_UP)
     if abs(result - whole) < _SNAP and (whole or not result):
         return whole

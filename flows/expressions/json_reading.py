@@ -48,7 +48,7 @@ def _read_number(digits: str) -> Decimal | XError:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _to_value(decoded: Any, budget: Budget) -> Value:
@@ -68,5 +68,5 @@ def _to_value(decoded: Any, budget: Budget) -> Value:
 
 
 def _clean(text: str) -> str:
-    # Escapes of half a character and of null are valid JSON, but no text that could be stored or sent.
+    # Escapes of unpaired surrogates and of NUL are valid JSON, but cannot be stored or sent.
     return replace_unpaired(text).replace("\0", "")

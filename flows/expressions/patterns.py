@@ -40,7 +40,7 @@ def find_groups(evaluation: Evaluation, pattern: str, text: str) -> list[str] | 
 
 
 def make_encodable(text: str) -> str:
-    """The text with halves of characters, which RE2 cannot take, as replacement characters."""
+    """The text with unpaired surrogates, which RE2 refuses, as replacement characters."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -104,7 +104,7 @@ class XObject:
 
     @property
     def has_default(self) -> bool:
-        """Whether there is a default, be it null."""
+        """Whether there is a default; null is one."""
         return self._default is not NO_DEFAULT
 
     @property

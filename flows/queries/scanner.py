@@ -32,7 +32,7 @@ class Token:
 
 _SPACES = regex.compile(r"\s+")
 _SYMBOL = regex.compile(r"!=|>=|<=|[=~><]")
-# NUL and lone surrogates are no text that a database could compare with.
+# A database cannot compare with NUL and unpaired surrogates.
 _QUOTED = regex.compile(r'"(?:[^"\\\x00\ud800-\udfff]|\\[^\x00\ud800-\udfff])*+"')
 _BARE = regex.compile(r"[\p{L}\p{M}\p{Nd}_.\-+/'@:]+")
 _PROPERTY = regex.compile(r"(?:[A-Za-z_]+\.)?[A-Za-z0-9_]+")

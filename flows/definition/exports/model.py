@@ -12,7 +12,7 @@ SAME_TIME = -1
 
 
 class ExportError(ValueError):
-    """An export file that cannot be read; `place` leads to the part at fault, like `campaigns[0].events[2].unit`."""
+    """An export file that cannot be read; `place` leads to the invalid part, like `campaigns[0].events[2].unit`."""
 
     def __init__(self, message: str, place: str = "") -> None:
         self.message = message

@@ -90,7 +90,7 @@ def _check_version(version: Any) -> None:
         is_number = isinstance(version, (int, float)) and not isinstance(version, bool)
         major = version if is_number else None
     if major is None:
-        raise ExportError("is no version", "version")
+        raise ExportError("is not a version", "version")
     if not OLDEST_FILE <= major < NEWEST_FILE + 1:
         raise ExportError(f"only versions {OLDEST_FILE} to {NEWEST_FILE} can be read", "version")
 
@@ -100,11 +100,11 @@ def _read_list(given: Mapping[str, Any], key: str, read: Callable[[JsonObject, s
     if items is None:
         return ()
     if not isinstance(items, list) or len(items) > MOST_FLOWS:
-        raise ExportError(f"is no list of up to {MOST_FLOWS}", at + key)
+        raise ExportError(f"is not a list of up to {MOST_FLOWS}", at + key)
     places = [f"{at}{key}[{position}]" for position in range(len(items))]
     for item, place in zip(items, places, strict=True):
         if not isinstance(item, dict):
-            raise ExportError("is no object", place)
+            raise ExportError("is not an object", place)
     return tuple(read(item, place) for item, place in zip(items, places, strict=True))
 
 
@@ -127,9 +127,9 @@ def _read_campaign(given: JsonObject, place: str) -> ExportedCampaign:
 def _read_event(given: JsonObject, place: str) -> ExportedEvent:
     offset, hour = given.get("offset", 0), given.get("delivery_hour", SAME_TIME)
     if isinstance(offset, bool) or not isinstance(offset, int):
-        raise ExportError("is no whole number", f"{place}.offset")
+        raise ExportError("is not a whole number", f"{place}.offset")
     if isinstance(hour, bool) or not isinstance(hour, int) or not (hour == SAME_TIME or hour in HOURS):
-        raise ExportError("is no hour", f"{place}.delivery_hour")
+        raise ExportError("is not an hour", f"{place}.delivery_hour")
     kind = _read_choice(given, "event_type", frozenset("FM"), "F", place)
     # A message was once a flow of its own; starting that sends it.
     has_message = kind == "M" and bool(given.get("message") or not given.get("flow"))
@@ -154,7 +154,7 @@ def _read_message(given: JsonObject, place: str) -> Mapping[str, str]:
         return {UNDETERMINED: message}
     texts = message if isinstance(message, dict) else {}
     if not texts or not all(isinstance(text, str) for text in texts.values()):
-        raise ExportError("is no message with texts by language", f"{place}.message")
+        raise ExportError("is not a message with texts by language", f"{place}.message")
     # Texts for people without a language once were under `base`.
     return {_name_language(language): text for language, text in texts.items()}
 
@@ -172,7 +172,7 @@ def _read_date_field(given: Any, place: str) -> ExportedField:
     field = given if isinstance(given, dict) else {}
     key = read_text(field, "key")
     if not key or len(key) > KEY_LENGTH:
-        raise ExportError("is no field with a key", place)
+        raise ExportError("is not a field with a key", place)
     return ExportedField(key, read_text(field, "label") or read_text(field, "name") or key, "datetime")
 
 
@@ -198,7 +198,7 @@ def _read_trigger(given: JsonObject, place: str) -> ExportedTrigger:
     is_by_keyword = kind == KEYWORD_TRIGGER
     texts = keywords if isinstance(keywords, list) else []
     if is_by_keyword and not (texts and all(isinstance(text, str) and text for text in texts)):
-        raise ExportError("is no list of keywords", f"{place}.keywords")
+        raise ExportError("is not a list of keywords", f"{place}.keywords")
     channel = given.get("channel")
     # The channel was a plain UUID for a while.
     channel = {"uuid": channel} if isinstance(channel, str) else channel
@@ -216,10 +216,10 @@ def _read_trigger(given: JsonObject, place: str) -> ExportedTrigger:
 def _read_field(given: JsonObject, place: str) -> ExportedField:
     kind = given.get("type")
     if not isinstance(kind, str) or kind not in FIELD_TYPES:
-        raise ExportError("is no type of field", f"{place}.type")
+        raise ExportError("is not a type of field", f"{place}.type")
     key = read_text(given, "key")
     if not key or len(key) > KEY_LENGTH:
-        raise ExportError(f"is no key of up to {KEY_LENGTH} characters", f"{place}.key")
+        raise ExportError(f"is not a key of up to {KEY_LENGTH} characters", f"{place}.key")
     return ExportedField(key, read_text(given, "name") or key, FIELD_TYPES[kind])
 
 
@@ -230,15 +230,15 @@ def _read_group(given: JsonObject, place: str) -> ExportedGroup:
 
 def _read_named(given: Any, place: str, *, needs_name: bool = True) -> Named:
     if not isinstance(given, dict):
-        raise ExportError("is no reference", place)
+        raise ExportError("is not a reference", place)
     uuid = given.get("uuid")
-    return Named(uuid if isinstance(uuid, str) and is_uuid(uuid) else "", _read_name(given, place, needed=needs_name))
+    return Named(uuid if isinstance(uuid, str) and is_uuid(uuid) else "", _read_name(given, place, required=needs_name))
 
 
-def _read_name(given: JsonObject, place: str, *, needed: bool = True) -> str:
+def _read_name(given: JsonObject, place: str, *, required: bool = True) -> str:
     name = read_text(given, "name")
-    if (needed and not name) or len(name) > NAME_LENGTH:
-        raise ExportError(f"is no name of up to {NAME_LENGTH} characters", f"{place}.name")
+    if (required and not name) or len(name) > NAME_LENGTH:
+        raise ExportError(f"is not a name of up to {NAME_LENGTH} characters", f"{place}.name")
     return name
 
 

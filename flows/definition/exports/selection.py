@@ -50,7 +50,7 @@ _Part = tuple[str, str]
 def select_parts(
     parts: WorkspaceParts, flows: Collection[str], campaigns: Collection[str], dependencies: Dependencies
 ) -> Selection:
-    """Selects what was asked for and what hangs together with it, in both directions; unknown UUIDs are passed over.
+    """Selects what was asked for and what hangs together with it, in both directions; unknown UUIDs are skipped.
 
     A flow and a campaign hang together if the campaign starts the flow, or its group is one the flow has to do with.
     """

@@ -1,4 +1,4 @@
-"""Brings old export files to today's shape, before their parts are read (flow format, export files).
+"""Brings old export files to today's form, before their parts are read (flow format, export files).
 
 Old files knew flows by numbers and groups by names. Numbers become UUIDs here, so that a flow still starts the other
 ones of its file; a flow that is not in the file keeps its name and gets a UUID by which it counts as missing.

@@ -30,7 +30,7 @@ def migrate_action(conversion: Conversion, given: Any) -> JsonObject:
     action = dict(given)
     kind = action.get("type")
     if not isinstance(kind, str) or kind not in _WRITERS:
-        raise conversion.fail("is no type of action", "actions.type")
+        raise conversion.fail("is not a type of action", "actions.type")
     uuid = conversion.keep_uuid(action.get("uuid"))
     return {"uuid": uuid, **_WRITERS[kind](conversion, uuid, action)}
 
@@ -103,7 +103,7 @@ def _write_attachment(conversion: Conversion, attachment: str) -> str:
     kind, colon, path = attachment.partition(":")
     if not colon:
         kind, path = DEFAULT_MEDIA_TYPE, attachment
-    # What has an expression in it is no uploaded file.
+    # What has an expression in it is not an uploaded file.
     if not path or "@" in path:
         return attachment
     return f"{kind}:{_write_media_url(conversion, path)}"

@@ -63,7 +63,7 @@ class Conversion:
     node_uuid: str = ""
 
     def fail(self, message: str, name: str) -> DefinitionError:
-        """An error that says where the fault is."""
+        """An error that says where it is."""
         return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, field=name)
 
     def keep_uuid(self, value: Any) -> str:

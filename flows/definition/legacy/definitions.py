@@ -24,7 +24,7 @@ MIGRATED_VERSION = "13.0.0"
 
 
 def is_legacy(definition: Mapping[str, Any]) -> bool:
-    """Whether a definition has the shape of before version 13."""
+    """Whether a definition is written as before version 13."""
     parts = _unwrap(definition)
     return "nodes" not in parts and any(key in parts for key in LEGACY_KEYS)
 
@@ -38,7 +38,7 @@ def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: 
     flow_uuid = next((uuid for uuid in (parts.get("uuid"), metadata.get("uuid")) if is_uuid(uuid)), None) or new_uuid()
     flow_type = write_text(parts.get("flow_type"))
     if flow_type not in FLOW_TYPES:
-        raise DefinitionError("is no type of flow", flow=flow_uuid, field="flow_type")
+        raise DefinitionError("is not a type of flow", flow=flow_uuid, field="flow_type")
     conversion = Conversion(flow_uuid, write_text(parts.get("base_language")), media_url, new_uuid)
     nodes, layouts = _migrate_nodes(conversion, parts)
     return {
@@ -90,9 +90,9 @@ def _list_sets(conversion: Conversion, parts: Mapping[str, Any], key: str) -> li
     given = parts.get(key)
     sets = list_objects(given)
     if len(sets) != len(list_items(given)) or not (given is None or isinstance(given, list)):
-        raise conversion.fail("is no list of objects", key)
+        raise conversion.fail("is not a list of objects", key)
     if not all(is_uuid(each.get("uuid")) for each in sets):
-        raise conversion.fail("is no UUID", f"{key}.uuid")
+        raise conversion.fail("is not a UUID", f"{key}.uuid")
     return sets
 
 

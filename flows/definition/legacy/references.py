@@ -8,7 +8,7 @@ from flows.definition.raw_parts import JsonObject, list_objects
 
 
 def list_items(value: Any) -> list[Any]:
-    """The items of a list; none if it is no list."""
+    """The items of a list; empty for anything else."""
     return value if isinstance(value, list) else []
 
 

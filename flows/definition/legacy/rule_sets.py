@@ -73,7 +73,7 @@ def _find_writer(conversion: Conversion, rule_set: RuleSet) -> Callable[[Convers
         waits = not rule_set.operand or rule_set.operand.startswith("@step")
         return _write_wait if waits else _write_expression
     if not isinstance(kind, str) or kind not in _WRITERS:
-        raise conversion.fail("is no type of rule set", "ruleset_type")
+        raise conversion.fail("is not a type of rule set", "ruleset_type")
     return _WRITERS[kind]
 
 
@@ -162,7 +162,7 @@ def _read_amount(conversion: Conversion, value: Any) -> int | float | Decimal:
         return value
     text = value.strip() if isinstance(value, str) else ""
     if not _AMOUNT.fullmatch(text):
-        raise conversion.fail("is no amount", "config")
+        raise conversion.fail("is not an amount", "config")
     return float(text) if "." in text else int(text)
 
 

@@ -38,7 +38,7 @@ Written = tuple[str, list[str]]
 
 
 def migrate_test(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written | None:
-    """The type and arguments of the case for a test; None for one that is no case but what is left over.
+    """The type and arguments of the case for a test; None for the one that catches what is left over.
 
     Raises DefinitionError for an unknown type.
     """
@@ -53,7 +53,7 @@ def migrate_test(conversion: Conversion, test: Mapping[str, Any], case_uuid: str
         return WORD_TESTS[kind], [conversion.localize(read_translations(test.get("test")), case_uuid, "arguments")]
     if kind in _WRITERS:
         return _WRITERS[kind](conversion, test, case_uuid)
-    raise conversion.fail("is no type of test", "rules.test.type")
+    raise conversion.fail("is not a type of test", "rules.test.type")
 
 
 def count_days_from_today(test: Mapping[str, Any]) -> int | None:

@@ -36,7 +36,7 @@ def change_routes(editor: ContactEditor, routes: Sequence[Route], modification: 
 
 
 def read_urn(editor: ContactEditor, text: str) -> Urn | None:
-    """The valid, normalized address that a text is; None, and an error event, if it is none."""
+    """The valid, normalized address that a text is; None, with an error event, if it isn't valid."""
     try:
         urn = normalize(parse(text), editor.environment.default_country)
         validate(urn)

@@ -117,7 +117,7 @@ def _find_parent(editor: ContactEditor, kind: str, root: Place) -> Place | None:
 def _means_same(old: FieldValue | None, new: FieldValue | None) -> bool:
     if old is None or new is None:
         return old is new
-    # A date without time takes the time of day of the moment it was saved, which is no change of value.
+    # A date without time takes the time of day of the moment it was saved, which does not change the value.
     return (
         old.text == new.text
         and old.number == new.number

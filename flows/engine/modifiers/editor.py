@@ -1,4 +1,4 @@
-"""Holds a contact while it is being changed, and keeps its groups in step with it (flow format, contact)."""
+"""Holds a contact while it is being changed, and keeps its smart groups up to date (flow format, contact)."""
 
 from dataclasses import dataclass, replace
 
@@ -29,8 +29,8 @@ class ContactEditor:
     options: Options = DEFAULT_OPTIONS
     workspace: Environment | None = None
 
-    def settle_groups(self) -> None:
-        """Brings the groups in step with the contact: those with queries, and none for contacts not active."""
+    def update_groups(self) -> None:
+        """Updates the groups that have queries; a contact that is not active is in no group at all."""
         added = [group for group in self._smart_groups() if self._joins(group)]
         removed = [group.uuid for group in self._smart_groups() if self._leaves(group)]
         if not self.contact.is_active:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
-    """Applies one modifier `{type, ...}` to the editor's contact and brings its groups in step; whether it changed.
+    """Applies one modifier `{type, ...}` to the editor's contact and updates its smart groups; whether it changed.
 
     Types: name, language, timezone, status, seen, field, groups (modification add or remove), urns and routes (append,
     remove or set), affinity, channel, ticket_open, ticket_note, ticket_close, ticket_reopen, ticket_assignee and
@@ -35,7 +35,7 @@ def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     except KeyError as error:
         raise ModifierError(f"{modifier['type']} modifier cannot be read: {error!r}") from error
     if changed:
-        editor.settle_groups()
+        editor.update_groups()
     return changed
 
 

@@ -20,7 +20,7 @@ def open_ticket(editor: ContactEditor, topic: Topic | None, assignee: User | Non
         body=note if is_early else "",
     )
     editor.contact.tickets.append(ticket)
-    # The tickets of those years were all open.
+    # In generation 13 all tickets of a session are open.
     unsaid = ("status",) if is_early else ()
     written = {name: part for name, part in ticket.to_json().items() if name not in unsaid}
     editor.log.add("ticket_opened", {"ticket": written})

@@ -31,7 +31,7 @@ def format_urn(evaluation: Evaluation, text: str) -> str:
 
 
 def _read_urn(text: str) -> urns.Urn:
-    # Only the form matters: redacted addresses, whose paths are no addresses, can be taken apart too.
+    # Only the form matters: redacted addresses, whose paths are not addresses, can be taken apart too.
     try:
         return urns.parse(text)
     except urns.UrnError as error:

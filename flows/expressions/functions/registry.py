@@ -31,7 +31,7 @@ def _keep(evaluation: Evaluation, value: Value) -> Value:
     return value
 
 
-# An argument as it is, be it an error.
+# An argument as it is, even an error.
 RAW: Converter = _keep
 
 

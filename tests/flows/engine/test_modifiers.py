@@ -151,7 +151,7 @@ def test_groups_go_by_redacted_addresses_only_for_hosts_that_say_so(
     options = Options(groups_see_urns=groups_see_urns)
     person = Contact.from_json({**CONTACT_JSON, "groups": []})
 
-    ContactEditor(person, assets, environment, clock, log, options=options).settle_groups()
+    ContactEditor(person, assets, environment, clock, log, options=options).update_groups()
 
     assert (SMART in person.groups) is is_member
 
