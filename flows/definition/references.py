@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
+from flows import asset_kinds
 from flows.definition.action_types import fields_of
 from flows.definition.flow_texts import (
     find_translation,
@@ -32,8 +33,6 @@ _FIELD_PATHS = frozenset(
     }
 )
 
-# Kinds of assets that flows no longer use from this version on.
-_EARLY_KINDS = frozenset({"classifier", "optin", "ticketer"})
 _FIRST_WITHOUT_EARLY_KINDS = 14
 
 
@@ -108,7 +107,7 @@ def _list_paths(template: str) -> tuple[tuple[str, ...], ...]:
 def _list_references_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FoundReference]:
     is_early = read_version(flow.spec_version)[0] < _FIRST_WITHOUT_EARLY_KINDS
     for name, each in fields_of(action.type).items():
-        if not each.refers_to or (each.refers_to in _EARLY_KINDS and not is_early):
+        if not each.refers_to or (not is_early and asset_kinds.is_early(each.refers_to)):
             continue
         for given in read_objects(action.fields.get(name)):
             reference = _read_reference(each.refers_to, given, is_early=is_early)
@@ -123,7 +122,7 @@ def _list_references_of_action(flow: Flow, node: Node, action: Action) -> Iterat
 
 
 def _read_reference(kind: str, given: Mapping[str, Any], *, is_early: bool) -> Reference | None:
-    identity_name = "key" if kind == "field" else "uuid"
+    identity_name = asset_kinds.identity_of(kind)
     if kind == "user" and is_early and not read_text(given, "uuid"):
         if has_expressions(read_text(given, "email"), CONTEXT_ROOTS):
             return None

@@ -7,6 +7,7 @@ contacts, who are not moved with flows.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from flows.asset_kinds import is_relinked
 from flows.definition.action_types import fields_of
 from flows.definition.raw_parts import list_objects, read_text
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
@@ -15,7 +16,6 @@ Resolve = Callable[[str, str, str], tuple[str, str] | None]
 """Given the kind of an asset, the UUID (may be empty) and the name (may be empty) it is referred to by, tells the UUID
 and the name it has here; None if nothing here is meant."""
 HAS_GROUP = "has_group"
-KEPT_KINDS = ("", "contact", "field", "user")
 
 
 def relink(definition: dict[str, Any], resolve: Resolve) -> None:
@@ -39,7 +39,7 @@ def relink(definition: dict[str, Any], resolve: Resolve) -> None:
 def _relink_action(action: dict[str, Any], resolve: Resolve) -> None:
     for name, each in fields_of(action.get("type")).items():
         kind, value = each.refers_to, action.get(name)
-        if kind in KEPT_KINDS:
+        if not is_relinked(kind):
             continue
         if isinstance(value, Mapping):
             action[name] = _relink_reference(kind, value, resolve)

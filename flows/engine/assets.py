@@ -1,11 +1,14 @@
 """Everything workspace-wide that flows refer to (flow format, words used)."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
 from typing import Any, Self, TypeVar
 
-from flows.definition import DefinitionError, Flow, load
-from flows.engine.asset_types import (
-    ASSET_TYPES,
+from flows.asset_kinds import (
+    FLOW,
+    KINDS,
+    Asset,
+    AssetLists,
     Campaign,
     Channel,
     Classifier,
@@ -22,8 +25,9 @@ from flows.engine.asset_types import (
     Topic,
     User,
 )
+from flows.definition import DefinitionError, Flow, load
 from flows.engine.errors import AssetsError
-from flows.engine.input_schemas import ASSETS
+from flows.engine.input_schemas import FLOW_TO_READ, PLACE, TEMPLATE_TRANSLATION, Schema
 from flows.engine.schemas import Required, find_mismatch
 from flows.places import Place, PlaceError, read_places
 from flows.words import lower
@@ -37,7 +41,7 @@ _EARLY_VERSION = "13.2.0"
 T = TypeVar("T")
 
 
-class Assets:
+class Assets(AssetLists):
     """The assets of a workspace, found by UUID, key, slug or name.
 
     Made once and shared between sessions; flows are read and migrated when first used. Nothing changes after that, so
@@ -46,41 +50,16 @@ class Assets:
 
     def __init__(
         self,
+        lists: Mapping[str, Iterable[Asset]] | None = None,
         *,
-        campaigns: Iterable[Campaign] = (),
-        channels: Iterable[Channel] = (),
-        classifiers: Iterable[Classifier] = (),
-        fields: Iterable[Field] = (),
         flows: Iterable[Flow | Mapping[str, Any]] = (),
-        globals: Iterable[Global] = (),
-        groups: Iterable[Group] = (),
-        labels: Iterable[Label] = (),
-        llms: Iterable[Llm] = (),
-        optins: Iterable[Optin] = (),
         places: Place | None = None,
-        resthooks: Iterable[Resthook] = (),
-        templates: Iterable[Template] = (),
-        ticketers: Iterable[Ticketer] = (),
-        topics: Iterable[Topic] = (),
-        users: Iterable[User] = (),
         generation: int = 14,
     ) -> None:
+        """`lists` are by the plural of their kind, like `groups`."""
+        super().__init__(lists or {})
         self.generation = generation
-        self.campaigns = {item.uuid: item for item in campaigns}
-        self.channels = {item.uuid: item for item in channels}
-        self.classifiers = {item.uuid: item for item in classifiers}
-        self.fields = {item.key: item for item in fields}
-        self.globals = {item.key: item for item in globals}
-        self.groups = {item.uuid: item for item in groups}
-        self.labels = {item.uuid: item for item in labels}
-        self.llms = {item.uuid: item for item in llms}
-        self.optins = {item.uuid: item for item in optins}
         self.places = places
-        self.resthooks = {item.slug: item for item in resthooks}
-        self.templates = {item.uuid: item for item in templates}
-        self.ticketers = {item.uuid: item for item in ticketers}
-        self.topics = {item.uuid: item for item in topics}
-        self.users = {item.uuid: item for item in users}
         given = list(flows)
         # Sessions of generation 13 have flows of version 13.
         ready = [item for item in given if isinstance(item, Flow) and generation >= 14]
@@ -91,15 +70,16 @@ class Assets:
     @classmethod
     def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Self:
         """Reads a mapping of asset kinds to lists, as the format's tools exchange them; raises AssetsError."""
-        mismatch = find_mismatch(source, Required(ASSETS) if source != {} else ASSETS)
+        schema = _schema_of_all()
+        mismatch = find_mismatch(source, Required(schema) if source != {} else schema)
         if mismatch:
             raise AssetsError(f"assets cannot be read: {mismatch} is missing or of another type")
         places = source.get("locations") or []
         try:
             return cls(
-                **{
-                    name: [kind.from_json(item) for item in source.get(name) or ()]
-                    for name, kind in ASSET_TYPES.items()
+                {
+                    kind.plural: [kind.record.from_json(item) for item in source.get(kind.plural) or ()]
+                    for kind in KINDS.values()
                 },
                 flows=source.get("flows") or (),
                 places=read_places(places[0]) if places else None,
@@ -131,11 +111,11 @@ class Assets:
 
         Users also go by their e-mail address.
         """
-        if kind == "flow":
+        if kind == FLOW:
             return self.find_readable_flow(identity) is not None
         if kind == "user" and self.find_user_by_email(identity):
             return True
-        return f"{kind}s" in ASSET_TYPES and identity in getattr(self, f"{kind}s")
+        return kind in KINDS and identity in getattr(self, KINDS[kind].plural)
 
     def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
         """The language model that a flow refers to; a host with one for all may answer with that."""
@@ -163,6 +143,24 @@ class Assets:
         wanted = lower(name)
         names = ((uuid, _definition_name(definition)) for uuid, definition in self._definitions.items())
         return next((uuid for uuid, known in names if lower(known) == wanted), None)
+
+
+def _schema_of_all() -> Schema:
+    own = {kind.plural: [Required(_schema_of(kind.record))] for kind in KINDS.values()}
+    return own | {"flows": [Required(FLOW_TO_READ)], "locations": [Required(PLACE)]}
+
+
+def _schema_of(record: type[Asset]) -> Schema:
+    """Texts, lists of texts, and the translations of templates; what has no default is required."""
+    items = {"translations": Required(TEMPLATE_TRANSLATION)}
+    return {
+        each.name: Required(str)
+        if each.default is MISSING
+        else [items.get(each.name, Required(str))]
+        if each.default == ()
+        else str
+        for each in fields(record)
+    }
 
 
 def _find_by_name(items: Iterable[T], name: str, name_of: Callable[[T], str]) -> T | None:

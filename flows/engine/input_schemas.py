@@ -116,38 +116,14 @@ SESSION: Schema = {
     "runs": [Required(RUN)],
     "sprints": int,
 }
-_NAMED: Schema = {"uuid": _REQUIRED_TEXT, "name": _REQUIRED_TEXT}
-_KEYED: Schema = {"key": _REQUIRED_TEXT, "name": str, "type": str, "uuid": str, "value": str}
 # One level more than there may be, so that the reader of places can say what is wrong.
 PLACE: Schema = {}
 for _ in range(LEVELS_MAX + 1):
     PLACE = {"name": _REQUIRED_TEXT, "aliases": [str], "children": [Required(PLACE)]}
-_TEMPLATE_TRANSLATION: Schema = {
+TEMPLATE_TRANSLATION: Schema = {
     "channel": REFERENCE,
     **dict.fromkeys(("locale", "language", "content", "namespace"), str),
     "components": [Required({"name": str, "type": str, "content": str, "variables": EachValue(int)})],
     "variables": [Required({"type": str})],
 }
-ASSETS: Schema = {
-    **{name: [Required(_NAMED)] for name in ("campaigns", "labels", "optins", "ticketers", "topics")},
-    "channels": [
-        Required(
-            {
-                **_NAMED,
-                "address": str,
-                "country": str,
-                **{name: [_REQUIRED_TEXT] for name in ("schemes", "roles", "match_prefixes")},
-            }
-        )
-    ],
-    "classifiers": [Required({**_NAMED, "type": str, "intents": [_REQUIRED_TEXT]})],
-    "fields": [Required({**_KEYED, "name": _REQUIRED_TEXT})],
-    "flows": [Required({"uuid": str, "name": str, "metadata": {"uuid": str, "name": str}})],
-    "globals": [Required(_KEYED)],
-    "groups": [Required({**_NAMED, "query": str})],
-    "llms": [Required({**_NAMED, "type": str})],
-    "locations": [Required(PLACE)],
-    "resthooks": [Required({"slug": _REQUIRED_TEXT, "subscribers": [_REQUIRED_TEXT]})],
-    "templates": [Required({**_NAMED, "translations": [Required(_TEMPLATE_TRANSLATION)]})],
-    "users": [Required({"uuid": str, "name": str, "email": str})],
-}
+FLOW_TO_READ: Schema = {"uuid": str, "name": str, "metadata": {"uuid": str, "name": str}}

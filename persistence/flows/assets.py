@@ -1,14 +1,14 @@
 """Everything of a workspace that flows refer to, as rows from which the flow engine's assets are made."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Table, select
 
-from flows.engine import Assets
-from flows.engine.asset_types import (
+from flows.asset_kinds import (
+    KINDS,
     SEND_ROLE,
+    Asset,
     Channel,
     Classifier,
     Field,
@@ -24,10 +24,13 @@ from flows.engine.asset_types import (
     Topic,
     User,
 )
+from flows.engine import Assets
 from flows.places import read_places
 from persistence.boundaries.boundaries import read_place_tree
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import is_switched_off
+from persistence.groups.groups import create_group
+from persistence.labels import create_label
 from persistence.tables.accounts import membership, user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import field, group
@@ -36,6 +39,7 @@ from persistence.tables.flows import flow
 from persistence.tables.messages import label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
 from persistence.tables.tickets import ticketer, topic
+from persistence.topics import create_topic
 from persistence.users import USER_NAME
 from persistence.workspaces import Workspace
 
@@ -55,44 +59,18 @@ class StoredFlow:
 
 @dataclass(frozen=True, slots=True)
 class AssetRows:
-    """The assets of a workspace at one moment; equal rows make equal assets."""
+    """The assets of a workspace at one moment, by the plural of their kind; equal rows make equal assets."""
 
-    channels: tuple[Channel, ...]
-    classifiers: tuple[Classifier, ...]
-    fields: tuple[Field, ...]
-    flows: tuple[StoredFlow, ...]
-    globals: tuple[Global, ...]
-    groups: tuple[Group, ...]
-    labels: tuple[Label, ...]
-    optins: tuple[Optin, ...]
-    resthooks: tuple[Resthook, ...]
-    templates: tuple[Template, ...]
-    ticketers: tuple[Ticketer, ...]
-    topics: tuple[Topic, ...]
-    users: tuple[User, ...]
+    lists: Mapping[str, Sequence[Asset]]
+    flows: Sequence[StoredFlow]
 
 
 def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
     """The assets of a workspace; a constant number of statements."""
-    return AssetRows(
-        channels=_load_channels(tx, workspace_id),
-        classifiers=tuple(
-            Classifier(row.uuid, row.name, row.type, tuple(row.intents)) for row in _rows(tx, workspace_id, classifier)
-        ),
-        fields=_load_fields(tx, workspace_id),
-        flows=_load_flows(tx, workspace_id),
-        globals=_load_globals(tx, workspace_id),
-        groups=tuple(
-            Group(row.uuid, row.name, row.query or "") for row in _rows(tx, workspace_id, group) if not row.is_system
-        ),
-        labels=tuple(Label(row.uuid, row.name) for row in _rows(tx, workspace_id, label)),
-        optins=tuple(Optin(row.uuid, row.name) for row in _rows(tx, workspace_id, optin)),
-        resthooks=_load_resthooks(tx, workspace_id),
-        templates=_load_templates(tx, workspace_id),
-        ticketers=tuple(Ticketer(row.uuid, row.name) for row in _rows(tx, workspace_id, ticketer)),
-        topics=_load_topics(tx, workspace_id),
-        users=_load_users(tx, workspace_id),
-    )
+    lists = {KINDS[name].plural: stored.load(tx, workspace_id) for name, stored in STORED.items()}
+    columns = (flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
+    statement = select(*columns).where(flow.c.workspace_id == workspace_id).order_by(flow.c.id)
+    return AssetRows(lists, [StoredFlow(*row) for row in tx.execute(statement)])
 
 
 def load_contact_assets(
@@ -103,57 +81,39 @@ def load_contact_assets(
     Groups are not among them: contacts bring the names of theirs along.
     """
     tree = read_place_tree(tx, workspace) if with_places else None
-    return Assets(
-        channels=_load_channels(tx, workspace.id),
-        fields=_load_fields(tx, workspace.id),
-        globals=_load_globals(tx, workspace.id),
-        places=None if tree is None else read_places(tree),
-        topics=_load_topics(tx, workspace.id) if with_tickets else (),
-        users=_load_users(tx, workspace.id) if with_tickets else (),
-    )
+    kinds = ("channel", "field", "global", *(("topic", "user") if with_tickets else ()))
+    lists = {KINDS[kind].plural: STORED[kind].load(tx, workspace.id) for kind in kinds}
+    return Assets(lists, places=None if tree is None else read_places(tree))
 
 
-def _rows(tx: Transaction, workspace_id: int, table: Any) -> Sequence[Any]:
-    return tx.execute(select(table).where(table.c.workspace_id == workspace_id).order_by(table.c.id)).all()
+Load = Callable[[Transaction, int], Sequence[Asset]]
 
 
-def _load_channels(tx: Transaction, workspace_id: int) -> tuple[Channel, ...]:
+def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[bool]) -> Load:
+    """Reads what is stored under the names that the record has for it."""
+    names = [each.name for each in fields(record)]
+
+    def load(tx: Transaction, workspace_id: int) -> list[Asset]:
+        statement = select(*(table.c[name] for name in names)).where(table.c.workspace_id == workspace_id, *conditions)
+        rows = tx.execute(statement.order_by(table.c.id))
+        return [record.from_json(dict(zip(names, row, strict=True))) for row in rows]
+
+    return load
+
+
+def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
     """Active channels, the one seen last first: it is the one that counts when several could do."""
     columns = (channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country)
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
     order = (channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
-    return tuple(
-        Channel(
-            row.uuid,
-            row.name or row.address or "",
-            row.address or "",
-            tuple(row.schemes),
-            (SEND_ROLE, "receive"),
-            row.country or "",
-        )
-        for row in tx.execute(select(*columns).where(mine).order_by(*order))
-    )
+    roles = (SEND_ROLE, "receive")
+    return [
+        Channel(uuid, name or address or "", address or "", tuple(schemes), roles, country or "")
+        for uuid, name, address, schemes, country in tx.execute(select(*columns).where(mine).order_by(*order))
+    ]
 
 
-def _load_fields(tx: Transaction, workspace_id: int) -> tuple[Field, ...]:
-    return tuple(Field(row.key, row.name, row.type, row.uuid) for row in _rows(tx, workspace_id, field))
-
-
-def _load_globals(tx: Transaction, workspace_id: int) -> tuple[Global, ...]:
-    return tuple(Global(row.key, row.name, row.value) for row in _rows(tx, workspace_id, global_value))
-
-
-def _load_topics(tx: Transaction, workspace_id: int) -> tuple[Topic, ...]:
-    return tuple(Topic(row.uuid, row.name) for row in _rows(tx, workspace_id, topic))
-
-
-def _load_flows(tx: Transaction, workspace_id: int) -> tuple[StoredFlow, ...]:
-    columns = (flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
-    statement = select(*columns).where(flow.c.workspace_id == workspace_id).order_by(flow.c.id)
-    return tuple(StoredFlow(*row) for row in tx.execute(statement))
-
-
-def _load_resthooks(tx: Transaction, workspace_id: int) -> tuple[Resthook, ...]:
+def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
     rows = resthook_subscriber.c
     statement = (
         select(resthook.c.slug, rows.target_url)
@@ -167,10 +127,10 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> tuple[Resthook, ...]:
         urls = found.setdefault(slug, [])
         if url and url not in urls:
             urls.append(url)
-    return tuple(Resthook(slug, tuple(urls)) for slug, urls in found.items())
+    return [Resthook(slug, tuple(urls)) for slug, urls in found.items()]
 
 
-def _load_templates(tx: Transaction, workspace_id: int) -> tuple[Template, ...]:
+def _load_templates(tx: Transaction, workspace_id: int) -> list[Template]:
     rows = template_translation.c
     statement = (
         select(template.c.uuid, template.c.name, channel.c.uuid.label("channel_uuid"), template_translation)
@@ -187,14 +147,43 @@ def _load_templates(tx: Transaction, workspace_id: int) -> tuple[Template, ...]:
             row.channel_uuid, row.locale, (body,), ("text",) * row.variable_count, row.namespace
         )
         found.setdefault((row.uuid, row.name), []).append(translation)
-    return tuple(Template(uuid, name, tuple(translations)) for (uuid, name), translations in found.items())
+    return [Template(uuid, name, tuple(translations)) for (uuid, name), translations in found.items()]
 
 
-def _load_users(tx: Transaction, workspace_id: int) -> tuple[User, ...]:
+def _load_users(tx: Transaction, workspace_id: int) -> list[User]:
     statement = (
         select(user.c.uuid, USER_NAME, user.c.email)
         .join(membership, membership.c.user_id == user.c.id)
         .where(membership.c.workspace_id == workspace_id, user.c.is_active)
         .order_by(user.c.id)
     )
-    return tuple(User(uuid, name.strip(), email) for uuid, name, email in tx.execute(statement))
+    return [User(uuid, name.strip(), email) for uuid, name, email in tx.execute(statement)]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKind:
+    """Where the assets of a kind are: their table, how the engine gets them, and how an import makes what is missing.
+
+    `make` is given the workspace's id and a name; without it an import makes none of this kind by name.
+    """
+
+    table: Table
+    load: Load
+    make: Callable[[Transaction, int, str], int] | None = None
+
+
+STORED: dict[str, StoredKind] = {
+    "channel": StoredKind(channel, _load_channels),
+    "classifier": StoredKind(classifier, load_plain(Classifier, classifier)),
+    "field": StoredKind(field, load_plain(Field, field)),
+    "global": StoredKind(global_value, load_plain(Global, global_value)),
+    "group": StoredKind(group, load_plain(Group, group, ~group.c.is_system), create_group),
+    "label": StoredKind(label, load_plain(Label, label), create_label),
+    "optin": StoredKind(optin, load_plain(Optin, optin)),
+    "resthook": StoredKind(resthook, _load_resthooks),
+    "template": StoredKind(template, _load_templates),
+    "ticketer": StoredKind(ticketer, load_plain(Ticketer, ticketer)),
+    "topic": StoredKind(topic, load_plain(Topic, topic), create_topic),
+    "user": StoredKind(user, _load_users),
+}
+"""By the name that references have for the kind. Flows are read when they are first used."""

@@ -1,14 +1,16 @@
 """What a workspace lends to a flow that is played in the terminal; nothing of it is changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from flows import Environment
 from persistence.contacts.values import environment_of
 from persistence.database import Transaction
-from persistence.flows.assets import AssetRows, load_asset_rows
+from persistence.flows.assets import load_asset_rows
 from persistence.workspaces import Workspace
+
+LENT = ("fields", "groups", "globals", "users", "labels", "topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +23,8 @@ class Lent:
 
 def lend(tx: Transaction, workspace: Workspace) -> Lent:
     """The fields, groups, globals, labels, topics and users of a workspace."""
-    return Lent(_describe(load_asset_rows(tx, workspace.id)), environment_of(workspace))
-
-
-def _describe(rows: AssetRows) -> dict[str, list[dict[str, Any]]]:
-    named = {"labels": rows.labels, "topics": rows.topics}
-    return {
-        "fields": [{**each.reference, "type": each.type, "uuid": each.uuid} for each in rows.fields],
-        "groups": [{**each.reference, "query": each.query} for each in rows.groups],
-        "globals": [{"key": each.key, "name": each.name, "value": each.value} for each in rows.globals],
-        "users": [{**each.reference, "email": each.email} for each in rows.users],
-        **{kind: [dict(each.reference) for each in items] for kind, items in named.items()},
-    }
+    lists = load_asset_rows(tx, workspace.id).lists
+    return Lent({kind: [asdict(each) for each in lists[kind]] for kind in LENT}, environment_of(workspace))
 
 
 def overlay(made: Mapping[str, Any], lent: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:

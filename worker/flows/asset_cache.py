@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
+from flows.asset_kinds import Field, Llm
 from flows.definition import DefinitionError, Flow, load
 from flows.engine import Assets
-from flows.engine.asset_types import Llm
 from flows.places import Place, read_places
 from persistence.boundaries.boundaries import read_place_tree
 from persistence.database import Database, Transaction
@@ -28,22 +28,8 @@ class DatabaseAssets(Assets):
     """
 
     def __init__(self, rows: AssetRows, places: Place | None, cache: "AssetCache", workspace_id: int) -> None:
-        super().__init__(
-            channels=rows.channels,
-            classifiers=rows.classifiers,
-            fields=rows.fields,
-            globals=rows.globals,
-            groups=rows.groups,
-            labels=rows.labels,
-            optins=rows.optins,
-            places=places,
-            resthooks=rows.resthooks,
-            templates=rows.templates,
-            ticketers=rows.ticketers,
-            topics=rows.topics,
-            users=rows.users,
-        )
-        self._shelf = cache
+        super().__init__(rows.lists, places=places)
+        self._cache = cache
         self._workspace_id = workspace_id
         self._routing_nodes: dict[str, frozenset[str]] = {}
         self.stored_flows = {each.uuid: each for each in rows.flows}
@@ -52,7 +38,7 @@ class DatabaseAssets(Assets):
     def find_flow(self, uuid: str) -> Flow | None:
         """The newest revision of a flow; None if there is none or it is archived. Raises DefinitionError."""
         stored = self.stored_flows.get(uuid)
-        return None if stored is None or stored.is_archived else self._shelf.find_flow(self._workspace_id, stored)
+        return None if stored is None or stored.is_archived else self._cache.find_flow(self._workspace_id, stored)
 
     def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
         """The one model of the settings stands for every model, because flows bring names of other places."""
@@ -67,7 +53,7 @@ class DatabaseAssets(Assets):
     def _read_routing_nodes(self, uuid: str) -> frozenset[str]:
         stored = self.stored_flows.get(uuid)
         try:
-            flow = None if stored is None else self._shelf.find_flow(self._workspace_id, stored)
+            flow = None if stored is None else self._cache.find_flow(self._workspace_id, stored)
         except DefinitionError:
             return frozenset()
         return frozenset(node.uuid for node in (() if flow is None else flow.nodes) if node.router is not None)
@@ -91,7 +77,8 @@ class AssetCache:
     def find_assets(self, tx: Transaction, workspace: Workspace) -> DatabaseAssets:
         """The assets of a workspace as they are now; the same object as before if none of them has changed."""
         rows = load_asset_rows(tx, workspace.id)
-        places = self._find_places(tx, workspace) if any(each.type in PLACE_TYPES for each in rows.fields) else None
+        has_places = any(isinstance(each, Field) and each.type in PLACE_TYPES for each in rows.lists["fields"])
+        places = self._find_places(tx, workspace) if has_places else None
         state = (rows, id(places))
         with self._lock:
             kept = self._assets.get(workspace.id)

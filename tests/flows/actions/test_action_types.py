@@ -10,9 +10,9 @@ from string import Formatter
 import pytest
 
 import flows
+from flows.asset_kinds import ASSET_TYPES
 from flows.definition import Action
 from flows.definition.action_types import ActionType, action_types, draw_action
-from flows.engine.asset_types import ASSET_TYPES
 
 ROOT = Path(flows.__file__).parent.parent
 FOLDER = ROOT / "flows" / "actions"

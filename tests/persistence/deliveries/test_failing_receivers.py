@@ -248,7 +248,7 @@ class TestWhatFollows:
 
         assert record_resthook(database, workspace) == 0
         with database.reading() as tx:
-            (hook,) = load_asset_rows(tx, workspace.id).resthooks
+            (hook,) = load_asset_rows(tx, workspace.id).lists["resthooks"]
             (state,) = list_subscriber_states(tx, workspace.id)
         assert (hook.slug, hook.subscribers) == ("registration", ())
         assert state["switched_off_on"] is not None and state["switched_off_reason"].endswith(WHY)

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from flows.engine.asset_types import Classifier
+from flows.asset_kinds import Classifier
 from flows.engine.services import Classification
 from worker.flows.services.json_services import JsonService
 

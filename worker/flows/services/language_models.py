@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from flows.engine.asset_types import Llm
+from flows.asset_kinds import Llm
 from flows.engine.services import LlmReply
 from worker.flows.services.json_services import JsonService
 

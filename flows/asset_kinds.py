@@ -1,22 +1,35 @@
-"""The kinds of assets (flow format, words used)."""
+"""The kinds of assets that flows refer to: what is known of each, and how references name it (flow format, words used).
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Self
+A kind is one line of `AssetLists`, and its record.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass
+from dataclasses import fields as list_fields
+from typing import Any, Generic, Self, TypeVar, overload
 
 SEND_ROLE = "send"
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    uuid: str
-    name: str
+class Asset:
+    """What all assets have in common. Their first field is what references name them by."""
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one asset; what it does not say is empty."""
-        others = {each.name: source.get(each.name) or each.default for each in fields(cls)[2:]}
-        return cls(source["uuid"], source["name"], **others)
+        """Reads one asset; what the source does not say is as the record has it by default."""
+        given: dict[str, Any] = {}
+        for each in list_fields(cls):
+            value = source.get(each.name)
+            if value or each.default is MISSING:
+                given[each.name] = tuple(value or ()) if each.default == () else value
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named(Asset):
+    uuid: str
+    name: str
 
     @property
     def reference(self) -> dict[str, str]:
@@ -50,16 +63,23 @@ class Ticketer(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class User(_Named):
-    """A member of the workspace; the UUID may be empty in 13, where users go by their e-mail address."""
+class User(Asset):
+    """A member of the workspace; in 13, where users go by their e-mail address, that stands for a missing UUID."""
 
+    uuid: str = ""
+    name: str = ""
     email: str = ""
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads uuid, name and email."""
+        """Reads one user."""
         email = source.get("email") or ""
         return cls(source.get("uuid") or email, source.get("name") or "", email)
+
+    @property
+    def reference(self) -> dict[str, str]:
+        """UUID and name."""
+        return {"uuid": self.uuid, "name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +91,6 @@ class Channel(_Named):
     roles: tuple[str, ...] = ()
     country: str = ""
     match_prefixes: tuple[str, ...] = ()
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one channel."""
-        texts = {name: tuple(source.get(name) or ()) for name in ("schemes", "roles", "match_prefixes")}
-        return cls(
-            source["uuid"], source["name"], source.get("address") or "", country=source.get("country") or "", **texts
-        )
 
     @property
     def can_send(self) -> bool:
@@ -93,11 +105,6 @@ class Classifier(_Named):
     type: str = ""
     intents: tuple[str, ...] = ()
 
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one classifier."""
-        return cls(source["uuid"], source["name"], source.get("type") or "", tuple(source.get("intents") or ()))
-
 
 @dataclass(frozen=True, slots=True)
 class Llm(_Named):
@@ -107,18 +114,13 @@ class Llm(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Field(Asset):
     """A field of contacts; types are text, number, datetime, state, district and ward."""
 
     key: str
     name: str
     type: str = "text"
     uuid: str = ""
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one field."""
-        return cls(source["key"], source["name"], source.get("type") or "text", source.get("uuid") or "")
 
     @property
     def reference(self) -> dict[str, str]:
@@ -127,17 +129,12 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Global:
+class Global(Asset):
     """A text that all flows of the workspace can use."""
 
     key: str
-    name: str
+    name: str = ""
     value: str = ""
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one global."""
-        return cls(source["key"], source.get("name") or "", source.get("value") or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +150,11 @@ class Group(_Named):
 
 
 @dataclass(frozen=True, slots=True)
-class Resthook:
+class Resthook(Asset):
     """An event that other systems subscribe to with addresses to call."""
 
     slug: str
     subscribers: tuple[str, ...] = ()
-
-    @classmethod
-    def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one resthook."""
-        return cls(source["slug"], tuple(source.get("subscribers") or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,25 +209,82 @@ class Template(_Named):
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one template."""
+        """Reads one template with its translations."""
         translations = tuple(TemplateTranslation.from_json(item) for item in source.get("translations") or ())
         return cls(source["uuid"], source["name"], translations)
 
 
-ASSET_TYPES: Mapping[str, Any] = {
-    "campaigns": Campaign,
-    "channels": Channel,
-    "classifiers": Classifier,
-    "fields": Field,
-    "globals": Global,
-    "groups": Group,
-    "labels": Label,
-    "llms": Llm,
-    "optins": Optin,
-    "resthooks": Resthook,
-    "templates": Template,
-    "ticketers": Ticketer,
-    "topics": Topic,
-    "users": User,
-}
-"""By their names in assets as JSON; flows and places are read elsewhere."""
+A = TypeVar("A", bound=Asset)
+
+
+class Kind(Generic[A]):
+    """A kind of assets: `name` as references have it, `plural` as lists of assets, `identity` what names one of them.
+
+    `is_early` ones are used by flows of before version 14 only. Flows that come from elsewhere mean those of this
+    workspace with the same UUID or name, unless the kind is the same everywhere: it goes by key or `is_everywhere`.
+    """
+
+    def __init__(self, record: type[A], *, is_early: bool = False, is_everywhere: bool = False) -> None:
+        self.record = record
+        self.name = record.__name__.lower()
+        self.identity = list_fields(record)[0].name
+        self.is_early = is_early
+        self.is_relinked = self.identity == "uuid" and not is_everywhere
+
+    def __set_name__(self, owner: type, plural: str) -> None:
+        self.plural = plural
+
+    @overload
+    def __get__(self, owner: None, kind: type) -> "Kind[A]": ...
+    @overload
+    def __get__(self, owner: object, kind: type) -> Mapping[str, A]: ...
+
+    def __get__(self, owner: object | None, kind: type) -> "Kind[A] | Mapping[str, A]":
+        """The kind; each `AssetLists` has the assets of the kind in its place, by their identity."""
+        return self
+
+
+class AssetLists:
+    """The assets of a workspace by kind. Flows and places are no lists, and are read elsewhere."""
+
+    campaigns = Kind(Campaign)
+    channels = Kind(Channel)
+    classifiers = Kind(Classifier, is_early=True)
+    fields = Kind(Field)
+    globals = Kind(Global)
+    groups = Kind(Group)
+    labels = Kind(Label)
+    llms = Kind(Llm)
+    optins = Kind(Optin, is_early=True)
+    resthooks = Kind(Resthook)
+    templates = Kind(Template)
+    ticketers = Kind(Ticketer, is_early=True)
+    topics = Kind(Topic)
+    users = Kind(User, is_everywhere=True)
+
+    def __init__(self, lists: Mapping[str, Iterable[Asset]]) -> None:
+        """`lists` are by the plural of their kind; those not given are empty."""
+        for kind in KINDS.values():
+            given = lists.get(kind.plural, ())
+            self.__dict__[kind.plural] = {getattr(each, kind.identity): each for each in given}
+
+
+KINDS: dict[str, Kind[Any]] = {kind.name: kind for kind in vars(AssetLists).values() if isinstance(kind, Kind)}
+"""By the name that references have for them."""
+
+FLOW = "flow"
+
+
+def is_early(kind: str) -> bool:
+    """Whether flows no longer use what a reference of this kind means."""
+    return kind in KINDS and KINDS[kind].is_early
+
+
+def is_relinked(kind: str) -> bool:
+    """Whether a reference of a flow that comes from elsewhere is to mean something here."""
+    return kind == FLOW or (kind in KINDS and KINDS[kind].is_relinked)
+
+
+def identity_of(kind: str) -> str:
+    """The property of a reference that says which asset it means."""
+    return KINDS[kind].identity if kind in KINDS else "uuid"
