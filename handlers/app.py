@@ -9,7 +9,6 @@ import anyio.to_thread
 from connexion import AsyncApp
 from connexion.exceptions import ProblemException
 from connexion.options import SwaggerUIOptions
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from handlers.asgi.archive_files import ArchiveFiles
@@ -43,7 +42,7 @@ from handlers.service import Service
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, operations
 from persistence.database import Database, Wake
-from persistence.errors import LostRace, RuleBroken
+from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.store import MediaStore
 from persistence.secrets.encryption import KeyRing
 from relayboard.base.settings import Settings
@@ -134,7 +133,7 @@ def _connexion_app() -> AsgiApp:
         ClientGone: answer_gone,
         ProblemException: answer_http,
         HTTPException: answer_http,
-        SQLAlchemyError: answer_database,
+        DatabaseError: answer_database,
         Exception: answer_unexpected,
     }
     for kind, handler in handlers.items():

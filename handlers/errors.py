@@ -7,17 +7,15 @@ from typing import Any
 import orjson
 from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionResponse
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.context import context_of
 from handlers.contract.operations import load_contract
 from openapi.bundle import GENERATIONS
-from persistence.database import lost_a_race
 from persistence.errors import (
     Clash,
+    DatabaseError,
     InvalidInput,
     LimitReached,
     LostRace,
@@ -25,6 +23,7 @@ from persistence.errors import (
     RecordMissing,
     Refused,
     SystemRecord,
+    is_temporary,
 )
 
 logger = logging.getLogger("relayboard.api")
@@ -102,19 +101,15 @@ async def answer_http(request: Any, error: ProblemException | HTTPException) -> 
     return detail(status, TEXTS.get(status) or str(getattr(error, "detail", "This request is not valid.")), headers)
 
 
-async def answer_database(request: Any, error: SQLAlchemyError) -> ConnexionResponse:
+async def answer_database(request: Any, error: DatabaseError) -> ConnexionResponse:
     status, text, headers = explain_database(error)
     return detail(status, text, headers)
 
 
-def explain_database(error: SQLAlchemyError) -> tuple[int, str, dict[str, str]]:
-    """Status, text and headers: 503 when the database is away or overloaded; anything else it says is our fault: 500.
-
-    Rivals that won several times in a row are a busy database, too.
-    """
+def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
+    """Status, text and headers: 503 for what may pass; anything else that the database says is our fault: 500."""
     logger.error("the database failed: %s", type(error).__name__, exc_info=error)
-    is_lost = isinstance(error, DBAPIError) and (error.connection_invalidated or lost_a_race(error))
-    if is_lost or isinstance(error, (OperationalError, InterfaceError, PoolTimeout)):
+    if is_temporary(error):
         return 503, "The service is overloaded or its database is away; try again.", {"Retry-After": "1"}
     return 500, "Internal server error.", {}
 

@@ -3,9 +3,8 @@
 import logging
 import threading
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from persistence.database import Database
+from persistence.errors import DatabaseError
 from persistence.tokens import Credentials, note_use, renew_hash
 
 logger = logging.getLogger("relayboard.api")
@@ -56,7 +55,7 @@ class TokenNotes:
                 return
             try:
                 self._write(used)
-            except SQLAlchemyError:
+            except DatabaseError:
                 logger.warning("the use of %s tokens could not be noted", len(used), exc_info=True)
 
     def _write(self, used: dict[int, str | None]) -> None:

@@ -13,12 +13,11 @@ from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 import orjson
 from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
 from sqlalchemy.engine import Dialect, make_url
-from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from persistence.errors import LostRace
+from persistence.errors import LostRace, lost_a_race
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.query_functions import register_query_functions
@@ -28,12 +27,9 @@ WRITING = "relayboard_writing"
 PATIENT, IMPATIENT = "patient", "impatient"
 PRIMARY_CODE = 0xFF
 ATTEMPTS = 8
-SERIALIZATION_CODES = ("40001", "40P01")
 IDLE_UNCHECKED_SECONDS = 1.0
 POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
 
-AWAY = (OperationalError, PoolTimeout)
-"""What units of work raise while the database is away; everything can be done anew when it is back."""
 
 Result = TypeVar("Result")
 Columns = TypeVarTuple("Columns")
@@ -69,13 +65,6 @@ def utc_now() -> datetime:
 
 def _no_wake(kinds: frozenset[str]) -> None:
     return None
-
-
-def lost_a_race(error: DBAPIError | LostRace) -> bool:
-    """Whether a unit of work failed only because another one came first."""
-    if isinstance(error, LostRace):
-        return True
-    return isinstance(error, IntegrityError) or getattr(error.orig, "pgcode", None) in SERIALIZATION_CODES
 
 
 class Transaction:

@@ -1,7 +1,17 @@
-"""The one family of rule violations that persistence raises; handlers turn them into answers in one place."""
+"""What persistence raises: the one family of rule violations, which handlers answer in one place, and what the
+database fails with, for those who know no SQLAlchemy."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+DatabaseError = SQLAlchemyError
+"""Whatever the database, its driver or the connection pool fails with."""
+DATABASE_AWAY = (OperationalError, PoolTimeout)
+"""The database cannot be reached or used now; nothing is wrong with the statement."""
+SERIALIZATION_CODES = ("40001", "40P01")
 
 
 class RuleBroken(Exception):
@@ -78,3 +88,26 @@ class LimitReached(RuleBroken):
 
 class Clash(RuleBroken):
     """Two requests collide: the same idempotency key with another body."""
+
+
+def lost_a_race(error: DBAPIError | LostRace) -> bool:
+    """Whether a unit of work failed only because another one came first."""
+    if isinstance(error, LostRace):
+        return True
+    return isinstance(error, IntegrityError) or getattr(error.orig, "pgcode", None) in SERIALIZATION_CODES
+
+
+def has_broken(error: DatabaseError) -> bool:
+    """Whether the connection broke: if that was in a commit, nobody knows whether it took place."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def is_temporary(error: DatabaseError) -> bool:
+    """Whether a later attempt may succeed: the database is away or overloaded, or rivals won each time."""
+    is_lost = isinstance(error, DBAPIError) and lost_a_race(error)
+    return is_lost or has_broken(error) or isinstance(error, (*DATABASE_AWAY, InterfaceError))
+
+
+def reason_of(error: DatabaseError) -> str:
+    """What the database said, without the statement."""
+    return str((isinstance(error, DBAPIError) and error.orig) or error)

@@ -4,9 +4,7 @@ import os
 import sys
 import tempfile
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
-from persistence.errors import RuleBroken
+from persistence.errors import DatabaseError, RuleBroken, reason_of
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from relayboard.base.settings import SettingError
@@ -27,9 +25,8 @@ def describe_failure(error: Exception) -> str:
     """One line that says what went wrong. For a fault of the program it names the file that holds the traceback."""
     if isinstance(error, EXPECTED):
         return _one_line(str(error))
-    if isinstance(error, SQLAlchemyError):
-        reason = error.orig if isinstance(error, DBAPIError) else error
-        return f"the database cannot be used: {_one_line(str(reason or error))}"
+    if isinstance(error, DatabaseError):
+        return f"the database cannot be used: {_one_line(reason_of(error))}"
     if isinstance(error, OSError) and error.strerror:
         return _one_line(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     return f"this is a fault of Relayboard ({type(error).__name__}); what happened is in {_keep_traceback(error)}"

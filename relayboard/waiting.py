@@ -4,8 +4,7 @@ import logging
 import time
 from collections.abc import Collection
 
-from sqlalchemy.exc import SQLAlchemyError
-
+from persistence.errors import DatabaseError
 from relayboard.base.settings import Settings
 from relayboard.failures import describe_failure
 from relayboard.startup import check_secret_key
@@ -31,7 +30,7 @@ def wait_until_usable(settings: Settings, signals: Collection[int], patience_sec
             check_secret_key(settings)
             check_queue(settings.queue_url)
             return
-        except (SQLAlchemyError, QueueError) as error:
+        except (DatabaseError, QueueError) as error:
             if patience_seconds is not None and time.monotonic() - began >= patience_seconds:
                 raise
             reason = describe_failure(error)

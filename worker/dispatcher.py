@@ -19,7 +19,8 @@ from datetime import datetime
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from persistence.database import AWAY, Transaction
+from persistence.database import Transaction
+from persistence.errors import DATABASE_AWAY
 from worker.receiver_slots import ReceiverSlots
 from worker.services import Services
 
@@ -188,8 +189,8 @@ class Dispatcher(Generic[Item, Result]):
         for finished in list(self._unrecorded):
             try:
                 tell = self._services.database.write(lambda tx, each=finished: self._work.record(tx, [each]))  # type: ignore[misc]
-            except AWAY:
-                return  # nothing is wrong with the outcomes
+            except DATABASE_AWAY:
+                return  # the database is away, and nothing is wrong with the outcomes
             except Exception:
                 logger.exception("%s: an outcome cannot be recorded", self._work.name)
                 tell = _say_nothing

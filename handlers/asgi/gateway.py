@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio.to_thread
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
@@ -31,7 +30,7 @@ from persistence.channels.gateway_reports import (
     stop_contact,
 )
 from persistence.database import Transaction
-from persistence.errors import Refused
+from persistence.errors import DatabaseError, Refused
 
 ADDRESS = re.compile(r"/c/ex/(?P<uuid>[^/]+)/(?:(?P<secret>[^/]+)/)?(?P<action>[a-z]+)/?\Z")
 OLD_ADDRESS = re.compile(r"/handlers/external/(?P<action>[a-z]+)/(?P<uuid>[^/]+)(?:/(?P<secret>[^/]+))?/?\Z")
@@ -69,7 +68,7 @@ class Gateway:
                 page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.write_limiter)
         except Refused as error:
             page = detail_page(400, str(error))
-        except SQLAlchemyError as error:
+        except DatabaseError as error:
             page = detail_page(*explain_database(error))
         await page.send(send)
 

@@ -7,7 +7,6 @@ import anyio.to_thread
 from connexion.context import receive as connexion_receive
 from connexion.context import scope as connexion_scope
 from connexion.resolver import Resolver
-from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
@@ -19,7 +18,7 @@ from handlers.contract.operations import OperationRules, load_contract
 from handlers.request import RelayRequest, Request
 from handlers.service import Service
 from persistence.database import Transaction
-from persistence.errors import Refused
+from persistence.errors import DatabaseError, Refused, has_broken
 from persistence.limits.idempotency import claim_key, keep_answer
 from persistence.tables.service import KEY_LENGTH
 from persistence.workspaces import hold_workspace
@@ -85,8 +84,8 @@ def _run(rules: OperationRules, http: HttpRequest, context: RequestContext) -> A
             return _call_handler(tx, rules, http, context)
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, rules, http, context))
-    except DBAPIError as error:
-        context.upload_is_needed = error.connection_invalidated
+    except DatabaseError as error:
+        context.upload_is_needed = has_broken(error)
         raise
     if upload is not None and upload.place is not None:
         context.upload_is_needed = True

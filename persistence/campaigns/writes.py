@@ -51,6 +51,14 @@ def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, gr
     return campaign_id
 
 
+def find_campaign_workspace(tx: Transaction, uuid: str) -> int | None:
+    """The workspace of a campaign that is not archived."""
+    if not is_uuid(uuid):
+        return None
+    live = (campaign.c.uuid == uuid) & ~campaign.c.is_archived
+    return tx.execute(select(campaign.c.workspace_id).where(live)).scalar_one_or_none()
+
+
 def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
     """Put a campaign away: its events no longer fire, its name and its group are free. Returns its id.
 

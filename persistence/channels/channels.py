@@ -6,10 +6,11 @@ from sqlalchemy import insert, select
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec, equals
-from persistence.sql.columns import new_uuid
+from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
 from persistence.tables.channels import channel
+from persistence.tables.deliveries import webhook_trouble
 
 ANDROID = "android"
 EXTERNAL = "external"
@@ -43,6 +44,37 @@ CHANNELS = ListSpec(
     standing=[channel.c.is_active],
     filters={"uuid": equals(channel.c.uuid), "address": equals(channel.c.address)},
 )
+
+
+def list_channel_facts(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
+    """The active channels of a workspace for its operator, each with its webhook, oldest first."""
+    trouble = webhook_trouble.c
+    of_it = (trouble.channel_id == channel.c.id) & (trouble.workspace_id == channel.c.workspace_id)
+    statement = (
+        select(channel.c.uuid, channel.c.id, channel.c.type, channel.c.name, channel.c.address, channel.c.last_seen)
+        .add_columns(
+            channel.c.webhook_url,
+            trouble.switched_off_on.label("webhook_switched_off_on"),
+            trouble.reason.label("webhook_switched_off_reason"),
+        )
+        .select_from(channel.outerjoin(webhook_trouble, of_it))
+        .where((channel.c.workspace_id == workspace_id) & channel.c.is_active)
+    )
+    return [dict(row) for row in tx.execute(statement.order_by(channel.c.id)).mappings()]
+
+
+def read_claimed(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any]:
+    """What is told of a phone that was just claimed."""
+    columns = (channel.c.uuid, channel.c.id, channel.c.name, channel.c.address, channel.c.country)
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id)
+    return dict(tx.execute(select(*columns).where(mine)).mappings().one())
+
+
+def find_channel_workspace(tx: Transaction, uuid: str) -> int | None:
+    """The workspace that has claimed a channel, also one that is released now."""
+    if not is_uuid(uuid):
+        return None
+    return tx.execute(select(channel.c.workspace_id).where(channel.c.uuid == uuid)).scalar_one_or_none()
 
 
 def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bool:

@@ -4,13 +4,10 @@ import argparse
 from typing import Any
 
 import orjson
-from sqlalchemy import select
 
 from persistence.campaigns.v2 import list_campaigns, read_campaign
-from persistence.campaigns.writes import archive_campaign
-from persistence.sql.columns import is_uuid
+from persistence.campaigns.writes import archive_campaign, find_campaign_workspace
 from persistence.sql.pages import Position
-from persistence.tables.campaigns import campaign
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace
 
@@ -47,8 +44,7 @@ def run_list(options: argparse.Namespace) -> None:
 def run_archive(options: argparse.Namespace) -> None:
     uuid = options.campaign
     with opened_database() as database, database.writing() as tx:
-        owner = select(campaign.c.workspace_id).where(campaign.c.uuid == uuid, ~campaign.c.is_archived)
-        workspace_id = tx.execute(owner).scalar_one_or_none() if is_uuid(uuid) else None
+        workspace_id = find_campaign_workspace(tx, uuid)
         if workspace_id is None:
             raise CommandFailed(f"there is no campaign {uuid}")
         campaign_id = archive_campaign(tx, workspace_id, uuid)

@@ -5,10 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import select
-
 from flows.urn_schemes import SCHEMES
-from persistence.channels.channels import create_external_channel
+from persistence.channels.channels import (
+    create_external_channel,
+    find_channel_workspace,
+    list_channel_facts,
+    read_claimed,
+)
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.channels.gateway_pace import FASTEST, SLOWEST, set_limit
 from persistence.channels.gateway_secrets import (
@@ -27,9 +30,7 @@ from persistence.database import Transaction
 from persistence.relayers.relayers import claim_phone, release_channels
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
-from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
-from persistence.tables.deliveries import webhook_trouble
 from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, number, whole_number
@@ -122,16 +123,8 @@ def _register_create(actions: Any) -> None:
 
 
 def run_list(options: argparse.Namespace) -> None:
-    columns = (channel.c.uuid, channel.c.id, channel.c.type, channel.c.name, channel.c.address, channel.c.last_seen)
     with opened_database() as database, database.reading() as tx:
-        mine = (channel.c.workspace_id == workspace_named(tx, options.workspace).id) & channel.c.is_active
-        off = webhook_trouble.c
-        named = (off.switched_off_on.label("webhook_switched_off_on"), off.reason.label("webhook_switched_off_reason"))
-        of_it = (off.channel_id == channel.c.id) & (off.workspace_id == channel.c.workspace_id)
-        both = channel.outerjoin(webhook_trouble, of_it)
-        statement = select(*columns, channel.c.webhook_url, *named).select_from(both).where(mine)
-        rows = tx.execute(statement.order_by(channel.c.id))
-        print_json([dict(row._mapping) for row in rows])
+        print_json(list_channel_facts(tx, workspace_named(tx, options.workspace).id))
 
 
 def run_claim(options: argparse.Namespace) -> None:
@@ -139,8 +132,7 @@ def run_claim(options: argparse.Namespace) -> None:
         found = workspace_named(tx, options.workspace)
         name = None if options.name is None else check_name(options.name)
         channel_id = claim_phone(tx, found, options.claim_code, options.phone, name)
-        columns = (channel.c.uuid, channel.c.id, channel.c.name, channel.c.address, channel.c.country)
-        record = dict(tx.execute(select(*columns).where(channel.c.id == channel_id)).one()._mapping)
+        record = read_claimed(tx, found.id, channel_id)
     print_json(record)
 
 
@@ -237,8 +229,7 @@ def run_release(options: argparse.Namespace) -> None:
 def _workspace_of(tx: Transaction, channel_uuid: str) -> int:
     if not is_uuid(channel_uuid):
         raise CommandFailed(f"there is no channel {channel_uuid}")
-    statement = select(workspace.c.id).join(channel, channel.c.workspace_id == workspace.c.id)
-    workspace_id: int | None = tx.execute(statement.where(channel.c.uuid == channel_uuid)).scalar_one_or_none()
+    workspace_id = find_channel_workspace(tx, channel_uuid)
     if workspace_id is None:
         raise CommandFailed(f"there is no claimed channel {channel_uuid}")
     return workspace_id

@@ -4,14 +4,12 @@ import argparse
 from typing import Any
 
 import orjson
-from sqlalchemy import select
 
-from persistence.database import Transaction
+from persistence.channels.channels import find_channel_workspace
 from persistence.deliveries.failing_receivers import list_switched_off
 from persistence.deliveries.outbox import record_test_event
 from persistence.deliveries.records import count_deliveries, list_deliveries, send_again, send_failed_again
 from persistence.sql.columns import is_uuid
-from persistence.tables.channels import channel
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, utc_moment, whole_number
@@ -45,7 +43,7 @@ def register(commands: Any) -> None:
 def run_list(options: argparse.Namespace) -> None:
     with opened_database() as database, database.reading() as tx:
         workspace = workspace_named(tx, options.workspace)
-        if options.channel is not None and not _is_channel(tx, workspace.id, options.channel):
+        if options.channel is not None and find_channel_workspace(tx, options.channel) != workspace.id:
             raise CommandFailed(f"there is no channel {options.channel}")
         ledger = count_deliveries(tx, workspace.id)
         off = list_switched_off(tx, workspace.id)
@@ -58,12 +56,6 @@ def run_list(options: argparse.Namespace) -> None:
     ]
     deliveries = [orjson.loads(record) for record in page.records]
     print_json({"counts": counts, "switched_off": switched_off, "deliveries": deliveries})
-
-
-def _is_channel(tx: Transaction, workspace_id: int, uuid: str) -> bool:
-    """Also one that was released: its deliveries are still there."""
-    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid)
-    return is_uuid(uuid) and tx.execute(select(channel.c.id).where(mine)).first() is not None
 
 
 def run_resend(options: argparse.Namespace) -> None:

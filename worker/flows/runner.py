@@ -10,7 +10,8 @@ from flows.engine import Contact
 from flows.environment import Environment
 from persistence.contacts.leases import ContactLeases
 from persistence.contacts.values import environment_of
-from persistence.database import AWAY, Database, Transaction
+from persistence.database import Database, Transaction
+from persistence.errors import DATABASE_AWAY
 from persistence.sessions.contacts import load_contacts
 from persistence.workspaces import Workspace, find_workspace
 from worker.flows.asset_cache import AssetCache, DatabaseAssets
@@ -73,8 +74,8 @@ class FlowRunner:
 
         try:
             return self.database.write(record)
-        except AWAY:
-            raise
+        except DATABASE_AWAY:
+            raise  # the database is away: everything is done anew
         except Exception:
             logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
         recorded = [each for outcome in outcomes for each in self._record_alone(context, keeper.leases, outcome)]
@@ -89,7 +90,7 @@ class FlowRunner:
             return self.database.write(
                 lambda tx: record_outcomes(tx, context.workspace, context.assets, alone, [outcome])
             )
-        except AWAY:
+        except DATABASE_AWAY:
             raise
         except Exception as error:
             logger.exception("a sprint of contact %d cannot be recorded", outcome.task.contact_id)
