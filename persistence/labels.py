@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, delete, func, insert, select, update
 from persistence.database import Transaction
 from persistence.errors import LostRace, RecordMissing
 from persistence.lists import ListSpec, contains, equals, named, one_of
-from persistence.sql.columns import new_uuid
+from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
 from persistence.sql.pages import Order
@@ -28,8 +28,6 @@ LABELS_V1 = replace(LABELS, filters={"name": contains(label.c.name_key), "uuid":
 
 def find_label(tx: Transaction, workspace_id: int, reference: str) -> int | None:
     """The id of the label with this uuid, else with this name (any case)."""
-    from persistence.sql.columns import is_uuid
-
     by_uuid = label.c.uuid == reference if is_uuid(reference) else label.c.id < 0
     statement = (
         select(label.c.id)

@@ -1,9 +1,12 @@
 from sqlalchemy import insert
 
 from persistence.database import Transaction
+from persistence.groups.groups import create_system_groups
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import check_name
 from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
+from persistence.ticketers import create_internal_ticketer
+from persistence.topics import create_default_topic
 from persistence.workspaces import Workspace, find_workspace
 from persistence.zone_countries import find_country
 
@@ -23,10 +26,6 @@ def create_workspace(
     Without a country it has that of its time zone. Raises InvalidInput on a name that is empty, too long or badly
     spelt.
     """
-    from persistence.groups.groups import create_system_groups
-    from persistence.ticketers import create_internal_ticketer
-    from persistence.topics import create_default_topic
-
     values = {
         "uuid": new_uuid(),
         "name": check_name(name, length=WORKSPACE_NAME_LENGTH),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, bindparam, false, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, case, false, func, insert, or_, select, update
 
 from flows.phones import normalize_number
 from flows.urns import Urn
@@ -142,8 +142,6 @@ def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], c
 
 def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
     """Something was received from these contacts just now: last seen moves. A message makes a stopped one active."""
-    from sqlalchemy import case
-
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status) if revives else contact.c.status
     tx.execute(

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Select,
     String,
     Text,
+    case,
     cast,
     literal_column,
     null,
@@ -188,8 +189,6 @@ def json_record(fields: Mapping[str, Any]) -> ColumnElement[Any]:
 
 def json_record_or_null(present: ColumnElement[Any], fields: Mapping[str, Any]) -> ColumnElement[Any]:
     """The object when `present` is not null, else null (for outer joins)."""
-    from sqlalchemy import case
-
     return JsonDocument(case((present.is_not(None), json_record(fields)), else_=null()))
 
 

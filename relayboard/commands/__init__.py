@@ -8,7 +8,7 @@ MODULES = {
     "serve": "processes",
     "worker": "processes",
     "migrate": "processes",
-    "demo": "processes",
+    "demo": "demo",
     "workspace": "workspaces",
     "user": "users",
     "token": "tokens",

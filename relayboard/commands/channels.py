@@ -35,6 +35,8 @@ from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.parser import add_workspace, number, whole_number
 from relayboard.commands.secret_input import add_text, given_text, read_secret
+from worker.http.errors import SendFailed
+from worker.http.safe_http import check_headers
 
 ADDRESS_LENGTH = 255
 VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
@@ -169,9 +171,6 @@ def run_create(options: argparse.Namespace) -> None:
 
 def _check_headers(headers: Mapping[str, str]) -> None:
     """Raises CommandFailed for values that no message could be sent with."""
-    from worker.http.errors import SendFailed
-    from worker.http.safe_http import check_headers
-
     try:
         check_headers(headers)
     except SendFailed as error:

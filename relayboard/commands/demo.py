@@ -1,5 +1,6 @@
 """`relayboard demo`: a running service with sample data, in which a simulated phone carries a message each way."""
 
+import argparse
 import contextlib
 import logging
 import os
@@ -25,6 +26,7 @@ from persistence.workspaces import Workspace, list_workspaces
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed
+from relayboard.commands.parser import port_number
 from relayboard.commands.processes import DEFAULT_PORT, bound, prepare
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import load_state, save_state
@@ -49,13 +51,19 @@ def say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def run_demo(port: int | None) -> int:
+def register(commands: Any) -> None:
+    demo = commands.add_parser("demo", help="serve a sample workspace and show a message travel both ways")
+    demo.add_argument("--port", type=port_number, help="default: 8080, or the next one that is free")
+    demo.set_defaults(run=run_demo)
+
+
+def run_demo(options: argparse.Namespace) -> int:
     """Serve on the port or the first that is free, tell the story once, and go on serving until SIGINT or SIGTERM."""
     os.environ.setdefault("RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)
     settings = load_settings()
     configure_logging(settings.log_format, level=logging.WARNING)
     prepare(settings)
-    with bound(HOST, _free_port() if port is None else port) as listener:
+    with bound(HOST, _free_port() if options.port is None else options.port) as listener:
         log = Path("var/demo.log")
         supervisor = Supervisor(service_children(listener, 1, with_worker=True, log=log))
         story = Story(settings, f"http://127.0.0.1:{listener.getsockname()[1]}", supervisor.stopping)

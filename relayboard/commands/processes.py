@@ -1,4 +1,4 @@
-"""`relayboard serve`, `worker`, `migrate` and `demo`."""
+"""`relayboard serve`, `worker` and `migrate`."""
 
 import argparse
 import contextlib
@@ -51,14 +51,11 @@ def register(commands: Any) -> None:
     migrate = commands.add_parser("migrate", help="bring the schema to the newest revision, or to another one")
     migrate.add_argument("--to", default=HEAD, metavar="REV", help="name of a revision, head or base (nothing at all)")
     migrate.set_defaults(run=run_migrate)
-    demo = commands.add_parser("demo", help="serve a sample workspace and show a message travel both ways")
-    demo.add_argument("--port", type=port_number, help="default: 8080, or the next one that is free")
-    demo.set_defaults(run=run_demo)
 
 
 def prepare(settings: Settings) -> None:
     """What a service needs before it starts: the newest schema, the right secret key, a queue. Raises what is wrong."""
-    from worker.app import check_queue
+    from worker.app import check_queue  # noqa: PLC0415  # loads all drivers of queues, which `migrate` does not need
 
     migrate_database(settings)
     check_secret_key(settings)
@@ -87,8 +84,9 @@ def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
 
 
 def run_worker(options: argparse.Namespace) -> int:
-    from relayboard.waiting import wait_until_usable
-    from worker.process import run_worker_process
+    # They load the whole engine: it would stay in the memory of `serve`, which only watches its processes.
+    from relayboard.waiting import wait_until_usable  # noqa: PLC0415
+    from worker.process import run_worker_process  # noqa: PLC0415
 
     settings = load_settings()
     configure_logging(settings.log_format)
@@ -103,9 +101,3 @@ def run_worker(options: argparse.Namespace) -> int:
 
 def run_migrate(options: argparse.Namespace) -> None:
     print_json({"revision": migrate_database(load_settings(), options.to)})
-
-
-def run_demo(options: argparse.Namespace) -> int:
-    from relayboard.commands.demo import run_demo
-
-    return run_demo(options.port)

@@ -9,6 +9,7 @@ from persistence.errors import RuleBroken
 from persistence.flows.flows import find_flow
 from persistence.flows.labels import add_flow_label, remove_flow_label
 from persistence.flows.writes import archive_flow
+from persistence.resthooks.resthooks import ensure_resthook
 from persistence.triggers.triggers import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
 from tests.api import Api
@@ -276,8 +277,6 @@ FLOWS = Scenario(
 
 
 def begin_subscribers(api: Api) -> Names:
-    from persistence.resthooks.resthooks import ensure_resthook
-
     api.database.write(lambda tx: ensure_resthook(tx, api.workspace.id, "visits"))
     body = {"resthook": "visits", "target_url": "https://example.org/first"}
     return {"subscriber": str(api.post(f"{V2}/resthook_subscribers.json", body).json()["id"])}

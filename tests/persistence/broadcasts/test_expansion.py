@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from handlers.v2 import messages
 from persistence.audience import AudiencePage, SavedAudience
 from persistence.broadcasts import expansion as broadcast_expansion
 from persistence.contacts.actions import block_contacts, join_group
@@ -272,8 +273,6 @@ class TestOutgoing:
     ) -> None:
         uuid = make_contact(database, workspace)
         contact_id = id_of(database, uuid)
-        from handlers.v2 import messages
-
         find = messages.find_contacts
 
         def find_and_delete(tx: Transaction, *arguments: Any, **options: Any) -> list[int]:
