@@ -8,23 +8,19 @@ import orjson
 
 from persistence.boundaries.boundaries import add_alias, read_aliases, remove_alias
 from persistence.boundaries.importing import read_features, store_boundaries
-from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace
+from relayboard.commands.output import CommandFailed, opened_database, print_json, writing_in
+from relayboard.commands.parser import add_action, add_noun, workspace_action
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("boundaries", help="countries, states, districts and wards")
-    actions = parser.add_subparsers(dest="action", required=True)
-    importing = actions.add_parser("import", help="store the boundaries of a GeoJSON file, for all workspaces")
+    actions = add_noun(commands, "boundaries", "countries, states, districts and wards")
+    importing = add_action(actions, "import", run_import, "store the boundaries of a GeoJSON file, for all workspaces")
     importing.add_argument("file", type=Path, metavar="FILE", help="a GeoJSON file")
     importing.add_argument("--country", help="two-letter code of a country that bears none in the file")
-    importing.set_defaults(run=run_import)
-    alias = actions.add_parser("alias", help="another name of a boundary in a workspace")
-    add_workspace(alias)
+    alias = workspace_action(actions, "alias", run_alias, "another name of a boundary in a workspace")
     alias.add_argument("--boundary", required=True, metavar="OSM_ID", help="as the API names it, for example R171496")
     alias.add_argument("--name", required=True, help="the other name")
     alias.add_argument("--remove", action="store_true", help="take the name away")
-    alias.set_defaults(run=run_alias)
 
 
 def run_import(options: argparse.Namespace) -> None:
@@ -41,8 +37,7 @@ def run_import(options: argparse.Namespace) -> None:
 
 
 def run_alias(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         change = remove_alias if options.remove else add_alias
         change(tx, workspace, options.boundary, options.name)
         aliases = read_aliases(tx, workspace, options.boundary)

@@ -32,8 +32,8 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
 from persistence.tables.channels import channel
 from relayboard.commands.country import read_country
-from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace, number, whole_number
+from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
+from relayboard.commands.parser import add_action, add_noun, number, whole_number, workspace_action
 from relayboard.commands.secret_input import add_text, given_text, read_secret
 from worker.http.errors import SendFailed
 from worker.http.safe_http import check_headers
@@ -43,20 +43,15 @@ VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("channel", help="phones and gateways")
-    actions = parser.add_subparsers(dest="action", required=True)
-    listing = actions.add_parser("list", help="the active channels of a workspace")
-    add_workspace(listing)
-    listing.set_defaults(run=run_list)
-    claim = actions.add_parser("claim", help="attach the phone that shows a claim code")
-    add_workspace(claim)
+    actions = add_noun(commands, "channel", "phones and gateways")
+    workspace_action(actions, "list", run_list, "the active channels of a workspace")
+    claim = workspace_action(actions, "claim", run_claim, "attach the phone that shows a claim code")
     claim.add_argument("--claim-code", required=True, help="the code that the phone shows")
     claim.add_argument("--phone", required=True, help="the number of its SIM")
     claim.add_argument("--name", help="what people call the phone")
-    claim.set_defaults(run=run_claim)
     _register_create(actions)
-    webhook = actions.add_parser(
-        "webhook", help="where the events of a channel go; the secret that signs them is shown"
+    webhook = add_action(
+        actions, "webhook", run_webhook, "where the events of a channel go; the secret that signs them is shown"
     )
     _add_channel(webhook)
     target = webhook.add_mutually_exclusive_group(required=True)
@@ -65,10 +60,8 @@ def register(commands: Any) -> None:
     target.add_argument("--on", action="store_true", help="send again to a receiver that failed for long")
     target.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
     webhook.add_argument("--event", action="append", choices=CHANNEL_EVENTS, help="repeat; default: all")
-    webhook.set_defaults(run=run_webhook)
-    release = actions.add_parser("release", help="end a channel; what it has not sent fails")
+    release = add_action(actions, "release", run_release, "end a channel; what it has not sent fails")
     _add_channel(release)
-    release.set_defaults(run=run_release)
 
 
 def _add_channel(parser: argparse.ArgumentParser) -> None:
@@ -78,8 +71,7 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
 
 
 def _register_create(actions: Any) -> None:
-    create = actions.add_parser("create", help="a gateway that sends by HTTP")
-    add_workspace(create)
+    create = workspace_action(actions, "create", run_create, "a gateway that sends by HTTP")
     create.add_argument("--type", choices=("external",), default="external", help="the kind; there is only this one")
     create.add_argument("--name", required=True, help="what people call the gateway")
     create.add_argument("--address", required=True, help="the number or name that messages come from")
@@ -108,30 +100,26 @@ def _register_create(actions: Any) -> None:
     create.add_argument(
         "--messages-per-second", type=number(SLOWEST, FASTEST), metavar="N", help="over all workers; default: no limit"
     )
-    create.set_defaults(run=run_create)
-    limit = actions.add_parser("limit", help="how many messages a gateway is given in a second")
+    limit = add_action(actions, "limit", run_limit, "how many messages a gateway is given in a second")
     _add_channel(limit)
     rate = limit.add_mutually_exclusive_group(required=True)
     rate.add_argument(
         "--messages-per-second", type=number(SLOWEST, FASTEST), metavar="N", help="parts of messages, over all workers"
     )
     rate.add_argument("--off", action="store_true", help="no limit")
-    limit.set_defaults(run=run_limit)
-    secret = actions.add_parser("secret", help="the address that a gateway calls, with its secret")
+    secret = add_action(actions, "secret", run_secret, "the address that a gateway calls, with its secret")
     _add_channel(secret)
     secret.add_argument("--rotate", action="store_true", help="a new secret; the former one counts for a day more")
     secret.add_argument("--end-former", action="store_true", help="with --rotate: the former one ends at once")
-    secret.set_defaults(run=run_secret)
 
 
 def run_list(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.reading() as tx:
-        print_json(list_channel_facts(tx, workspace_named(tx, options.workspace).id))
+    with reading_in(options) as (tx, workspace):
+        print_json(list_channel_facts(tx, workspace.id))
 
 
 def run_claim(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.writing() as tx:
-        found = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, found):
         name = None if options.name is None else check_name(options.name)
         channel_id = claim_phone(tx, found, options.claim_code, options.phone, name)
         record = read_claimed(tx, found.id, channel_id)
@@ -152,8 +140,7 @@ def run_create(options: argparse.Namespace) -> None:
     }
     _check_headers({"Authorization": authorization or "", "Content-Type": options.content_type})
     secret = new_gateway_secret()
-    with opened_database() as database, database.writing() as tx:
-        found = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, found):
         uuid = create_external_channel(
             tx,
             found.id,

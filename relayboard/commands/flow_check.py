@@ -7,20 +7,22 @@ from typing import Any
 
 from flows.definition import Finding
 from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.parser import add_action
 from relayboard.flow_tools.files import read_document
 from relayboard.flow_tools.trial import FoundInFlow, empty_database, open_new_workspace, try_import
 
 
 def register(actions: Any) -> None:
-    parser = actions.add_parser(
+    parser = add_action(
+        actions,
         "check",
-        help="say what an import of a file would refuse or complain about",
+        run,
+        "say what an import of a file would refuse or complain about",
         description="Imports the file into a new workspace, or into the one that is named, and undoes it.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
     parser.add_argument("--workspace", metavar="UUID", help="check against what this workspace has; changes nothing")
     parser.add_argument("--json", action="store_true", help="print the issues as one JSON list")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

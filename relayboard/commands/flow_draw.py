@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from relayboard.commands.output import CommandFailed
+from relayboard.commands.parser import add_action
 from relayboard.flow_tools.drawing import draw_flow
 from relayboard.flow_tools.files import as_export, choose_flow, read_document
 
 
 def register(actions: Any) -> None:
-    parser = actions.add_parser("draw", help="draw a flow of a file as SVG")
+    parser = add_action(actions, "draw", run, "draw a flow of a file as SVG")
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
     parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.svg", help="where to write it; stdout if not given")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -20,21 +20,28 @@ from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.commands import flow_check, flow_draw, flow_run
-from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace
+from relayboard.commands.output import (
+    CommandFailed,
+    opened_database,
+    print_json,
+    print_record,
+    print_records,
+    reading_in,
+    workspace_named,
+    writing_in,
+)
+from relayboard.commands.parser import add_action, add_noun, add_workspace, workspace_action
 from relayboard.flow_tools.files import read_document
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("flow", help="import, list, label, archive, play, check and draw flows")
-    actions = parser.add_subparsers(dest="action", required=True)
-    importing = actions.add_parser("import", help="bring in an export file, which updates what is there already")
-    add_workspace(importing)
+    actions = add_noun(commands, "flow", "import, list, label, archive, play, check and draw flows")
+    importing = workspace_action(
+        actions, "import", run_import, "bring in an export file, which updates what is there already"
+    )
     importing.add_argument("--media-url", default="", metavar="URL", help="where old files' attachments are")
     importing.add_argument("file", type=Path, metavar="FILE", help="an export file, as JSON")
-    importing.set_defaults(run=run_import)
-    exporting = actions.add_parser("export", help="write flows and what they need as an export file")
-    add_workspace(exporting)
+    exporting = workspace_action(actions, "export", run_export, "write flows and what they need as an export file")
     exporting.add_argument("--flow", action="append", default=[], metavar="UUID", help="a flow; all if none is")
     exporting.add_argument("--campaign", action="append", default=[], metavar="UUID", help="a campaign")
     exporting.add_argument(
@@ -44,22 +51,16 @@ def register(commands: Any) -> None:
         help="what comes along with the named ones: other flows and triggers, also campaigns (all), or nothing",
     )
     exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write; stdout if not given")
-    exporting.set_defaults(run=run_export)
-    listing = actions.add_parser("list", help="the flows of a workspace")
-    add_workspace(listing)
-    listing.set_defaults(run=run_list)
-    archive = actions.add_parser("archive", help="put a flow away and interrupt the contacts in it")
+    workspace_action(actions, "list", run_list, "the flows of a workspace")
+    archive = add_action(actions, "archive", run_archive, "put a flow away and interrupt the contacts in it")
     _add_flow(archive)
-    archive.set_defaults(run=run_archive)
-    change = actions.add_parser("change", help="what a flow does beside its definition")
+    change = add_action(actions, "change", run_change, "what a flow does beside its definition")
     _add_flow(change)
     change.add_argument("--ignore-triggers", required=True, choices=("yes", "no"), help="in it, keywords are answers")
-    change.set_defaults(run=run_change)
-    label = actions.add_parser("label", help="label a flow")
+    label = add_action(actions, "label", run_label, "label a flow")
     _add_flow(label)
     label.add_argument("--name", required=True, help="the label; made when it is new")
     label.add_argument("--remove", action="store_true", help="take the label away")
-    label.set_defaults(run=run_label)
     for module in (flow_run, flow_check, flow_draw):
         module.register(actions)
 
@@ -108,10 +109,9 @@ def _export(tx: Transaction, workspace: Workspace, options: argparse.Namespace, 
 
 
 def run_list(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.reading() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with reading_in(options) as (tx, workspace):
         records = list_all_flows(tx, workspace.id)
-    print_json([orjson.loads(record) for record in records])
+    print_records(records)
 
 
 def run_archive(options: argparse.Namespace) -> None:
@@ -122,13 +122,12 @@ def run_archive(options: argparse.Namespace) -> None:
         archive_flow(database, workspace.id, flow_id)
         with database.reading() as tx:
             record = read_flow(tx, workspace.id, flow_id)
-    print_json(orjson.loads(record))
+    print_record(record)
 
 
 def run_change(options: argparse.Namespace) -> None:
     ignores_triggers = options.ignore_triggers == "yes"
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         flow_id = _flow_named(tx, workspace, options.flow)
         set_ignores_triggers(tx, workspace.id, flow_id, ignores_triggers=ignores_triggers)
         record = orjson.loads(read_flow(tx, workspace.id, flow_id))
@@ -137,12 +136,11 @@ def run_change(options: argparse.Namespace) -> None:
 
 def run_label(options: argparse.Namespace) -> None:
     change = remove_flow_label if options.remove else add_flow_label
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         flow_id = _flow_named(tx, workspace, options.flow)
         change(tx, workspace.id, flow_id, options.name)
         record = read_flow(tx, workspace.id, flow_id)
-    print_json(orjson.loads(record))
+    print_record(record)
 
 
 def _flow_named(tx: Transaction, workspace: Workspace, uuid: str) -> int:

@@ -3,26 +3,20 @@
 import argparse
 from typing import Any
 
-import orjson
-
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
-from relayboard.commands.output import opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace
+from relayboard.commands.output import print_record, writing_in
+from relayboard.commands.parser import add_noun, workspace_action
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("label", help="create labels")
-    actions = parser.add_subparsers(dest="action", required=True)
-    create = actions.add_parser("create", help="a new label")
-    add_workspace(create)
+    actions = add_noun(commands, "label", "create labels")
+    create = workspace_action(actions, "create", run_create, "a new label")
     create.add_argument("--name", required=True, help="the name of the label")
-    create.set_defaults(run=run_create)
 
 
 def run_create(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         label_id = create_label(tx, workspace.id, options.name)
         record = read_record(tx, LABELS, workspace, label_id)
-    print_json(orjson.loads(record))
+    print_record(record)

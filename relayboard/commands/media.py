@@ -7,19 +7,16 @@ from persistence.media.media import delete_media, list_media, read_usage
 from persistence.media.store import MediaStore
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace
+from relayboard.commands.parser import add_noun, workspace_action
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("media", help="uploaded files and the room they take")
-    actions = parser.add_subparsers(dest="action", required=True)
-    listing = actions.add_parser("list", help="the files, newest first, and what they occupy of the quota")
-    add_workspace(listing)
-    listing.set_defaults(run=run_list)
-    deletion = actions.add_parser("delete", help="delete files; messages keep their addresses, which lead nowhere then")
-    add_workspace(deletion)
+    actions = add_noun(commands, "media", "uploaded files and the room they take")
+    workspace_action(actions, "list", run_list, "the files, newest first, and what they occupy of the quota")
+    deletion = workspace_action(
+        actions, "delete", run_delete, "delete files; messages keep their addresses, which lead nowhere then"
+    )
     deletion.add_argument("media", nargs="+", metavar="UUID", help="a file, as `relayboard media list` names it")
-    deletion.set_defaults(run=run_delete)
 
 
 def run_list(options: argparse.Namespace) -> None:

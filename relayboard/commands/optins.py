@@ -3,26 +3,20 @@
 import argparse
 from typing import Any
 
-import orjson
-
 from persistence.lists import read_record
 from persistence.optins import OPTINS, create_optin
-from relayboard.commands.output import opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace
+from relayboard.commands.output import print_record, writing_in
+from relayboard.commands.parser import add_noun, workspace_action
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("optin", help="create subjects that contacts can agree to hear about")
-    actions = parser.add_subparsers(dest="action", required=True)
-    create = actions.add_parser("create", help="a new opt-in")
-    add_workspace(create)
+    actions = add_noun(commands, "optin", "create subjects that contacts can agree to hear about")
+    create = workspace_action(actions, "create", run_create, "a new opt-in")
     create.add_argument("--name", required=True, help="the name of the opt-in")
-    create.set_defaults(run=run_create)
 
 
 def run_create(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         optin_id = create_optin(tx, workspace.id, options.name)
         record = read_record(tx, OPTINS, workspace, optin_id)
-    print_json(orjson.loads(record))
+    print_record(record)

@@ -1,7 +1,8 @@
 """What commands share: JSON on stdout, the migrated database, and the workspace they speak of."""
 
+import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,15 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
+def print_record(record: str) -> None:
+    """A record as persistence gives it, JSON already."""
+    print_json(orjson.loads(record))
+
+
+def print_records(records: Iterable[str]) -> None:
+    print_json([orjson.loads(record) for record in records])
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return time_text(value)
@@ -43,6 +53,20 @@ def opened_database(settings: Settings | None = None, *, confirms_key: bool = Tr
         yield database
     finally:
         database.close()
+
+
+@contextmanager
+def reading_in(options: argparse.Namespace) -> Iterator[tuple[Transaction, Workspace]]:
+    """A transaction that reads, and the workspace that the options name."""
+    with opened_database() as database, database.reading() as tx:
+        yield tx, workspace_named(tx, options.workspace)
+
+
+@contextmanager
+def writing_in(options: argparse.Namespace) -> Iterator[tuple[Transaction, Workspace]]:
+    """A transaction that writes, and the workspace that the options name."""
+    with opened_database() as database, database.writing() as tx:
+        yield tx, workspace_named(tx, options.workspace)
 
 
 def workspace_named(tx: Transaction, uuid: str) -> Workspace:

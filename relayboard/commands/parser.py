@@ -10,6 +10,8 @@ LARGEST_PORT = 65_535
 LONGEST_SECONDS = 86_400
 LARGEST_NUMBER = 2**31 - 1
 
+Run = Callable[[argparse.Namespace], object]
+
 
 class CommandParser(argparse.ArgumentParser):
     """A parser whose sub-commands show the text of their line in the list above them too."""
@@ -35,6 +37,25 @@ def add_workspace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", required=True, metavar="UUID", help="the workspace, as `relayboard workspace list` names it"
     )
+
+
+def add_noun(commands: Any, noun: str, text: str) -> Any:
+    """What takes the actions of `relayboard NOUN ACTION`."""
+    return commands.add_parser(noun, help=text).add_subparsers(dest="action", required=True)
+
+
+def add_action(actions: Any, name: str, run: Run, text: str, **options: Any) -> argparse.ArgumentParser:
+    """The parser of an action that `run` carries out."""
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=text, **options)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def workspace_action(actions: Any, name: str, run: Run, text: str) -> argparse.ArgumentParser:
+    """The parser of an action in the workspace that is named by an option."""
+    parser = add_action(actions, name, run, text)
+    add_workspace(parser)
+    return parser
 
 
 def whole_number(least: int, largest: int = LARGEST_NUMBER) -> Callable[[str], int]:

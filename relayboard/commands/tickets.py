@@ -3,8 +3,6 @@
 import argparse
 from typing import Any
 
-import orjson
-
 from persistence.contacts.lookup import find_contact
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
@@ -13,30 +11,26 @@ from persistence.tickets.tickets import read_ticket
 from persistence.topics import find_topic
 from persistence.users import find_member
 from persistence.workspaces import Workspace
-from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace
+from relayboard.commands.output import CommandFailed, print_record, writing_in
+from relayboard.commands.parser import add_noun, workspace_action
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("ticket", help="open tickets")
-    actions = parser.add_subparsers(dest="action", required=True)
-    opening = actions.add_parser("open", help="a new ticket of a contact that has no open one")
-    add_workspace(opening)
+    actions = add_noun(commands, "ticket", "open tickets")
+    opening = workspace_action(actions, "open", run_open, "a new ticket of a contact that has no open one")
     opening.add_argument("--contact", required=True, metavar="UUID", help="whose ticket it is")
     opening.add_argument("--topic", metavar="UUID", help="default: General")
     opening.add_argument("--assignee", metavar="EMAIL", help="the user who takes care of it")
     opening.add_argument("--note", help="a first note for colleagues")
-    opening.set_defaults(run=run_open)
 
 
 def run_open(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         ticket_id = open_ticket(tx, workspace, _read_ticket(tx, workspace, options))
         if ticket_id is None:
             raise CommandFailed("the contact has an open ticket already")
         record = read_ticket(tx, workspace.id, ticket_id)
-    print_json(orjson.loads(record))
+    print_record(record)
 
 
 def _read_ticket(tx: Transaction, workspace: Workspace, options: argparse.Namespace) -> NewTicket:

@@ -6,32 +6,32 @@ from typing import Any
 from persistence.tokens import PREFIX, SCOPES, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
 from relayboard.base.settings import load_settings
-from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace
+from relayboard.commands.output import (
+    CommandFailed,
+    opened_database,
+    print_json,
+    reading_in,
+    workspace_named,
+    writing_in,
+)
+from relayboard.commands.parser import add_noun, workspace_action
 from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("token", help="API tokens")
-    actions = parser.add_subparsers(dest="action", required=True)
-    create = actions.add_parser("create", help="a new token, shown once")
-    add_workspace(create)
+    actions = add_noun(commands, "token", "API tokens")
+    create = workspace_action(actions, "create", run_create, "a new token, shown once")
     create.add_argument("--email", required=True, help="whose it is: a user of the workspace")
     create.add_argument(
         "--scope", choices=SCOPES, default="write", help="what it may do; default: write, which reads too"
     )
-    create.set_defaults(run=run_create)
-    listing = actions.add_parser("list", help="the living tokens, without their secrets")
-    add_workspace(listing)
-    listing.set_defaults(run=run_list)
-    revoke = actions.add_parser("revoke", help="end a token")
-    add_workspace(revoke)
+    workspace_action(actions, "list", run_list, "the living tokens, without their secrets")
+    revoke = workspace_action(actions, "revoke", run_revoke, "end a token")
     revoke.add_argument(
         "token",
         metavar="PUBLIC",
         help="its public part, as `relayboard token list` shows it; - reads the whole token from standard input",
     )
-    revoke.set_defaults(run=run_revoke)
 
 
 def run_create(options: argparse.Namespace) -> None:
@@ -46,14 +46,13 @@ def run_create(options: argparse.Namespace) -> None:
 
 
 def run_list(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.reading() as tx:
-        print_json(list_tokens(tx, workspace_named(tx, options.workspace).id))
+    with reading_in(options) as (tx, workspace):
+        print_json(list_tokens(tx, workspace.id))
 
 
 def run_revoke(options: argparse.Namespace) -> None:
     public = _public_part(options.token)
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         if not revoke_token(tx, workspace.id, public):
             raise CommandFailed(f"there is no living token {public} in this workspace")
     print_json({"revoked": public})

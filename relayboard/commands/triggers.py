@@ -3,23 +3,19 @@
 import argparse
 from typing import Any
 
-import orjson
-
 from persistence.tables.triggers import FIRST_WORD
 from persistence.triggers.form import TriggerForm, read_trigger_form
 from persistence.triggers.records import list_triggers, read_trigger
 from persistence.triggers.schedules import NEVER, REPEATS
 from persistence.triggers.triggers import KEYWORD_MATCHES, TYPES
 from persistence.triggers.writes import archive_trigger, create_trigger
-from relayboard.commands.output import opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_workspace, moment
+from relayboard.commands.output import print_record, print_records, reading_in, writing_in
+from relayboard.commands.parser import add_noun, moment, workspace_action
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("trigger", help="create, list and archive what starts flows")
-    actions = parser.add_subparsers(dest="action", required=True)
-    create = actions.add_parser("create", help="a new trigger")
-    add_workspace(create)
+    actions = add_noun(commands, "trigger", "create, list and archive what starts flows")
+    create = workspace_action(actions, "create", run_create, "a new trigger")
     create.add_argument("--type", required=True, choices=TYPES, help="what starts the flow")
     create.add_argument("--flow", required=True, metavar="UUID", help="the flow that starts")
     create.add_argument("--keyword", action="append", default=[], metavar="K", help="a word that starts the flow")
@@ -29,16 +25,11 @@ def register(commands: Any) -> None:
     create.add_argument("--at", type=moment, metavar="TIME", help="first time of a schedule, like 2026-05-04T08:00")
     create.add_argument("--repeat", choices=REPEATS, default=NEVER, help="when a schedule comes again")
     create.add_argument("--days", default="", help="weekdays of a weekly schedule, letters of MTWRFSU")
-    create.set_defaults(run=run_create)
-    listing = actions.add_parser("list", help="the triggers of a workspace")
-    add_workspace(listing)
-    listing.set_defaults(run=run_list)
-    archive = actions.add_parser("archive", help="put a trigger away")
-    add_workspace(archive)
+    workspace_action(actions, "list", run_list, "the triggers of a workspace")
+    archive = workspace_action(actions, "archive", run_archive, "put a trigger away")
     archive.add_argument(
         "--trigger", required=True, metavar="UUID", help="the trigger, as `relayboard trigger list` names it"
     )
-    archive.set_defaults(run=run_archive)
 
 
 def _add_contacts(create: argparse.ArgumentParser) -> None:
@@ -64,23 +55,20 @@ def run_create(options: argparse.Namespace) -> None:
         repeat=options.repeat,
         days=options.days,
     )
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         trigger_id = create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
         record = read_trigger(tx, workspace.id, trigger_id)
-    print_json(orjson.loads(record))
+    print_record(record)
 
 
 def run_list(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.reading() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with reading_in(options) as (tx, workspace):
         records = list_triggers(tx, workspace.id)
-    print_json([orjson.loads(record) for record in records])
+    print_records(records)
 
 
 def run_archive(options: argparse.Namespace) -> None:
-    with opened_database() as database, database.writing() as tx:
-        workspace = workspace_named(tx, options.workspace)
+    with writing_in(options) as (tx, workspace):
         trigger_id = archive_trigger(tx, workspace.id, options.trigger)
         record = read_trigger(tx, workspace.id, trigger_id)
-    print_json(orjson.loads(record))
+    print_record(record)

@@ -7,15 +7,14 @@ import sys
 from typing import Any
 
 from relayboard.commands.output import CommandFailed, print_json
-from relayboard.commands.parser import port_number
+from relayboard.commands.parser import add_action, add_noun, port_number
 from relayboard.commands.secret_input import read_secret
 from relayboard.webhook_listener import WebhookListener
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("webhook", help="a small receiver that prints and verifies what it gets")
-    actions = parser.add_subparsers(dest="action", required=True)
-    listen = actions.add_parser("listen", help="print each event as a line of JSON until interrupted")
+    actions = add_noun(commands, "webhook", "a small receiver that prints and verifies what it gets")
+    listen = add_action(actions, "listen", run_listen, "print each event as a line of JSON until interrupted")
     listen.add_argument("--port", type=port_number, default=8090, help="0 for any that is free; default: 8090")
     listen.add_argument(
         "--secret-file",
@@ -23,7 +22,6 @@ def register(commands: Any) -> None:
         help="check signatures with the secret (whsec_...) in this file; - reads it from standard input",
     )
     listen.add_argument("--reply", metavar="TEXT", help="answer each incoming message with this text")
-    listen.set_defaults(run=run_listen)
 
 
 def run_listen(options: argparse.Namespace) -> None:

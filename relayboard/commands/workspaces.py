@@ -9,12 +9,12 @@ from persistence.workspace_setup import create_workspace
 from persistence.workspaces import DATE_STYLES, Workspace, list_workspaces
 from relayboard.commands.country import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json
+from relayboard.commands.parser import add_action, add_noun
 
 
 def register(commands: Any) -> None:
-    parser = commands.add_parser("workspace", help="create and list workspaces")
-    actions = parser.add_subparsers(dest="action", required=True)
-    create = actions.add_parser("create", help="a new workspace")
+    actions = add_noun(commands, "workspace", "create and list workspaces")
+    create = add_action(actions, "create", run_create, "a new workspace")
     create.add_argument("--name", required=True, help="what people call it")
     create.add_argument("--country", default="", help="two letters, for example RW; that of the time zone without it")
     create.add_argument("--timezone", default="UTC", help="IANA name, for example Africa/Kigali")
@@ -23,7 +23,6 @@ def register(commands: Any) -> None:
         "--date-style", choices=DATE_STYLES, default="day_first", help="how dates are written; default: day_first"
     )
     create.add_argument("--anon", action="store_true", help="hide addresses from API clients")
-    create.set_defaults(run=run_create)
     actions.add_parser("list", help="all workspaces").set_defaults(run=run_list)
 
 
