@@ -1,4 +1,4 @@
-"""The commands, one module per noun of the command line."""
+"""The commands, a module for each noun of the command line, but one for all nouns that can only be created."""
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -14,18 +14,18 @@ MODULES = {
     "token": "tokens",
     "secrets": "secrets",
     "channel": "channels",
-    "group": "groups",
     "field": "contact_fields",
-    "label": "labels",
+    "group": "creation",
+    "label": "creation",
+    "topic": "creation",
+    "global": "creation",
+    "optin": "creation",
+    "ticketer": "creation",
+    "classifier": "creation",
+    "template": "creation",
     "media": "media",
-    "topic": "topics",
     "campaign": "campaigns",
     "resthook": "resthooks",
-    "global": "global_values",
-    "optin": "optins",
-    "ticketer": "ticketers",
-    "classifier": "classifiers",
-    "template": "templates",
     "ticket": "tickets",
     "flow": "flows",
     "trigger": "triggers",
