@@ -21,7 +21,7 @@ from persistence.users import add_member, find_member
 from persistence.workspace_setup import create_workspace
 
 CHUNK = 20_000
-LABELLED_EVERY = 50
+LABELED_EVERY = 50
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SPACING = timedelta(seconds=7)
 WORDS = ("clinic", "monday", "open", "card", "result", "ready", "thank", "question", "when", "bring", "school", "water")
@@ -45,8 +45,8 @@ def build(database: Database, secret_key: str, messages: int, contacts: int) -> 
         write_rows(database, contact, contact_rows(workspace.id, contacts), contacts, progress, "contacts")
         write_rows(database, contact_urn, urn_rows(workspace.id, contacts), contacts, progress, "URNs")
         write_rows(database, message, _messages(workspace.id, messages, contacts), messages, progress, "messages")
-        labelled = messages // LABELLED_EVERY
-        write_rows(database, message_label, _labels(label_id, labelled), labelled, progress, "labels")
+        labeled = messages // LABELED_EVERY
+        write_rows(database, message_label, _labels(label_id, labeled), labeled, progress, "labels")
     with database.writing() as tx:
         tx.execute(text("ANALYZE"))
         one = tx.execute(select(contact.c.uuid).where(contact.c.id == contacts // 2)).scalar_one()
@@ -153,5 +153,5 @@ def _messages(workspace_id: int, count: int, contacts: int) -> Iterator[Row]:
 
 def _labels(label_id: int, count: int) -> Iterator[Row]:
     for number in range(count):
-        index = number * LABELLED_EVERY
+        index = number * LABELED_EVERY
         yield {"message_id": index + 1, "label_id": label_id, "created_on": START + index * SPACING}

@@ -16,7 +16,7 @@ _NOT_SNAKE = regex.compile(r"[^\p{L}\p{Nd}_]+")
 
 # Unicode's own table keeps kra, and with it every kappa, apart from the k that people mean by it.
 _KRA_AS_K = {0x0138: "k"}
-# The rule of Unicode (UAX 29) spelt out, because the boundaries of the library join apostrophes to vowels behind them.
+# The rule of Unicode (UAX 29) written out: the boundaries of the library join apostrophes to vowels behind them.
 _INVISIBLE = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+"
 _ANY_LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]"
 _INNER = rf"[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_INVISIBLE}(?={_ANY_LETTER})"
@@ -90,7 +90,7 @@ def lower(text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Lower case letter by letter, as databases do it: no letter becomes two, none depends on its neighbours."""
+    """Lower case letter by letter, as databases do it: no letter becomes two, none depends on its neighbors."""
     if text.isascii():
         return text.lower()
     return "".join(map(_fold_letter, text))

@@ -101,9 +101,9 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
 
 
 def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> int:
-    """Notes that labelled messages change now; how many. Messages are locked before labels, in the order of ids."""
-    labelled = select(message_label.c.message_id).where(message_label.c.label_id == label_id)
-    theirs = (message.c.workspace_id == workspace_id) & message.c.id.in_(labelled)
+    """Notes that labeled messages change now; how many. Messages are locked before labels, in the order of ids."""
+    labeled = select(message_label.c.message_id).where(message_label.c.label_id == label_id)
+    theirs = (message.c.workspace_id == workspace_id) & message.c.id.in_(labeled)
     held = select(message.c.id).where(theirs).order_by(message.c.id).with_for_update()
     return tx.execute(update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))).rowcount
 
@@ -117,7 +117,7 @@ def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int)
 
 
 def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
-    """Keep others from labelling or moving these messages until this transaction ends, so that it counts each once.
+    """Keep others from labeling or moving these messages until this transaction ends, so that it counts each once.
 
     Returns how many there are.
     """
@@ -126,7 +126,7 @@ def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
 
 
 def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], direction: int) -> None:
-    """Take labelled messages out of their labels' counts (direction -1) or put them back (+1).
+    """Take labeled messages out of their labels' counts (direction -1) or put them back (+1).
 
     `messages` is the condition under which the caller, who holds them, changes visibility, before it does.
     """

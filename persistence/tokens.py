@@ -1,4 +1,4 @@
-"""API tokens: a recognisable prefix, a public part to look them up by, a secret kept only as a keyed hash."""
+"""API tokens: a recognizable prefix, a public part to look them up by, a secret kept only as a keyed hash."""
 
 import hashlib
 import hmac

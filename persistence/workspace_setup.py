@@ -24,7 +24,7 @@ def create_workspace(
     """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer.
 
     Without a country it has that of its time zone. Raises InvalidInput on a name that is empty, too long or badly
-    spelt.
+    spelled.
     """
     values = {
         "uuid": new_uuid(),

@@ -12,7 +12,7 @@ from pathlib import Path
 import grimp
 
 PACKAGES = ("relayboard", "handlers", "worker", "persistence", "flows", "openapi")
-COLOURS = ("#fde2c8", "#d9e8fb", "#dff2dc", "#f6e0ee", "#efe6fb", "#eeeeee")
+COLORS = ("#fde2c8", "#d9e8fb", "#dff2dc", "#f6e0ee", "#efe6fb", "#eeeeee")
 WIDTH, BOX_WIDTH, BOX_HEIGHT, GAP, FLOOR_GAP = 1180, 128, 36, 10, 34
 
 
@@ -87,7 +87,7 @@ def _box(room: str, modules: int, left: float, top: float) -> list[str]:
     middle = left + BOX_WIDTH / 2
     return [
         f'<rect x="{left:g}" y="{top:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4" '
-        f'fill="{COLOURS[_rank(room)]}" stroke="#555"/>',
+        f'fill="{COLORS[_rank(room)]}" stroke="#555"/>',
         f'<text x="{middle:g}" y="{top + 15:g}" text-anchor="middle">{escape(room)}</text>',
         f'<text x="{middle:g}" y="{top + 29:g}" text-anchor="middle" font-size="10" fill="#444">'
         f"{modules} modules</text>",

@@ -1,6 +1,6 @@
 """Takes a release of Swagger UI into `handlers/asgi/swagger_ui`: `python -m tools.vendor_swagger_ui 5.35.0`.
 
-Only the files that the explorer serves are kept, with the licence and a manifest of version and checksums.
+Only the files that the explorer serves are kept, with the license and a manifest of version and checksums.
 """
 
 import argparse
@@ -51,11 +51,11 @@ def vendor(version: str, folder: Path) -> dict[str, Any]:
         packed = json.loads(done.stdout)[0]
         with tarfile.open(Path(work) / packed["filename"]) as archive:
             contents = {name: _read(archive, name) for name in KEPT}
-            licence = json.loads(_read(archive, "package.json"))["license"]
+            license = json.loads(_read(archive, "package.json"))["license"]
     manifest = {
         "package": PACKAGE,
         "version": packed["version"],
-        "license": licence,
+        "license": license,
         "integrity": packed["integrity"],
         "files": {name: hashlib.sha256(body).hexdigest() for name, body in contents.items()},
     }

@@ -214,7 +214,7 @@ def find_channel(urn: Urn, assets: Assets) -> Channel | None:
     """The channel that a message to an address goes through: the one it prefers, else one that serves its scheme.
 
     Among several channels for phone numbers the one of the number's country wins, then the one that looks most like
-    the number, as calls and messages between neighbouring numbers are cheapest.
+    the number, as calls and messages between neighboring numbers are cheapest.
     """
     preferred = assets.channels.get(channel_uuid_of(urn))
     if preferred is not None and preferred.can_send:

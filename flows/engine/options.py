@@ -7,7 +7,7 @@ GENERATIONS = (13, 14)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Generation 13 is the behaviour and the events of versions 13.x, 14 that of 14.0 and later.
+    """Generation 13 is the behavior and the events of versions 13.x, 14 that of 14.0 and later.
 
     The generation decides the form of events and session state, the expression context and where actions leave what
     they found out: in results (13) or in local variables (14). Definitions are migrated to fit it on loading.

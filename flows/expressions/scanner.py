@@ -60,7 +60,7 @@ class TemplateToken:
 def scan_template(template: str, roots: Collection[str] | None = None) -> Iterator[TemplateToken]:
     """Yields the pieces of a template in order; `roots` are the lower-cased first names that make an identifier.
 
-    Without `roots` every name after an `@` counts. Neighbouring pieces may both be literal.
+    Without `roots` every name after an `@` counts. Neighboring pieces may both be literal.
     """
     position = 0
     while position < len(template):

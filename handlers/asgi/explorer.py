@@ -153,7 +153,7 @@ def asset_version(name: str) -> str:
 
 
 def vendored() -> Mapping[str, Any]:
-    """Package, version, licence and checksums of the vendored user interface."""
+    """Package, version, license and checksums of the vendored user interface."""
     manifest: dict[str, Any] = json.loads((VENDORED_FILES / "manifest.json").read_text())
     return manifest
 

@@ -17,7 +17,7 @@ HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
 
 
 def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
-    """Normalised URNs without repeats. Raises InvalidInput at the first bad one."""
+    """Normalized URNs without repeats. Raises InvalidInput at the first bad one."""
     found = find_urns(tx, workspace, texts)
     for index, text in enumerate(texts):
         if text not in found:
@@ -36,7 +36,7 @@ def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str],
 
 
 def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Mapping[str, Urn]:
-    """Those texts that are addresses, normalised.
+    """Those texts that are addresses, normalized.
 
     Short codes and names of senders reach contacts through channels only; once a contact has one, it counts as it is.
     """

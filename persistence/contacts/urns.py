@@ -158,7 +158,7 @@ def count_contacts(tx: Transaction, workspace_id: int) -> int:
     return int(tx.execute(select(func.count()).select_from(contact).where(mine)).scalar_one())
 
 
-def normalise_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
+def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
     """Bring numbers without `+` to E164 form where a country tells how; one that another contact has is left alone.
 
     Returns how many changed. Two or three statements whatever the number.

@@ -7,20 +7,20 @@ from persistence.errors import RecordMissing
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import json_list, json_record, json_text_list
 from persistence.sql.names import check_name, check_room, name_key
-from persistence.tables.flows import flow, flow_label, labelled_flow
+from persistence.tables.flows import flow, flow_label, labeled_flow
 from persistence.workspaces import hold_workspace
 
-_OF_FLOW = labelled_flow.c.flow_id == flow.c.id
+_OF_FLOW = labeled_flow.c.flow_id == flow.c.id
 LABELS_OF_FLOW = json_list(
     select(json_record({"uuid": flow_label.c.uuid, "name": flow_label.c.name}).label("item"))
-    .join(labelled_flow, labelled_flow.c.label_id == flow_label.c.id)
+    .join(labeled_flow, labeled_flow.c.label_id == flow_label.c.id)
     .where(_OF_FLOW)
     .order_by(flow_label.c.name_key)
     .correlate(flow)
 )
 LABEL_NAMES_OF_FLOW = json_text_list(
     select(flow_label.c.name.label("item"))
-    .join(labelled_flow, labelled_flow.c.label_id == flow_label.c.id)
+    .join(labeled_flow, labeled_flow.c.label_id == flow_label.c.id)
     .where(_OF_FLOW)
     .order_by(flow_label.c.name_key)
     .correlate(flow)
@@ -40,9 +40,9 @@ def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) 
         values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "created_on": tx.now}
         made = insert(flow_label).values(workspace_id=workspace_id, **values).returning(flow_label.c.id)
         label_id = tx.execute(made).scalar_one()
-    held = (labelled_flow.c.flow_id == flow_id) & (labelled_flow.c.label_id == label_id)
-    if tx.execute(select(labelled_flow.c.flow_id).where(held)).first() is None:
-        tx.execute(insert(labelled_flow).values(flow_id=flow_id, label_id=label_id))
+    held = (labeled_flow.c.flow_id == flow_id) & (labeled_flow.c.label_id == label_id)
+    if tx.execute(select(labeled_flow.c.flow_id).where(held)).first() is None:
+        tx.execute(insert(labeled_flow).values(flow_id=flow_id, label_id=label_id))
 
 
 def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) -> None:
@@ -51,8 +51,8 @@ def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: st
     label_id = _find(tx, workspace_id, name)
     if label_id is None:
         raise RecordMissing(f'There is no flow label "{name[:64]}".')
-    rows = labelled_flow.c
-    tx.execute(delete(labelled_flow).where(rows.flow_id == flow_id, rows.label_id == label_id))
+    rows = labeled_flow.c
+    tx.execute(delete(labeled_flow).where(rows.flow_id == flow_id, rows.label_id == label_id))
     if tx.execute(select(rows.flow_id).where(rows.label_id == label_id).limit(1)).first() is None:
         tx.execute(delete(flow_label).where(flow_label.c.workspace_id == workspace_id, flow_label.c.id == label_id))
 

@@ -13,7 +13,7 @@ from persistence.sql.json_sql import declare_record
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order
-from persistence.tables.flows import flow, flow_label, labelled_flow
+from persistence.tables.flows import flow, flow_label, labeled_flow
 
 TYPES_BY_LETTER = {"F": (MESSAGE, BACKGROUND), "M": (MESSAGE, BACKGROUND), "S": (SURVEY,), "V": (VOICE,)}
 
@@ -73,12 +73,12 @@ def _read_conditions(tx: Transaction, workspace_id: int, wanted: FlowFilter) -> 
         conditions.append(flow.c.uuid.in_(wanted.uuids))
     if wanted.labels:
         named = flow_label.c.name_key.in_(_read_names(tx, workspace_id, wanted.labels))
-        labelled = (
-            select(labelled_flow.c.flow_id)
-            .join(flow_label, flow_label.c.id == labelled_flow.c.label_id)
+        labeled = (
+            select(labeled_flow.c.flow_id)
+            .join(flow_label, flow_label.c.id == labeled_flow.c.label_id)
             .where(flow_label.c.workspace_id == workspace_id, named)
         )
-        conditions.append(flow.c.id.in_(labelled))
+        conditions.append(flow.c.id.in_(labeled))
     if wanted.letters:
         types = {each for letter in wanted.letters for each in TYPES_BY_LETTER[letter.upper()]}
         conditions.append(flow.c.type.in_(sorted(types)))

@@ -80,11 +80,11 @@ def add_label(
     _touch(tx, workspace_id, sorted(added))
 
 
-def label_incoming(tx: Transaction, workspace_id: int, labelled: Mapping[str, Sequence[str]]) -> None:
+def label_incoming(tx: Transaction, workspace_id: int, labeled: Mapping[str, Sequence[str]]) -> None:
     """Labels messages, all of a label at once: their uuids by the uuid of the label; what is gone is passed over."""
-    label_ids = find_ids(tx, workspace_id, label, labelled)
+    label_ids = find_ids(tx, workspace_id, label, labeled)
     for uuid, label_id in sorted(label_ids.items(), key=lambda item: item[1]):
-        message_ids = sorted(find_ids(tx, workspace_id, message, labelled[uuid]).values())
+        message_ids = sorted(find_ids(tx, workspace_id, message, labeled[uuid]).values())
         add_label(tx, workspace_id, message_ids, label_id, may_be_gone=True)
 
 

@@ -119,16 +119,16 @@ def _with_labels(query: ListQuery, texts: Sequence[str]) -> list[Condition]:
         for part in [text] if _bare_key(text) in known else parts:
             label_id = known.get(_bare_key(part), -1)
             if part[0] in "+ ":
-                found.append(message.c.id.in_(_labelled([label_id])))
+                found.append(message.c.id.in_(_labeled([label_id])))
             elif part[0] == "-":
-                found.append(message.c.id.not_in(_labelled([label_id])))
+                found.append(message.c.id.not_in(_labeled([label_id])))
             else:
                 is_open = False
                 alternatives.append(label_id)
-    return found if is_open else [*found, message.c.id.in_(_labelled(alternatives))]
+    return found if is_open else [*found, message.c.id.in_(_labeled(alternatives))]
 
 
-def _labelled(label_ids: Sequence[int]) -> Any:
+def _labeled(label_ids: Sequence[int]) -> Any:
     return select(message_label.c.message_id).where(message_label.c.label_id.in_(label_ids))
 
 

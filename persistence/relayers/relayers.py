@@ -9,7 +9,7 @@ from flows.phones import PhoneError, country_of, parse_number
 from persistence.channels.alarms import close_alarms
 from persistence.channels.former_channels import note_arrival, note_departure
 from persistence.channels.gateway_sends import drop_sends_of
-from persistence.contacts.urns import normalise_numbers
+from persistence.contacts.urns import normalize_numbers
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import end_trouble
 from persistence.errors import InvalidInput
@@ -32,7 +32,7 @@ receiver."""
 def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, phone: str, name: str | None) -> int:
     """Attach the phone that shows this code to the workspace under its number; returns the channel id.
 
-    Raises InvalidInput on `claim_code` or `phone`. Contact numbers without country code are normalised again.
+    Raises InvalidInput on `claim_code` or `phone`. Contact numbers without country code are normalized again.
     A registration that waits beside a phone of another workspace becomes a phone of its own: its device uuid proves
     nothing, so the other workspace keeps its phone.
     """
@@ -53,7 +53,7 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, phone: s
         channel_id = insert_phone(tx, **changes | own)
     else:
         _hand_over(tx, row, waiting, workspace.id, changes)
-    normalise_numbers(tx, workspace.id, workspace.country or changes["country"] or "")
+    normalize_numbers(tx, workspace.id, workspace.country or changes["country"] or "")
     return channel_id
 
 

@@ -167,6 +167,6 @@ def split(items: Sequence[Item], size: int = ROWS_PER_STATEMENT) -> Iterator[Seq
 
 
 def partial_index(name: str, *columns: str, where: str, sqlite_where: str | None = None, unique: bool = False) -> Index:
-    """An index over the rows that satisfy a condition, which SQLite wants spelt as its statements spell it."""
+    """An index over the rows that satisfy a condition, which SQLite wants spelled as its statements spell it."""
     on_sqlite = text(where if sqlite_where is None else sqlite_where)
     return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=on_sqlite)

@@ -193,7 +193,7 @@ def json_record_or_null(present: ColumnElement[Any], fields: Mapping[str, Any]) 
 
 
 def json_list(inner: Select[Any]) -> ColumnElement[Any]:
-    """An array of the one column of `inner`, labelled `item`, which must be a JSON expression.
+    """An array of the one column of `inner`, labeled `item`, which must be a JSON expression.
 
     Correlate the select with the outer table: `select(json_record({...}).label("item")).where(...).correlate(message)`.
     """
@@ -201,7 +201,7 @@ def json_list(inner: Select[Any]) -> ColumnElement[Any]:
 
 
 def json_text_list(inner: Select[Any]) -> ColumnElement[Any]:
-    """An array of texts: the one column of `inner`, labelled `item`, is plain text."""
+    """An array of texts: the one column of `inner`, labeled `item`, is plain text."""
     return JsonTextList(_subquery(inner))
 
 
@@ -225,7 +225,7 @@ def _text_list_postgresql(element: JsonTextList, compiler: SQLCompiler, **option
 
 
 def json_map(inner: Select[*tuple[Any, ...]]) -> ColumnElement[Any]:
-    """An object made of the columns labelled `key` (text) and `item` of `inner`; see `json_list` on correlation."""
+    """An object made of the columns labeled `key` (text) and `item` of `inner`; see `json_list` on correlation."""
     return JsonMap(_subquery(inner))
 
 
@@ -234,7 +234,7 @@ def _subquery(inner: Select[Any]) -> ScalarSelect[Any]:
 
 
 def declare_record(fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[Any]:
-    """`json_record` for records that modules declare once: statements with them are recognised by name.
+    """`json_record` for records that modules declare once: statements with them are recognized by name.
 
     SQLAlchemy otherwise walks through all parts of a record for every statement, which takes longer than many queries.
     """

@@ -14,12 +14,12 @@ OBJECTS_PER_WORKSPACE = 250
 
 
 def name_key(name: str) -> str:
-    """The form in which names are compared: normalised and case-folded, the same on every database."""
+    """The form in which names are compared: normalized and case-folded, the same on every database."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def check_name(name: str, field: str = "name", length: int = NAME_LENGTH) -> str:
-    """The trimmed name; raises InvalidInput for an empty, too long or badly spelt one (contract reference 4.1)."""
+    """The trimmed name; raises InvalidInput for an empty, too long or badly spelled one (contract reference 4.1)."""
     name = name.strip()
     if not name:
         raise InvalidInput.on(field, "An empty value is not allowed.")

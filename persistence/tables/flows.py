@@ -27,12 +27,12 @@ flow_label = numbered_table(
 )
 
 
-class LabelledFlowColumns(TypedColumns):
+class LabeledFlowColumns(TypedColumns):
     flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"), primary_key=True)
     label_id: Named[int] = Column(Integer, ForeignKey("flow_label.id"), primary_key=True)
 
 
-labelled_flow = Table("labelled_flow", metadata, LabelledFlowColumns, Index("ix_labelled_flow_label", "label_id"))
+labeled_flow = Table("labeled_flow", metadata, LabeledFlowColumns, Index("ix_labeled_flow_label", "label_id"))
 
 
 class FlowRevisionColumns(OwnedColumns):

@@ -44,7 +44,7 @@ STORY = ("mo_sms", "mt_sent", "mt_dlvd")
 WAIT_SECONDS = 40.0
 LOOPBACK = "127.0.0.0/8"
 HOST = "127.0.0.1"
-NEIGHBOURS = 20
+NEIGHBORS = 20
 
 
 def say(text: str = "") -> None:
@@ -73,8 +73,8 @@ def run_demo(options: argparse.Namespace) -> int:
 
 
 def _free_port() -> int:
-    """The usual port, or the next one that nobody listens on; 0, any, when there are too many neighbours."""
-    for port in range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBOURS):
+    """The usual port, or the next one that nobody listens on; 0, any, when there are too many neighbors."""
+    for port in range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBORS):
         with contextlib.suppress(OSError):
             listen(HOST, port).close()
             return port

@@ -155,9 +155,9 @@ def _order_rows(cells: list[_Cell]) -> list[list[int]]:
     return best
 
 
-def _sort_row(cells: Sequence[_Cell], row: list[int], neighbours: Sequence[int], *, is_down: bool) -> None:
-    """Brings a row into the order of the mean places of its cells' neighbours; what has none stays where it is."""
-    places = {number: float(place) for place, number in enumerate(neighbours)}
+def _sort_row(cells: Sequence[_Cell], row: list[int], neighbors: Sequence[int], *, is_down: bool) -> None:
+    """Brings a row into the order of the mean places of its cells' neighbors; what has none stays where it is."""
+    places = {number: float(place) for place, number in enumerate(neighbors)}
     keys: dict[int, float] = {}
     for place, number in enumerate(row):
         if is_down:
@@ -195,7 +195,7 @@ def _count_crossings(cells: Sequence[_Cell], rows: Sequence[Sequence[int]]) -> i
 
 
 def _move_cells(cells: list[_Cell], rows: Sequence[Sequence[int]]) -> None:
-    """Gives every cell its x: first side by side, then again and again as near to its neighbours as there is room."""
+    """Gives every cell its x: first side by side, then again and again as near to its neighbors as there is room."""
     for row in rows:
         _spread(cells, row, [0.0] * len(row))
     for turn in range(MOVING_ROUNDS):

@@ -85,7 +85,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _install(folder: Path) -> None:
-    """Install into a neighbouring folder and rename it at the end, so that a folder that is there is whole."""
+    """Install into a neighboring folder and rename it at the end, so that a folder that is there is whole."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
         work, unpacked = Path(made) / "work", Path(made) / "unpacked"
         work.mkdir()

@@ -86,7 +86,7 @@ class TestMessageActions:
         uuid = make_contact(tenant.service.database, tenant.workspace)
         return make_messages(tenant.service.database, tenant.workspace, uuid, 3)
 
-    def test_messages_are_labelled_by_object_uuid_or_name(self, client: TembaClient, messages: list[int]) -> None:
+    def test_messages_are_labeled_by_object_uuid_or_name(self, client: TembaClient, messages: list[int]) -> None:
         label = client.create_label("Complaint")
 
         client.bulk_label_messages(messages[:1], label=label)

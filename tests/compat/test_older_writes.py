@@ -163,7 +163,7 @@ class TestMessageActions:
         uuid = make_contact(tenant.service.database, tenant.workspace)
         return make_messages(tenant.service.database, tenant.workspace, uuid, 3)
 
-    def test_messages_are_labelled_by_name_or_uuid(self, client: Any, messages: list[int]) -> None:
+    def test_messages_are_labeled_by_name_or_uuid(self, client: Any, messages: list[int]) -> None:
         label = client.create_label("Complaint")
 
         client.label_messages(messages, label_uuid=label.uuid)

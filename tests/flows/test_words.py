@@ -83,7 +83,7 @@ def test_look_alikes_are_equal_under_confusables():
         ("ﻛ", "\u06a9"),
     ],
 )
-def test_letters_of_neighbouring_scripts_are_equal_under_arabic_variants(typed, meant):
+def test_letters_of_neighboring_scripts_are_equal_under_arabic_variants(typed, meant):
     assert collate(ARABIC, typed) == collate(ARABIC, meant)
 
 

@@ -97,7 +97,7 @@ BOUNDED = {
 }
 CONFIGURED = {
     *("boundary", "boundary_alias", "campaign", "campaign_event", "classifier", "contact_field", "contact_group"),
-    *("flow", "flow_label", "flow_revision", "global_value", "label", "labelled_flow", "optin", "resthook"),
+    *("flow", "flow_label", "flow_revision", "global_value", "label", "labeled_flow", "optin", "resthook"),
     *("resthook_subscriber", "template", "template_translation", "ticketer", "topic", "trigger"),
     *("api_token", "app_user", "workspace"),
 }

@@ -85,13 +85,13 @@ def _list_links(parts: WorkspaceParts, dependencies: Dependencies) -> Iterator[t
 
 
 def _follow(begin: set[_Part], links: Iterator[tuple[_Part, _Part]]) -> set[_Part]:
-    neighbours: defaultdict[_Part, set[_Part]] = defaultdict(set)
+    neighbors: defaultdict[_Part, set[_Part]] = defaultdict(set)
     for one, other in links:
-        neighbours[one].add(other)
-        neighbours[other].add(one)
+        neighbors[one].add(other)
+        neighbors[other].add(one)
     found, waiting = set(begin), list(begin)
     while waiting:
-        for part in neighbours[waiting.pop()] - found:
+        for part in neighbors[waiting.pop()] - found:
             found.add(part)
             waiting.append(part)
     return found

@@ -952,15 +952,15 @@ def upgrade() -> None:
         batch_op.create_index("ix_group_membership_contact", ["contact_id", "group_id"], unique=False)
 
     op.create_table(
-        "labelled_flow",
+        "labeled_flow",
         sa.Column("flow_id", sa.Integer(), nullable=False),
         sa.Column("label_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_labelled_flow_flow_id")),
-        sa.ForeignKeyConstraint(["label_id"], ["flow_label.id"], name=op.f("fk_labelled_flow_label_id")),
-        sa.PrimaryKeyConstraint("flow_id", "label_id", name=op.f("pk_labelled_flow")),
+        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_labeled_flow_flow_id")),
+        sa.ForeignKeyConstraint(["label_id"], ["flow_label.id"], name=op.f("fk_labeled_flow_label_id")),
+        sa.PrimaryKeyConstraint("flow_id", "label_id", name=op.f("pk_labeled_flow")),
     )
-    with op.batch_alter_table("labelled_flow", schema=None) as batch_op:
-        batch_op.create_index("ix_labelled_flow_label", ["label_id"], unique=False)
+    with op.batch_alter_table("labeled_flow", schema=None) as batch_op:
+        batch_op.create_index("ix_labeled_flow_label", ["label_id"], unique=False)
 
     op.create_table(
         "message",
@@ -1724,10 +1724,10 @@ def downgrade() -> None:
         )
 
     op.drop_table("message")
-    with op.batch_alter_table("labelled_flow", schema=None) as batch_op:
-        batch_op.drop_index("ix_labelled_flow_label")
+    with op.batch_alter_table("labeled_flow", schema=None) as batch_op:
+        batch_op.drop_index("ix_labeled_flow_label")
 
-    op.drop_table("labelled_flow")
+    op.drop_table("labeled_flow")
     with op.batch_alter_table("group_membership", schema=None) as batch_op:
         batch_op.drop_index("ix_group_membership_contact")
 

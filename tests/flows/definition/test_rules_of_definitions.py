@@ -225,7 +225,7 @@ def test_what_may_be_left_out_or_added_is_no_fault(change: Change) -> None:
 @pytest.mark.parametrize(
     ("name", "key"),
     [
-        ("Favourite Colour", "favourite_colour"),
+        ("Favorite Color", "favorite_color"),
         ("  two   spaces ", "two_spaces"),
         ("What's that?!", "what_s_that_"),
         ("a--b__c", "a_b__c"),

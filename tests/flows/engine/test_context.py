@@ -109,10 +109,10 @@ def test_the_input_goes_by_the_uuid_of_its_event() -> None:
 def test_local_variables_are_there_by_name_and_as_lines(path: str) -> None:
     actions = [
         {"type": "set_run_local", "local": name, "value": value, "operation": "set"}
-        for name, value in (("size", "XL"), ("colour", "red"))
+        for name, value in (("size", "XL"), ("color", "red"))
     ]
     assert said(play(node(0, *actions, say(f"@{path}.size")))) == "XL"
-    assert said(play(node(0, *actions, say(f"@{path}")))) == "colour: red\nsize: XL"
+    assert said(play(node(0, *actions, say(f"@{path}")))) == "color: red\nsize: XL"
 
 
 def test_generation_13_has_no_local_variables() -> None:

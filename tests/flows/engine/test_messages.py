@@ -200,7 +200,7 @@ def test_no_tickets_are_opened_in_a_batch() -> None:
     assert (played.of("ticket_opened"), len(played.errors)) == ([], 1)
 
 
-def test_the_message_that_came_is_labelled() -> None:
+def test_the_message_that_came_is_labeled() -> None:
     played = act("add_input_labels", {"trigger": BY_MESSAGE}, labels=[refer(LABEL)])
     assert played.of("input_labels_added") == [{"input_uuid": RECEIVED["uuid"], "labels": [refer(LABEL)]}]
     assert act("add_input_labels", labels=[refer(LABEL)]).errors == ["No input to add labels to"]

@@ -50,7 +50,7 @@ class TestIncoming:
         ("number", "path"),
         [("0788383383", "+250788383383"), ("250788383383", "+250788383383"), ("5080", "5080"), ("MTN", "mtn")],
     )
-    def test_senders_are_normalised_with_the_country_of_the_phone(self, api: Api, number: str, path: str) -> None:
+    def test_senders_are_normalized_with_the_country_of_the_phone(self, api: Api, number: str, path: str) -> None:
         phone = claimed_phone(api)
         phone.receive_sms(number, "hello")
 

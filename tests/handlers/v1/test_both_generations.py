@@ -102,7 +102,7 @@ def test_a_label_of_either_generation_is_in_the_other(api: Api) -> None:
     assert api.results("/api/v1/labels.json", uuid=second)[0]["name"] == "Praise"
 
 
-def test_a_message_labelled_in_generation_1_shows_the_label_in_both(api: Api) -> None:
+def test_a_message_labeled_in_generation_1_shows_the_label_in_both(api: Api) -> None:
     message = receive(api)
     label = write(api, "/api/v1/labels.json", name="Question")["uuid"]
     write(api, "/api/v1/message_actions.json", 204, messages=[message], action="label", label_uuid=label)

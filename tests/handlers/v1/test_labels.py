@@ -66,9 +66,9 @@ class TestWriteLabel:
         made = api.post(PATH, {"name": name})
         renamed = api.post(PATH, {"name": name, "uuid": label["uuid"]})
         action = {"messages": incoming, "action": "label", "label": name}
-        labelled = api.post("/api/v1/message_actions.json", action)
+        labeled = api.post("/api/v1/message_actions.json", action)
 
         assert (made.status_code, list(made.json())) == (400, ["name"])
         assert (renamed.status_code, list(renamed.json())) == (400, ["name"])
-        assert (labelled.status_code, list(labelled.json())) == (400, ["label"])
+        assert (labeled.status_code, list(labeled.json())) == (400, ["label"])
         assert [one["name"] for one in api.results(PATH)] == ["Complaint"]

@@ -29,13 +29,13 @@ def act(api: Api, messages: list[int], action: str, **more: str) -> int:
     return api.post(PATH, {"messages": messages, "action": action, **more}).status_code
 
 
-def test_label_makes_a_label_of_a_new_name_and_passes_over_what_cannot_be_labelled(
+def test_label_makes_a_label_of_a_new_name_and_passes_over_what_cannot_be_labeled(
     api: Api, messages: list[int]
 ) -> None:
     status = act(api, [*messages, 99999], "label", label="Complaint")
 
-    labelled = {record["id"] for record in api.results(MESSAGES, label="Complaint")}
-    assert (status, labelled) == (204, set(messages[:2]))
+    labeled = {record["id"] for record in api.results(MESSAGES, label="Complaint")}
+    assert (status, labeled) == (204, set(messages[:2]))
     assert api.results("/api/v1/labels.json")[0]["count"] == 2
 
 

@@ -47,7 +47,7 @@ class TestLabelCounts:
         )  # fmt: skip
 
         assert set(codes) == {204}
-        assert label_count(database) == labelled_and_visible(database)
+        assert label_count(database) == labeled_and_visible(database)
 
     def test_messages_deleted_twice_at_once_are_taken_off_once(
         self, api: Api, database: Database, workspace: Workspace
@@ -124,7 +124,7 @@ def label_count(database: Database) -> int:
         return int(tx.execute(select(label.c.message_count)).scalar_one())
 
 
-def labelled_and_visible(database: Database) -> int:
+def labeled_and_visible(database: Database) -> int:
     with database.reading() as tx:
         links = select(func.count()).select_from(message_label.join(message)).where(message.c.visibility == VISIBLE)
         return int(tx.execute(links).scalar_one())

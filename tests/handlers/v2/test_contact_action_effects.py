@@ -74,8 +74,8 @@ class TestActOnContacts:
         bosco = make_contact(database, workspace, "+250788000222", name="Bosco")
         ids = [*make_messages(database, workspace, amina, 3), *make_messages(database, workspace, bosco, 2)]
         make_named(database, workspace, label, ["Complaint"])
-        labelling = {"messages": ids, "action": "label", "label": "Complaint"}
-        api.post("/api/v2/message_actions.json", labelling)
+        labeling = {"messages": ids, "action": "label", "label": "Complaint"}
+        api.post("/api/v2/message_actions.json", labeling)
         api.post("/api/v2/message_actions.json", {"messages": ids[:1], "action": "archive"})
 
         assert act(api, action, amina) == 204

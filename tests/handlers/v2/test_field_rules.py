@@ -89,7 +89,7 @@ class TestWriteField:
             ({"name": "Age"}, "type"),
             ({}, "name"),
             ({"name": "Age", "type": "numeric"}, "type"),
-            ({"name": "Age", "value_type": "colour"}, "value_type"),
+            ({"name": "Age", "value_type": "color"}, "value_type"),
             ({"label": "x" * 37, "type": "text"}, "label"),
         ],
     )

@@ -75,7 +75,7 @@ class TestWriteField:
 
         assert list(api.post(PATH, {"name": "Due-Date", "type": "text"}).json()) == ["name"]
 
-    @pytest.mark.parametrize("kind", ["colour", None, 3])
+    @pytest.mark.parametrize("kind", ["color", None, 3])
     def test_a_bad_type_is_refused_by_field(self, api: Api, kind: object) -> None:
         response = api.post(PATH, {"name": "Age", "type": kind})
 

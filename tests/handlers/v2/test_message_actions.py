@@ -40,16 +40,16 @@ def counts(api: Api) -> dict[str, int]:
     return {one["name"]: one["count"] for one in api.results(LABELS)}
 
 
-def labelled(api: Api, reference: str) -> list[int]:
+def labeled(api: Api, reference: str) -> list[int]:
     return [one["id"] for one in api.results(MESSAGES, label=reference)]
 
 
-class TestLabelling:
+class TestLabeling:
     def test_messages_bear_a_label_once(self, api: Api, ids: list[int], complaint: str) -> None:
         assert act(api, "label", [*ids[:2], ids[0]], label=complaint) == 204
         assert act(api, "label", ids[:1], label="cOMPLAINT") == 204
 
-        assert labelled(api, complaint) == labelled(api, "complaint") == ids[1::-1]
+        assert labeled(api, complaint) == labeled(api, "complaint") == ids[1::-1]
         assert counts(api) == {"Complaint": 2}
         assert api.results(MESSAGES, id=ids[0])[0]["labels"] == [{"uuid": complaint, "name": "Complaint"}]
 
@@ -59,7 +59,7 @@ class TestLabelling:
         assert act(api, "unlabel", ids[:2], label=complaint) == 204
         assert act(api, "unlabel", ids[:2], label=complaint) == 204
 
-        assert labelled(api, complaint) == ids[2:]
+        assert labeled(api, complaint) == ids[2:]
         assert counts(api) == {"Complaint": 1}
 
     def test_a_label_by_name_is_made_when_it_is_missing(self, api: Api, ids: list[int]) -> None:
@@ -79,7 +79,7 @@ class TestLabelling:
 
         assert act(api, "label", [str(ids[0]), uuid.upper()], label=complaint) == 204
 
-        assert labelled(api, complaint) == ids[1::-1]
+        assert labeled(api, complaint) == ids[1::-1]
 
     def test_only_what_changes_moves_the_time_of_change(self, api: Api, ids: list[int], complaint: str) -> None:
         before = api.results(MESSAGES, id=ids[0])[0]["modified_on"]
@@ -113,7 +113,7 @@ class TestMoving:
         assert counts(api) == {"Complaint": 3}
         assert api.results(MESSAGES, folder="archived") == []
 
-    def test_an_archived_message_is_labelled_without_being_counted(
+    def test_an_archived_message_is_labeled_without_being_counted(
         self, api: Api, ids: list[int], complaint: str
     ) -> None:
         act(api, "archive", ids[:1])
@@ -150,7 +150,7 @@ class TestActOnMessages:
         response = api.post(PATH, {"messages": [ids[0], *missing], "action": "label", "label": complaint})
 
         assert (response.status_code, response.json()) == (200, {"failures": missing})
-        assert labelled(api, complaint) == ids[:1]
+        assert labeled(api, complaint) == ids[:1]
 
     @pytest.mark.parametrize("action", ["label", "unlabel", "archive", "restore", "delete"])
     def test_an_outgoing_message_refuses_the_whole_action(

@@ -83,7 +83,7 @@ class TestListMessages:
         assert found(api, label=uuid, before="2026-03-01T10:30:00") == first[::-1]
         assert found(api, label=uuid, id=second[0], contact=amina) == []
 
-    def test_labelled_messages_of_one_moment_come_page_after_page(
+    def test_labeled_messages_of_one_moment_come_page_after_page(
         self, api: Api, database: Database, workspace: Workspace, amina: str
     ) -> None:
         ids = make_messages(database, workspace, amina, 300, created_on=MOMENT)

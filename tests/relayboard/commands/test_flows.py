@@ -168,10 +168,10 @@ class TestFlowCommands:
         assert api.results("/api/v2/flows.json", archived="no") == []
 
     def test_labels_are_put_on_and_taken_off(self, run: Run, flow_uuid: str) -> None:
-        _, labelled, _ = run("flow", "label", "--flow", flow_uuid, "--name", "Health")
+        _, labeled, _ = run("flow", "label", "--flow", flow_uuid, "--name", "Health")
         _, bare, _ = run("flow", "label", "--flow", flow_uuid, "--name", "health", "--remove")
 
-        assert [one["name"] for one in labelled["labels"]] == ["Health"]
+        assert [one["name"] for one in labeled["labels"]] == ["Health"]
         assert bare["labels"] == []
 
     def test_a_flow_may_ignore_triggers(self, run: Run, database: Database, flow_uuid: str) -> None:

@@ -13,9 +13,9 @@ AMINA, BEN = "+254722000111", "+254722000222"
 SURVEY = definition(
     "Survey",
     [
-        node("hello", [say("Hi @contact.first_name!")], to="colour"),
-        ask("colour", {"red": "bye", "blue": "bye"}, "hello", result="Colour", actions=[say("Red or blue?")]),
-        node("bye", [say("You said @results.colour")]),
+        node("hello", [say("Hi @contact.first_name!")], to="color"),
+        ask("color", {"red": "bye", "blue": "bye"}, "hello", result="Color", actions=[say("Red or blue?")]),
+        node("bye", [say("You said @results.color")]),
     ],
 )
 
@@ -49,8 +49,8 @@ def test_an_answer_resumes_the_flow_to_its_end(stage: Stage) -> None:
 
     assert stage.sent_to(amina)[2:] == ["You said Blue"]
     (run,) = stage.rows(flow_run)
-    assert (run.status, run.responded, run.results["colour"]["category"]) == ("completed", True, "blue")
-    assert [step["node"] for step in run.path] == [uuid_of("hello"), uuid_of("colour"), uuid_of("bye")]
+    assert (run.status, run.responded, run.results["color"]["category"]) == ("completed", True, "blue")
+    assert [step["node"] for step in run.path] == [uuid_of("hello"), uuid_of("color"), uuid_of("bye")]
     (known,) = stage.rows(flow)
     assert (known.active_run_count, known.completed_run_count) == (0, 1)
     (received,) = stage.rows(message, message.c.id == received_id)

@@ -45,11 +45,11 @@ def test_the_runs_of_the_answer_are_the_ones_that_go_on(api: Api, stage: Stage) 
     assert (done["completed"], open_run["completed"]) == (True, False)
     assert [(step["node"], step["type"]) for step in done["steps"]] == [
         (uuid_of("hello"), "A"),
-        (uuid_of("colour"), "R"),
+        (uuid_of("color"), "R"),
         (uuid_of("bye"), "A"),
     ]
     assert [(value["label"], value["text"], value["rule_value"]) for value in done["values"]] == [
-        ("Colour", "red", "red")
+        ("Color", "red", "red")
     ]
     assert done["steps"][1]["value"] == "red"
     (known,) = stage.rows(flow)

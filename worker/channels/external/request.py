@@ -40,7 +40,7 @@ def make_requests(send: GatewaySend, config: Mapping[str, Any]) -> list[GatewayR
     """One request for each part of the text that fits the gateway, all with the message's id.
 
     The header `Idempotency-Key` names the part: it is the same whenever that part is sent, so that a gateway can
-    recognise a repeat.
+    recognize a repeat.
     """
     text = "\n".join([send.text, *send.attachment_urls]).strip("\n")
     length = int(config.get("max_length", DEFAULT_LENGTH))

@@ -8,9 +8,9 @@ TYPES = ("input_labels_added",)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Labels the incoming messages that flows labelled."""
-    labelled: dict[str, list[str]] = {}
+    """Labels the incoming messages that flows labeled."""
+    labeled: dict[str, list[str]] = {}
     for each in events:
         for label in each.event["labels"]:
-            labelled.setdefault(label["uuid"], []).append(each.event["input_uuid"])
-    label_incoming(recording.tx, recording.workspace.id, labelled)
+            labeled.setdefault(label["uuid"], []).append(each.event["input_uuid"])
+    label_incoming(recording.tx, recording.workspace.id, labeled)

@@ -100,8 +100,8 @@ def test_a_label_is_put_on_the_message_that_was_answered(stage: Stage) -> None:
         label_id = create_label(tx, stage.workspace.id, "Urgent")
     labels = [reference(stage, label, label_id)]
     nodes = [
-        ask("tell", {"x": "labelled"}, "labelled", actions=[say("Tell me.")]),
-        node("labelled", [action("add_input_labels", labels=labels)]),
+        ask("tell", {"x": "labeled"}, "labeled", actions=[say("Tell me.")]),
+        node("labeled", [action("add_input_labels", labels=labels)]),
     ]
     stage.start(store_flow(stage.database, stage.workspace, definition("Labels", nodes)), stage.add_contact(AMINA))
     stage.work()
