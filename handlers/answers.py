@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
+from handlers.request import Request
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list, read_record
 from persistence.sql.numbered_pages import NumberedPage
 from persistence.sql.pages import InvalidCursor, Order, Page, Position, decode_cursor, encode_cursor
-
-if TYPE_CHECKING:
-    from handlers.request import Request
 
 LARGEST_PAGE_NUMBER = 1_000_000
 
@@ -49,17 +47,17 @@ def as_json(status: int, value: Any) -> Answer:
     return Answer(status, orjson.dumps(value))
 
 
-def created_record(request: "Request", spec: ListSpec, record_id: int) -> Answer:
+def created_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
     """The record of what was created, as its list shows it."""
     return created(_read(request, spec, record_id))
 
 
-def changed_record(request: "Request", spec: ListSpec, record_id: int) -> Answer:
+def changed_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
     """The record of what was changed, as its list shows it."""
     return ok(_read(request, spec, record_id))
 
 
-def _read(request: "Request", spec: ListSpec, record_id: int) -> str:
+def _read(request: Request, spec: ListSpec, record_id: int) -> str:
     return read_record(request.tx, spec, request.workspace, record_id, is_agent=request.is_agent)
 
 
@@ -71,9 +69,9 @@ class ListAnswer:
     """
 
     spec: ListSpec
-    show: Callable[["Request", str], str] | None = None
+    show: Callable[[Request, str], str] | None = None
 
-    def __call__(self, request: "Request", **values: Any) -> Answer:
+    def __call__(self, request: Request, **values: Any) -> Answer:
         """`next`, `previous` and `results`, as v2 has it. Raises RecordMissing (404) for another list's cursor."""
         order = self.spec.order_of(values)
         try:
@@ -87,10 +85,10 @@ class ListAnswer:
         )
         return self._envelope(request, {"next": following, "previous": preceding}, page.records)
 
-    def _query(self, request: "Request", values: dict[str, Any]) -> ListQuery:
+    def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
         return ListQuery(request.tx, request.workspace, values, is_agent=request.is_agent)
 
-    def _envelope(self, request: "Request", beside: Mapping[str, Any], records: Sequence[str]) -> Answer:
+    def _envelope(self, request: Request, beside: Mapping[str, Any], records: Sequence[str]) -> Answer:
         shown = records if self.show is None else [self.show(request, record) for record in records]
         return Answer(200, f'{orjson.dumps(beside).decode()[:-1]},"results":[{",".join(shown)}]}}', is_list=True)
 
@@ -98,7 +96,7 @@ class ListAnswer:
 class NumberedListAnswer(ListAnswer):
     """The handler of a list operation of v1, whose parameter `page` is the number of a page."""
 
-    def __call__(self, request: "Request", *, page: str = "1", **values: Any) -> Answer:
+    def __call__(self, request: Request, *, page: str = "1", **values: Any) -> Answer:
         """`count`, `next`, `previous` and `results`. Raises RecordMissing (404) for a page that does not exist."""
         number = int(page) if page.isascii() and page.isdecimal() and len(page) < 10 else 0
         if not 1 <= number <= LARGEST_PAGE_NUMBER:
@@ -110,14 +108,14 @@ class NumberedListAnswer(ListAnswer):
         return self._envelope(request, {"count": found.count, "next": following, "previous": preceding}, found.records)
 
 
-def _page_url(request: "Request", parameter: str, place: str) -> str:
+def _page_url(request: Request, parameter: str, place: str) -> str:
     others = [
         (name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != parameter
     ]
     return f"{request.url}?{urlencode([*others, (parameter, place)])}"
 
 
-def answer_page(request: "Request", order: Order, fetch: Callable[[Position | None, int], Page]) -> Answer:
+def answer_page(request: Request, order: Order, fetch: Callable[[Position | None, int], Page]) -> Answer:
     """The list envelope of v2: `next`, `previous` and `results`, with absolute URLs that keep all other parameters.
 
     Raises RecordMissing (404) for a cursor this list did not make.
@@ -133,7 +131,7 @@ def answer_page(request: "Request", order: Order, fetch: Callable[[Position | No
     return _ok_list(f'{{"next":{following},"previous":{preceding},"results":[{",".join(page.records)}]}}')
 
 
-def _cursor_url(request: "Request", position: Position | None, order: Order) -> str | None:
+def _cursor_url(request: Request, position: Position | None, order: Order) -> str | None:
     if position is None:
         return None
     others = [
@@ -142,7 +140,7 @@ def _cursor_url(request: "Request", position: Position | None, order: Order) -> 
     return f"{request.url}?{urlencode([*others, ('cursor', encode_cursor(position, order))])}"
 
 
-def answer_numbered_page(request: "Request", page: str | None, fetch: Callable[[int, int], NumberedPage]) -> Answer:
+def answer_numbered_page(request: Request, page: str | None, fetch: Callable[[int, int], NumberedPage]) -> Answer:
     """The list envelope of v1: `count`, `next`, `previous` and `results`; `page` is the parameter's text.
 
     Raises RecordMissing (404) for a page that does not exist.
@@ -159,6 +157,6 @@ def answer_numbered_page(request: "Request", page: str | None, fetch: Callable[[
     return _ok_list(f'{{"count":{found.count},{links},"results":[{",".join(found.records)}]}}')
 
 
-def _numbered_url(request: "Request", number: int) -> str:
+def _numbered_url(request: Request, number: int) -> str:
     others = [(name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != "page"]
     return f"{request.url}?{urlencode([*others, ('page', str(number))])}"

@@ -2,7 +2,7 @@
 
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import anyio.to_thread
@@ -17,7 +17,7 @@ from handlers.asgi.gateway import Gateway
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Health
 from handlers.asgi.media_files import MediaFiles
-from handlers.asgi.plain_responses import detail_page
+from handlers.asgi.plain_responses import detail_response
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
@@ -40,7 +40,7 @@ from handlers.errors import (
 )
 from handlers.service import Service
 from handlers.token_notes import TokenNotes
-from openapi.bundle import GENERATIONS, Document, bundle, operations
+from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.database import Database, Wake
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.store import MediaStore
@@ -89,7 +89,7 @@ def _without_redirects(app: AsgiApp) -> AsgiApp:
 
     async def without_redirects(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/") and not scope["path"].endswith(".json"):
-            await detail_page(404, TEXTS[404]).send(send)
+            await detail_response(404, TEXTS[404]).send(send)
         else:
             await app(scope, receive, send)
 
@@ -146,13 +146,7 @@ def _document(generation: str) -> Document:
     document = bundle(generation)
     for scheme in document["components"].get("securitySchemes", {}).values():
         scheme["x-apikeyInfoFunc"] = "handlers.auth.token_info"
-    for part in _parameters(document):
+    # Our validators read parameters; Connexion's own reading knows no alternatives in schemas.
+    for part in parameters(document):
         part["schema"] = {"type": "string"}
     return document
-
-
-def _parameters(document: Document) -> Iterator[Document]:
-    """All parameters; our validators read them, and Connexion's own reading knows no alternatives in schemas."""
-    yield from document["components"].get("parameters", {}).values()
-    for _, _, operation in operations(document):
-        yield from (part for part in operation.get("parameters", ()) if "$ref" not in part)

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.context import context_of
 from handlers.contract.operations import load_contract
-from openapi.bundle import GENERATIONS
+from openapi.bundle import GENERATIONS, matches
 from persistence.errors import (
     Clash,
     DatabaseError,
@@ -128,14 +128,6 @@ def allowed_methods(path: str) -> str:
     if "GET" in methods:
         methods.add("HEAD")
     return ", ".join(sorted(methods))
-
-
-def matches(template: str, path: str) -> bool:
-    """Whether a path is one of a template such as `/relayers/relayer/sync/{relayer_id}/`."""
-    wanted, given = template.split("/"), path.split("/")
-    return len(wanted) == len(given) and all(
-        part == other or part.startswith("{") for part, other in zip(wanted, given, strict=True)
-    )
 
 
 def limits_of(request: Any) -> dict[str, str]:

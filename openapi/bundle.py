@@ -146,6 +146,21 @@ def operations(document: Document) -> Iterator[tuple[str, str, Document]]:
                 yield path, method, item[method]
 
 
+def parameters(document: Document) -> Iterator[Document]:
+    """Every parameter once: those that have a name of their own and those that stand in an operation."""
+    yield from document["components"].get("parameters", {}).values()
+    for _, _, operation in operations(document):
+        yield from (part for part in operation.get("parameters", ()) if "$ref" not in part)
+
+
+def matches(template: str, path: str) -> bool:
+    """Whether a path is one of a template such as `/relayers/relayer/sync/{relayer_id}/`."""
+    wanted, given = template.split("/"), path.split("/")
+    return len(wanted) == len(given) and all(
+        part == other or part.startswith("{") for part, other in zip(wanted, given, strict=True)
+    )
+
+
 def main(arguments: list[str]) -> int:
     """Bundle and validate generations: `python -m openapi.bundle [v1] [v2] [relay]`."""
     from openapi_spec_validator import validate  # noqa: PLC0415  # heavy, and no service needs it

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import anyio.to_thread
 from starlette.responses import FileResponse
 
-from handlers.asgi.plain_responses import detail_page, wrong_method
+from handlers.asgi.plain_responses import detail_response, wrong_method
 from persistence.media.store import MediaStore
 from relayboard.base.settings import Settings
 
@@ -50,7 +50,7 @@ class ArchiveFiles:
             return
         path = await anyio.to_thread.run_sync(self._find, scope["path"], scope["query_string"])
         if path is None:
-            await detail_page(404, "There is nothing at this address, or it is no longer valid.").send(send)
+            await detail_response(404, "There is nothing at this address, or it is no longer valid.").send(send)
             return
         await FileResponse(path, media_type="application/gzip", headers=HEADERS)(scope, receive, send)
 

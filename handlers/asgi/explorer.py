@@ -15,7 +15,7 @@ import yaml
 
 from handlers.asgi.explorer_document import explorer_document
 from handlers.asgi.guides import guide_names, render_guide, render_list
-from handlers.asgi.plain_responses import JSON_TYPE, Page, header, wrong_method
+from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse, header, wrong_method
 from openapi.bundle import Document, published
 from relayboard.base.settings import Settings
 
@@ -59,7 +59,7 @@ class Explorer:
         self.app = app
         self.base_url = settings.base_url
         self._makers = self._routes()
-        self._pages: dict[str, Page] = {}
+        self._pages: dict[str, PlainResponse] = {}
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http" or scope["path"] not in self._makers:
@@ -71,8 +71,8 @@ class Explorer:
         page = wrong_method(scope) or _unless_known(scope, _as_versioned(scope, self._pages[path]))
         await page.send(send)
 
-    def _routes(self) -> dict[str, Callable[[], Page]]:
-        routes: dict[str, Callable[[], Page]] = {"/": partial(_redirect, "api/v2/docs")}
+    def _routes(self) -> dict[str, Callable[[], PlainResponse]]:
+        routes: dict[str, Callable[[], PlainResponse]] = {"/": partial(_redirect, "api/v2/docs")}
         for generation, root in ROOTS.items():
             routes[f"{root}/openapi.json"] = partial(json_document, generation, self.base_url)
             routes[f"{root}/openapi.yaml"] = partial(yaml_document, generation, self.base_url)
@@ -98,32 +98,32 @@ def served_document(generation: str, base_url: str) -> Document:
     return document
 
 
-def json_document(generation: str, base_url: str) -> Page:
+def json_document(generation: str, base_url: str) -> PlainResponse:
     return _json_page(served_document(generation, base_url))
 
 
-def shown_document(generation: str, base_url: str) -> Page:
+def shown_document(generation: str, base_url: str) -> PlainResponse:
     return _json_page(explorer_document(served_document(generation, base_url)))
 
 
-def yaml_document(generation: str, base_url: str) -> Page:
+def yaml_document(generation: str, base_url: str) -> PlainResponse:
     text = yaml.safe_dump(served_document(generation, base_url), sort_keys=False, allow_unicode=True, width=120)
     return _revalidated(text.encode(), YAML_TYPE)
 
 
-def explorer_page(generation: str) -> Page:
+def explorer_page(generation: str) -> PlainResponse:
     return _html_page("page.html", "docs/", {"generation": generation, "navigation": navigation(generation, "../../")})
 
 
-def guide_list() -> Page:
+def guide_list() -> PlainResponse:
     return _guide("Guides", render_list(), "")
 
 
-def guide_page(name: str) -> Page:
+def guide_page(name: str) -> PlainResponse:
     return _guide(*render_guide(name), name)
 
 
-def _guide(title: str, content: str, name: str) -> Page:
+def _guide(title: str, content: str, name: str) -> PlainResponse:
     texts = {"title": title, "navigation": navigation("guides", "../"), "content": content}
     return _html_page("guide.html", "../api/v2/docs/", texts)
 
@@ -140,7 +140,7 @@ def navigation(current: str, top: str) -> str:
     )
 
 
-def asset(name: str) -> Page:
+def asset(name: str) -> PlainResponse:
     """One of the listed files; other names have no route, so no path can leave their folders."""
     folder, media_type = ASSETS[name]
     return _revalidated((folder / name).read_bytes(), media_type, {"X-Content-Type-Options": "nosniff"})
@@ -158,7 +158,7 @@ def vendored() -> Mapping[str, Any]:
     return manifest
 
 
-def _html_page(template: str, assets: str, texts: Mapping[str, str]) -> Page:
+def _html_page(template: str, assets: str, texts: Mapping[str, str]) -> PlainResponse:
     text = (OWN_FILES / template).read_text(encoding="utf-8")
     addresses = {name: f"{assets}{name}?v={asset_version(name)}" for name in ASSETS}
     for name, value in (addresses | dict(texts)).items():
@@ -166,25 +166,25 @@ def _html_page(template: str, assets: str, texts: Mapping[str, str]) -> Page:
     return _revalidated(text.encode(), HTML_TYPE, PAGE_HEADERS)
 
 
-def _json_page(document: Document) -> Page:
+def _json_page(document: Document) -> PlainResponse:
     return _revalidated(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS), JSON_TYPE)
 
 
-def _revalidated(body: bytes, media_type: str, headers: Mapping[str, str] | None = None) -> Page:
+def _revalidated(body: bytes, media_type: str, headers: Mapping[str, str] | None = None) -> PlainResponse:
     """A page that caches keep but ask about before they use it."""
-    return Page(body, media_type, headers={"Cache-Control": "no-cache", **(headers or {})})
+    return PlainResponse(body, media_type, headers={"Cache-Control": "no-cache", **(headers or {})})
 
 
 def _tag(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:TAG_LENGTH]
 
 
-def _tagged(make: Callable[[], Page]) -> Page:
+def _tagged(make: Callable[[], PlainResponse]) -> PlainResponse:
     page = make()
     return replace(page, headers={**page.headers, "ETag": f'"{_tag(page.body)}"'})
 
 
-def _as_versioned(scope: MutableMapping[str, Any], page: Page) -> Page:
+def _as_versioned(scope: MutableMapping[str, Any], page: PlainResponse) -> PlainResponse:
     """Caches need not ask again about a file whose address names its content."""
     asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("v")
     if page.status == 200 and asked and page.headers["ETag"] == f'"{asked[-1]}"':
@@ -192,16 +192,16 @@ def _as_versioned(scope: MutableMapping[str, Any], page: Page) -> Page:
     return page
 
 
-def _redirect(target: str) -> Page:
+def _redirect(target: str) -> PlainResponse:
     """To a relative address, which also holds behind a proxy that serves us under a path of its own."""
-    return Page(b"", "", 307, {"Location": target})
+    return PlainResponse(b"", "", 307, {"Location": target})
 
 
-def _unless_known(scope: MutableMapping[str, Any], page: Page) -> Page:
+def _unless_known(scope: MutableMapping[str, Any], page: PlainResponse) -> PlainResponse:
     """304 without body when the client already has this version of the page."""
     asked = (header(scope, b"if-none-match") or b"").decode("latin-1")
     known = {tag.strip().removeprefix("W/") for tag in asked.split(",")}
     if page.status == 200 and (page.headers["ETag"] in known or "*" in known):
         kept = {name: value for name, value in page.headers.items() if name in ("ETag", "Cache-Control")}
-        return Page(b"", "", 304, kept)
+        return PlainResponse(b"", "", 304, kept)
     return page

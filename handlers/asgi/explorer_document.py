@@ -1,12 +1,11 @@
 """The contract as the explorer shows it: the same operations, with forms that are empty."""
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from openapi.bundle import Document, operations
+from openapi.bundle import Document, parameters
 
 
 def explorer_document(document: Document) -> Document:
@@ -16,17 +15,10 @@ def explorer_document(document: Document) -> Document:
     exclude each other, one Idempotency-Key for ever, a record to delete.
     """
     shown = copy.deepcopy(document)
-    for parameter in _parameters(shown):
+    for parameter in parameters(shown):
         _tell_example(parameter, shown["components"]["schemas"])
         parameter.pop("allowEmptyValue", None)  # a box to tick under every field
     return shown
-
-
-def _parameters(document: Document) -> Iterator[dict[str, Any]]:
-    """Every parameter once: those that have a name of their own and those that stand in an operation."""
-    yield from document["components"].get("parameters", {}).values()
-    for _, _, operation in operations(document):
-        yield from (part for part in operation.get("parameters", ()) if "$ref" not in part)
 
 
 def _tell_example(parameter: dict[str, Any], schemas: dict[str, Any]) -> None:

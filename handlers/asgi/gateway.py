@@ -16,7 +16,7 @@ import anyio.to_thread
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
-from handlers.asgi.plain_responses import Page, detail_page, header, json_page, wrong_method
+from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
 from handlers.context import context_of
 from handlers.errors import explain_database
 from handlers.service import Service
@@ -57,7 +57,7 @@ class Gateway:
         found = ADDRESS.match(scope["path"]) or OLD_ADDRESS.match(scope["path"])
         refused = wrong_method(scope, METHODS)
         if refused is not None or found is None:
-            await (refused or detail_page(404, "There is nothing at this address.")).send(send)
+            await (refused or detail_response(404, "There is nothing at this address.")).send(send)
             return
         service = context_of(scope).service
         secret = found["secret"] or bearer_in((header(scope, b"authorization") or b"").decode("latin-1"))
@@ -67,9 +67,9 @@ class Gateway:
                 callback = Callback(found["uuid"], secret, found["action"], await read_values(Request(scope, receive)))
                 page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.write_limiter)
         except Refused as error:
-            page = detail_page(400, str(error))
+            page = detail_response(400, str(error))
         except DatabaseError as error:
-            page = detail_page(*explain_database(error))
+            page = detail_response(*explain_database(error))
         await page.send(send)
 
 
@@ -89,7 +89,7 @@ def bearer_in(authorization: str) -> str | None:
     return secret.strip() or None if scheme.lower() == "bearer" else None
 
 
-def refuse(service: Service, channel_uuid: str, secret: str | None) -> Page | None:
+def refuse(service: Service, channel_uuid: str, secret: str | None) -> PlainResponse | None:
     """What a call is answered that may not be made, before its body is read; None for others. Raises Refused.
 
     Callbacks without the secret do not count towards the limit: they must not shut the gateway out.
@@ -103,19 +103,19 @@ def refuse(service: Service, channel_uuid: str, secret: str | None) -> Page | No
     if allowance.is_granted:
         return None
     seconds = str(allowance.reset_seconds)
-    return detail_page(429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds})
+    return detail_response(429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds})
 
 
-def answer(service: Service, callback: Callback) -> Page:
+def answer(service: Service, callback: Callback) -> PlainResponse:
     """Carries a callback out; runs in a database thread. Raises Refused."""
     try:
-        return json_page({"detail": service.database.write(partial(carry_out, callback))})
+        return json_response({"detail": service.database.write(partial(carry_out, callback))})
     except WrongSecret as error:  # it was changed in the meantime
         return _ask_for_secret(error)
 
 
-def _ask_for_secret(error: WrongSecret) -> Page:
-    return detail_page(401, str(error), {"WWW-Authenticate": "Bearer"})
+def _ask_for_secret(error: WrongSecret) -> PlainResponse:
+    return detail_response(401, str(error), {"WWW-Authenticate": "Bearer"})
 
 
 async def read_values(request: Request) -> dict[str, str]:

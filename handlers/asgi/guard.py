@@ -10,7 +10,7 @@ from typing import Any
 
 from handlers.asgi.gateway import hide_secret
 from handlers.asgi.metrics import count_request
-from handlers.asgi.plain_responses import detail_page, header
+from handlers.asgi.plain_responses import detail_response, header
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.request_body import Body, BodyMemory, replay
 from handlers.asgi.request_checks import check_host, check_url, take_media_type
@@ -61,17 +61,17 @@ class Guard:
         request_id = _request_id(scope)
         method, path = scope["method"], scope["path"]
         body = self._body_of(scope, receive)
-        answer = _Answer(send, request_id, body, head_only=method == "HEAD")
+        sender = _Sender(send, request_id, body, head_only=method == "HEAD")
         token = current_request_id.set(request_id)
         began = time.perf_counter()
         try:
             with ExitStack() as closing:
                 closing.callback(body.forget)
                 scope[KEY] = RequestContext(request_id, body, closing)
-                await self._pass_on(scope, body, answer)
+                await self._pass_on(scope, body, sender)
         finally:
             seconds = time.perf_counter() - began
-            self._note(scope, method, path, answer.status, seconds)
+            self._note(scope, method, path, sender.status, seconds)
             current_request_id.reset(token)
 
     def _body_of(self, scope: MutableMapping[str, Any], receive: Any) -> Body:
@@ -80,20 +80,20 @@ class Guard:
         seconds = self.body_timeout_seconds
         return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)
 
-    async def _pass_on(self, scope: MutableMapping[str, Any], body: Body, answer: "_Answer") -> None:
+    async def _pass_on(self, scope: MutableMapping[str, Any], body: Body, sender: "_Sender") -> None:
         try:
             if self.is_stopping:
                 raise Refusal(503, "The service is stopping.", {"Retry-After": "1", "Connection": "close"})
-            await self.app(scope, await self._checked(scope, body), answer.send)
+            await self.app(scope, await self._checked(scope, body), sender.send)
         except Refusal as refusal:
-            await detail_page(refusal.status, refusal.text, refusal.headers).send(answer.send)
+            await detail_response(refusal.status, refusal.text, refusal.headers).send(sender.send)
         except ClientGone:
             return
         except Exception:
             errors.exception("unexpected failure")
-            if answer.status is not None:
+            if sender.status is not None:
                 raise  # half an answer is out: the server has to break the connection
-            await detail_page(500, "Internal server error.").send(answer.send)
+            await detail_response(500, "Internal server error.").send(sender.send)
 
     async def _checked(self, scope: MutableMapping[str, Any], body: Body) -> Any:
         """The receive callable for the inner layers, after all checks. Raises Refusal or ClientGone."""
@@ -135,7 +135,7 @@ def _request_id(scope: MutableMapping[str, Any]) -> str:
     return given.decode() if given is not None and REQUEST_ID.match(given) else str(uuid.uuid4())
 
 
-class _Answer:
+class _Sender:
     """Adds the headers that every answer has, leaves the body out for HEAD, and remembers the status."""
 
     def __init__(self, send: Any, request_id: str, body: Body, *, head_only: bool) -> None:

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 
 from handlers.asgi.metrics import CONTENT_TYPE, render_metrics
-from handlers.asgi.plain_responses import Page, json_page, wrong_method
+from handlers.asgi.plain_responses import PlainResponse, json_response, wrong_method
 from persistence.database import Database
 from relayboard.base.settings import Settings
 
@@ -33,7 +33,10 @@ class Health:
     ) -> None:
         self.app = app
         self.checks: dict[str, Check] = {"database": _reachable(database), **(checks or {})}
-        self._pages: dict[str, Callable[[], Awaitable[Page]]] = {"/health/live": _live, "/health/ready": self._ready}
+        self._pages: dict[str, Callable[[], Awaitable[PlainResponse]]] = {
+            "/health/live": _live,
+            "/health/ready": self._ready,
+        }
         if settings.metrics:
             self._pages["/metrics"] = _metrics
 
@@ -45,7 +48,7 @@ class Health:
         page = wrong_method(scope) or await make()
         await page.send(send)
 
-    async def _ready(self) -> Page:
+    async def _ready(self) -> PlainResponse:
         failing: list[str] = []
 
         async def run(name: str, check: Check) -> None:
@@ -56,8 +59,8 @@ class Health:
             for name, check in self.checks.items():
                 tasks.start_soon(run, name, check)
         if failing:
-            return json_page({"status": "not ready", "failing": sorted(failing)}, 503, NOT_STORED)
-        return json_page({"status": "ready"}, headers=NOT_STORED)
+            return json_response({"status": "not ready", "failing": sorted(failing)}, 503, NOT_STORED)
+        return json_response({"status": "ready"}, headers=NOT_STORED)
 
 
 async def passes(name: str, check: Check) -> bool:
@@ -78,9 +81,9 @@ def _reachable(database: Database) -> Check:
     return check
 
 
-async def _live() -> Page:
-    return json_page({"status": "live"}, headers=NOT_STORED)
+async def _live() -> PlainResponse:
+    return json_response({"status": "live"}, headers=NOT_STORED)
 
 
-async def _metrics() -> Page:
-    return Page(await anyio.to_thread.run_sync(render_metrics), CONTENT_TYPE, headers=NOT_STORED)
+async def _metrics() -> PlainResponse:
+    return PlainResponse(await anyio.to_thread.run_sync(render_metrics), CONTENT_TYPE, headers=NOT_STORED)

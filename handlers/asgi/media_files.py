@@ -12,7 +12,7 @@ from typing import Any
 import anyio.to_thread
 from starlette.responses import FileResponse
 
-from handlers.asgi.plain_responses import detail_page, wrong_method
+from handlers.asgi.plain_responses import detail_response, wrong_method
 from persistence.media.store import MediaStore
 from relayboard.base.settings import Settings
 
@@ -45,7 +45,7 @@ class MediaFiles:
             return
         path = await anyio.to_thread.run_sync(self._find, scope["path"])
         if path is None:
-            await detail_page(404, "There is nothing at this address.").send(send)
+            await detail_response(404, "There is nothing at this address.").send(send)
             return
         await FileResponse(path, media_type=media_type_of(path), headers=HEADERS)(scope, receive, send)
 

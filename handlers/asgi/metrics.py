@@ -10,7 +10,7 @@ from functools import cache
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from openapi.bundle import GENERATIONS, bundle
+from openapi.bundle import GENERATIONS, bundle, matches
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -58,14 +58,7 @@ def route_of(path: str) -> tuple[str, str]:
     known = routes.get(path)
     if known is not None:
         return known
-    parts = path.split("/")
-    return next((place for template, place in routes.items() if _fits(template.split("/"), parts)), OTHER)
-
-
-def _fits(template: list[str], parts: list[str]) -> bool:
-    return len(template) == len(parts) and all(
-        wanted == part or wanted.startswith("{") for wanted, part in zip(template, parts, strict=True)
-    )
+    return next((place for template, place in routes.items() if matches(template, path)), OTHER)
 
 
 @cache

@@ -10,7 +10,7 @@ JSON_TYPE = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PlainResponse:
     """A whole answer: body, media type, status and further headers."""
 
     body: bytes
@@ -27,20 +27,20 @@ class Page:
         await send({"type": "http.response.body", "body": self.body})
 
 
-def json_page(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Page:
-    return Page(orjson.dumps(value), JSON_TYPE, status, headers or {})
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> PlainResponse:
+    return PlainResponse(orjson.dumps(value), JSON_TYPE, status, headers or {})
 
 
-def detail_page(status: int, text: str, headers: Mapping[str, str] | None = None) -> Page:
+def detail_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> PlainResponse:
     """An error of the detail family."""
-    return json_page({"detail": text}, status, headers)
+    return json_response({"detail": text}, status, headers)
 
 
-def wrong_method(scope: MutableMapping[str, Any], methods: Sequence[str] = ("GET", "HEAD")) -> Page | None:
+def wrong_method(scope: MutableMapping[str, Any], methods: Sequence[str] = ("GET", "HEAD")) -> PlainResponse | None:
     """The 405 for a method that a page does not have (most can only be read); None when it has it."""
     if scope["method"] in methods:
         return None
-    return detail_page(405, "This method is not available here.", {"Allow": ", ".join(methods)})
+    return detail_response(405, "This method is not available here.", {"Allow": ", ".join(methods)})
 
 
 def header(scope: MutableMapping[str, Any], name: bytes) -> bytes | None:

@@ -7,8 +7,7 @@ from typing import Any
 import orjson
 
 from handlers.contract.operations import OperationRules, load_contract
-from handlers.errors import matches
-from openapi.bundle import GENERATIONS
+from openapi.bundle import GENERATIONS, matches
 
 
 class ContractBroken(AssertionError):

@@ -21,11 +21,9 @@ class OperationRules:
     generation: str
     path: str
     method: str
-    template: str
     function: Callable[..., Any]
     roles: frozenset[str]
     rate_scope: str
-    is_public: bool
     lookup_is_needed: bool
     parameters: Mapping[str, Parameter]
     body: Schema | None
@@ -69,18 +67,16 @@ def _compile(
     name = handler_name(generation, operation)
     module, _, function_name = name.rpartition(".")
     function = getattr(importlib.import_module(module), function_name)
-    definitions = [_follow(part, components) for part in operation.get("parameters", [])]
+    definitions = [resolve(part, components) for part in operation.get("parameters", [])]
     content = resolve(operation["requestBody"], components)["content"] if "requestBody" in operation else {}
     return OperationRules(
         id=name,
         generation=generation,
         path=path,
         method=method,
-        template=path,
         function=function,
         roles=frozenset(operation.get("x-roles", ())),
         rate_scope=operation.get("x-rate-scope", "other"),
-        is_public=operation.get("security") == [] or generation == "relay",
         lookup_is_needed=(method == "delete" and generation == "v2")
         or any(part.get("x-lookup") and part.get("required") for part in definitions),
         parameters={
@@ -91,7 +87,7 @@ def _compile(
         is_setting_up=bool(operation.get("x-sets-up")),
         is_upload="multipart/form-data" in content,
         responses={
-            status: _response_schema(_follow(response, components), named)
+            status: _response_schema(resolve(response, components), named)
             for status, response in operation["responses"].items()
         },
     )
@@ -101,10 +97,6 @@ def _verbatim_fields(content: Mapping[str, Any], components: Mapping[str, Any]) 
     """The body fields that hold a client's own data, which is kept as it is."""
     schema = resolve(content[JSON_TYPE]["schema"], components) if JSON_TYPE in content else {}
     return frozenset(name for name, part in schema.get("properties", {}).items() if part.get("x-verbatim"))
-
-
-def _follow(part: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
-    return resolve(part, components)
 
 
 def _response_schema(response: Mapping[str, Any], named: Mapping[str, Any]) -> Schema | None:

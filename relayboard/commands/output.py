@@ -1,4 +1,4 @@
-"""What commands share: JSON on stdout, the migrated database, and the workspace they speak of."""
+"""What commands share: JSON on stdout, the migrated database, the workspace they speak of, countries."""
 
 import argparse
 import sys
@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+import phonenumbers
 
 from persistence.database import Database, Transaction
 from persistence.migrations import upgrade
@@ -75,3 +76,11 @@ def workspace_named(tx: Transaction, uuid: str) -> Workspace:
     if workspace is None:
         raise CommandFailed(f"there is no workspace {uuid}")
     return workspace
+
+
+def read_country(text: str) -> str:
+    """Two capital letters, or nothing for an empty text. Raises CommandFailed for what is no country."""
+    country = text.strip().upper()
+    if country and country not in phonenumbers.SUPPORTED_REGIONS:
+        raise CommandFailed(f"{text} is no country code of two letters, like RW")
+    return country
