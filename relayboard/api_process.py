@@ -48,7 +48,7 @@ def serve(descriptor: int) -> int:
     config = make_config(app, settings)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     for number in (signal.SIGINT, signal.SIGTERM):
-        # uvicorn raises the signal again once it has stopped; a stop that was asked for is no failure.
+        # uvicorn raises the signal again once it has stopped; a stop that was asked for is not a failure.
         signal.signal(number, lambda *_: None)
     server = Server(config)
     # uvicorn takes an inherited descriptor for a UNIX socket and then leaves Nagle's delay on.

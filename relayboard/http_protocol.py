@@ -117,7 +117,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._drop()
 
     def send_400_response(self, msg: str) -> None:
-        """The answer to what is no HTTP, in the form of our other errors."""
+        """The answer to what is not HTTP, in the form of our other errors."""
         body = orjson.dumps({"detail": msg})
         lines = [
             b"HTTP/1.1 400 Bad Request",

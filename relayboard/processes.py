@@ -246,7 +246,7 @@ def service_children(
 ) -> list[Child]:
     """The processes of `relayboard serve`."""
     descriptor = listener.fileno()
-    # -P: what lies in the working directory is no part of the program, whatever it is called.
+    # -P: what lies in the working directory is not part of the program, whatever it is called.
     # Warnings of libraries about each other's future are for developers, not for operators.
     python = [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-W", "ignore::UserWarning", "-m"]
     api = [*python, "relayboard.api_process", str(descriptor)]

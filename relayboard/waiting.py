@@ -21,7 +21,7 @@ LONGEST_PAUSE_SECONDS = 5.0
 def wait_until_usable(settings: Settings, signals: Collection[int], patience_seconds: float | None) -> None:
     """Return when the database and the queue can be used, or a signal has come.
 
-    Raises what is wrong when that is still so after `patience_seconds`; None waits for ever.
+    Raises what is wrong when that is still so after `patience_seconds`; None waits forever.
     """
     began = time.monotonic()
     pause, said = FIRST_PAUSE_SECONDS, ""

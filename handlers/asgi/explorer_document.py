@@ -12,7 +12,7 @@ def explorer_document(document: Document) -> Document:
     """The published document with the examples of parameters as sentences of their descriptions.
 
     The explorer fills every field with its example, which then goes along unseen: filters that find nothing, two that
-    exclude each other, one Idempotency-Key for ever, a record to delete.
+    exclude each other, one Idempotency-Key forever, a record to delete.
     """
     shown = copy.deepcopy(document)
     for parameter in parameters(shown):

@@ -119,7 +119,7 @@ def _ask_for_secret(error: WrongSecret) -> PlainResponse:
 
 
 async def read_values(request: Request) -> dict[str, str]:
-    """The parameters of the query and of a form; the form's win. Raises Refused for a body that is no form."""
+    """The parameters of the query and of a form; the form's win. Raises Refused for a body that is not a form."""
     try:
         if request.headers.get("Content-Type", "").lower().startswith(FORM_TYPE):
             # Starlette takes letters beyond ASCII that are not escaped for Latin 1; gateways mean UTF-8.
@@ -178,4 +178,4 @@ def read_moment(text: str) -> datetime | None:
         moment = datetime.fromisoformat(written.replace(" ", "+") if " " in written and "T" in written else written)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise Refused("The date is no RFC 3339 time.") from error
+        raise Refused("The date is not an RFC 3339 time.") from error

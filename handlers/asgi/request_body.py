@@ -61,7 +61,7 @@ class Body:
         return self._began is None and header(self._scope, b"expect") is not None
 
     def check_length(self) -> None:
-        """Raises Refusal: 400 for a Content-Length that is no number, 413 for one beyond the limit."""
+        """Raises Refusal: 400 for a Content-Length that is not a number, 413 for one beyond the limit."""
         declared = declared_length(self._scope)
         if declared is not None and declared > self._limit_bytes:
             raise self._too_large()
@@ -128,7 +128,7 @@ class Body:
 
 
 def declared_length(scope: MutableMapping[str, Any]) -> int | None:
-    """The Content-Length in bytes; None without one. Raises Refusal(400) when it is no number."""
+    """The Content-Length in bytes; None without one. Raises Refusal(400) when it is not a number."""
     text = header(scope, b"content-length")
     if text is None:
         return None

@@ -22,7 +22,7 @@ FORM_TYPE = re.compile(rb"multipart/form-data[ \t]*;", re.IGNORECASE)
 
 
 def check_url(scope: MutableMapping[str, Any]) -> None:
-    """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is no text.
+    """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is not text.
 
     Bytes beyond ASCII in the query, which some clients send as they are, become percent escapes.
     """

@@ -27,7 +27,7 @@ def parse_strict(raw: bytes, *, nesting_limit: int = NESTING_LIMIT) -> Any:
 
     Raises StrictJsonError for invalid UTF-8, a byte order mark, NaN and infinities, NUL characters, duplicate keys,
     lone surrogates, integers beyond signed 64 bit, numbers that are absurdly long or too large for a double, more
-    nesting than the limit, and everything that is no JSON. Takes time linear in the size of the body.
+    nesting than the limit, and everything that is not JSON. Takes time linear in the size of the body.
     """
     if not raw.strip(_BLANKS):
         return {}

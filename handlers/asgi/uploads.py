@@ -49,7 +49,7 @@ class UploadPlaces:
 async def receive_upload(body: Body, content_type: bytes, file: BinaryIO, uuid: str) -> Upload:
     """The one file of a form, written to `file` as it arrives; of more than 25 MB only a byte too many is written.
 
-    Raises InvalidInput when the part is missing, Refused when the body is no multipart form, and what bodies raise.
+    Raises InvalidInput when the part is missing, Refused when the body is not a multipart form, and what bodies raise.
     """
     try:
         form = FormReader(content_type, file)

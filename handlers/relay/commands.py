@@ -16,14 +16,14 @@ NESTING_LIMIT = 32
 
 
 class MalformedBody(Exception):
-    """A body that is no JSON object with a list of commands."""
+    """A body that is not a JSON object with a list of commands."""
 
 
 def read_commands(raw_body: bytes) -> list[Any]:
     """The first 500 commands of a body; more are left for the phone to send again. Raises MalformedBody.
 
     Read leniently, unlike the API: a phone repeats what was refused until it is taken, so one SMS with a character that
-    no text should hold would keep it from reporting anything for ever. Values are cleaned where they are used.
+    no text should hold would keep it from reporting anything forever. Values are cleaned where they are used.
     """
     try:
         check_nesting(raw_body, NESTING_LIMIT)

@@ -9,7 +9,7 @@ from persistence.errors import Refused
 
 
 def read_addresses(request: Request, texts: Sequence[str] | None, parameter: str) -> list[Urn] | None:
-    """The addresses of a parameter in the form they are stored; texts that are no address are left out.
+    """The addresses of a parameter in the form they are stored; strings that are not addresses are left out.
 
     Raises Refused in a workspace that hides addresses.
     """

@@ -163,7 +163,7 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def _check_names(environ: Mapping[str, str]) -> None:
-    """Raises SettingError naming a variable with our prefix that is no setting: most likely a slip of the pen."""
+    """Raises SettingError naming a variable with our prefix that is not a setting: most likely a slip of the pen."""
     known = [each.name.upper() for each in fields(Settings)]
     for variable in sorted(environ):
         name = variable.removeprefix(PREFIX)
@@ -171,7 +171,7 @@ def _check_names(environ: Mapping[str, str]) -> None:
             continue
         alike = difflib.get_close_matches(name.upper(), known, 1)
         hint = f"; did you mean {PREFIX}{alike[0]}?" if alike else ": docs/operating.md lists those there are"
-        raise SettingError(f"{variable} is no setting{hint}")
+        raise SettingError(f"{variable} is not a setting{hint}")
 
 
 class _Reader:

@@ -29,7 +29,7 @@ def run_import(options: argparse.Namespace) -> None:
     except OSError as error:
         raise CommandFailed(f"{options.file} cannot be read: {error.strerror}") from error
     except orjson.JSONDecodeError as error:
-        raise CommandFailed(f"{options.file} is no JSON: {error}") from error
+        raise CommandFailed(f"{options.file} is not JSON: {error}") from error
     found = read_features(document, options.country)
     with opened_database() as database, database.writing() as tx:
         stored = store_boundaries(tx, found)

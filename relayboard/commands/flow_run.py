@@ -82,7 +82,7 @@ def _read_object(text: str, option: str) -> dict[str, Any]:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise CommandFailed(f"{option} is no JSON: {error}") from error
+        raise CommandFailed(f"{option} is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise CommandFailed(f"{option} must be a JSON object")
     return value

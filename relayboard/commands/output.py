@@ -79,8 +79,8 @@ def workspace_named(tx: Transaction, uuid: str) -> Workspace:
 
 
 def read_country(text: str) -> str:
-    """Two capital letters, or nothing for an empty text. Raises CommandFailed for what is no country."""
+    """Two capital letters, or nothing for an empty text. Raises CommandFailed for what is not a country."""
     country = text.strip().upper()
     if country and country not in phonenumbers.SUPPORTED_REGIONS:
-        raise CommandFailed(f"{text} is no country code of two letters, like RW")
+        raise CommandFailed(f"{text} is not a country code of two letters, like RW")
     return country

@@ -64,7 +64,7 @@ def whole_number(least: int, largest: int = LARGEST_NUMBER) -> Callable[[str], i
     def read(text: str) -> int:
         number = int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20 else None
         if number is None or not least <= number <= largest:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number between {least} and {largest}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number between {least} and {largest}")
         return number
 
     return read
@@ -75,7 +75,7 @@ def moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time like 2026-03-02T08:00:00Z") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time like 2026-03-02T08:00:00Z") from None
 
 
 def utc_moment(text: str) -> datetime:
@@ -93,7 +93,7 @@ def number(least: float, largest: float) -> Callable[[str], float]:
         except ValueError:
             given = math.nan
         if not least <= given <= largest:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number between {least:g} and {largest:g}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number between {least:g} and {largest:g}")
         return given
 
     return read

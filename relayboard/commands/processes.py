@@ -79,7 +79,7 @@ def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
     try:
         return contextlib.closing(listen(host, port))
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no name of a machine"
+        reason = getattr(error, "strerror", None) or "it is not the name of a machine"
         raise CommandFailed(f"cannot listen on {url_of(host, port).removeprefix('http://')}: {reason}") from error
 
 

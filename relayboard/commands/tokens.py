@@ -40,7 +40,7 @@ def run_create(options: argparse.Namespace) -> None:
         workspace = workspace_named(tx, options.workspace)
         user_id = find_member(tx, workspace.id, options.email)
         if user_id is None:
-            raise CommandFailed(f"{options.email} is no user of this workspace")
+            raise CommandFailed(f"{options.email} is not a user of this workspace")
         token = create_token(tx, workspace.id, user_id, settings.secret_key, options.scope)
     print_json({"token": token, "scope": options.scope})
 
@@ -54,7 +54,7 @@ def run_revoke(options: argparse.Namespace) -> None:
     public = _public_part(options.token)
     with writing_in(options) as (tx, workspace):
         if not revoke_token(tx, workspace.id, public):
-            raise CommandFailed(f"there is no living token {public} in this workspace")
+            raise CommandFailed(f"there is no active token {public} in this workspace")
     print_json({"revoked": public})
 
 

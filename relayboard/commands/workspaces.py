@@ -41,11 +41,11 @@ def show(workspace: Workspace) -> dict[str, Any]:
 def run_create(options: argparse.Namespace) -> None:
     country = read_country(options.country)
     if options.timezone not in available_timezones():
-        raise CommandFailed(f"{options.timezone} is no time zone")
+        raise CommandFailed(f"{options.timezone} is not a time zone")
     languages = [code.lower() for code in options.language]
     wrong = [code for code in languages if not is_language(code)]
     if wrong:
-        raise CommandFailed(f"{wrong[0]} is no ISO 639-3 language code")
+        raise CommandFailed(f"{wrong[0]} is not an ISO 639-3 language code")
     with opened_database() as database, database.writing() as tx:
         workspace = create_workspace(
             tx,

@@ -19,7 +19,7 @@ def read_document(path: Path) -> Any:
     except OSError as error:
         raise CommandFailed(f"{path} cannot be read: {error.strerror}") from error
     except orjson.JSONDecodeError as error:
-        raise CommandFailed(f"{path} is no JSON: {error}") from error
+        raise CommandFailed(f"{path} is not JSON: {error}") from error
 
 
 def as_export(document: Any) -> ExportFile:

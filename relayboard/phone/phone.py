@@ -235,7 +235,7 @@ class Phone:
         self.state.is_paused = is_paused
 
     def restart(self) -> None:
-        """The app starts anew and has forgotten the last reply it got."""
+        """The app restarts and has forgotten the last reply it got."""
         self.last_reply = None
         self._uploaded = {}
 

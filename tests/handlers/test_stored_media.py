@@ -81,7 +81,7 @@ def test_odd_media_types_are_refused_by_field_and_leave_no_file(api: Api, store:
 
     response = api.client.post(PATH, content=head.encode() + b"data\r\n--x--\r\n", headers=headers)
 
-    # A form that holds characters no header may have is no form at all; both is a 400.
+    # A form that holds characters no header may have is not a form at all; both is a 400.
     assert response.status_code == 400
     assert list(response.json()) in (["file"], ["detail"])
     assert files_of(store) == []

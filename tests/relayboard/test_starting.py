@@ -111,7 +111,7 @@ CANNOT_START = [
     ("serve", {"QUEUE_URL": "postgresql://127.0.0.1:1/x"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
     ("serve", {"QUEUE_URL": "sqlite://"}, "RELAYBOARD_QUEUE_URL cannot be used: a queue in SQLite needs a file"),
     ("serve", {"QUEUE_URL": "redis://127.0.0.1:no/0"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
-    ("serve", {"DATABSE_URL": "x"}, "RELAYBOARD_DATABSE_URL is no setting; did you mean RELAYBOARD_DATABASE_URL?"),
+    ("serve", {"DATABSE_URL": "x"}, "RELAYBOARD_DATABSE_URL is not a setting; did you mean RELAYBOARD_DATABASE_URL?"),
     ("serve", {"DATABASE_URL": "mysql://localhost/x"}, "RELAYBOARD_DATABASE_URL cannot be used: expected a URL like"),
     ("serve --host nowhere.invalid", {}, "cannot listen on nowhere.invalid:8080: "),
     ("serve --host 192.0.2.1", {}, "cannot listen on 192.0.2.1:8080: "),
@@ -122,10 +122,10 @@ CANNOT_START = [
     ("worker", {"DATABASE_URL": "sqlite:////dev/null/x.db", "SECRET_KEY": "a-key-that-only-tests-use"}, "/dev/null"),
 ]
 WRONG_USAGE = [
-    ("serve --workers 0", "argument --workers: '0' is no whole number between 1 and 256"),
-    ("serve --port 99999", "argument --port: '99999' is no whole number between 0 and 65535"),
-    ("worker --workers 0", "argument --workers: '0' is no whole number between 1 and 1000"),
-    ("webhook listen --port 99999", "argument --port: '99999' is no whole number between 0 and 65535"),
+    ("serve --workers 0", "argument --workers: '0' is not a whole number between 1 and 256"),
+    ("serve --port 99999", "argument --port: '99999' is not a whole number between 0 and 65535"),
+    ("worker --workers 0", "argument --workers: '0' is not a whole number between 1 and 1000"),
+    ("webhook listen --port 99999", "argument --port: '99999' is not a whole number between 0 and 65535"),
 ]
 
 

@@ -42,7 +42,7 @@ def test_every_setting_has_a_default_except_the_key():
     ],
 )
 def test_a_variable_that_is_no_setting_is_refused_with_the_one_that_was_meant(variable, hint):
-    with pytest.raises(SettingError, match=f"^{variable} is no setting{re.escape(hint)}$"):
+    with pytest.raises(SettingError, match=f"^{variable} is not a setting{re.escape(hint)}$"):
         load_settings({**KEY, variable: "x"})
 
 
@@ -56,7 +56,7 @@ def test_a_typing_error_in_the_env_file_is_refused_too(tmp_path, monkeypatch):
     (tmp_path / ".env").write_text("RELAYBOARD_PAGE_SISE=9\n")
     monkeypatch.chdir(tmp_path)
 
-    with pytest.raises(SettingError, match="RELAYBOARD_PAGE_SISE is no setting; did you mean RELAYBOARD_PAGE_SIZE"):
+    with pytest.raises(SettingError, match="RELAYBOARD_PAGE_SISE is not a setting; did you mean RELAYBOARD_PAGE_SIZE"):
         load_settings()
 
 

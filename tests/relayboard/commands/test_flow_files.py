@@ -86,7 +86,7 @@ class TestRun:
     @pytest.mark.parametrize(
         ("arguments", "complaint"),
         [
-            (["--contact", "{"], "--contact is no JSON"),
+            (["--contact", "{"], "--contact is not JSON"),
             (["--contact", "[]"], "--contact must be a JSON object"),
             (["--contact", '{"status": "lost"}'], "is not a status of contacts"),
             (["--flow", "Other"], "there is no flow Other in the file"),

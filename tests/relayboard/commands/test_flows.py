@@ -145,7 +145,7 @@ class TestFlowCommands:
         assert f"flows[1]: flow {document['flows'][1]['uuid']}, node {node['uuid']}, field exits" in complaint
         assert api.results("/api/v2/flows.json") == []
 
-    @pytest.mark.parametrize(("content", "reason"), [(None, "cannot be read"), ("{", "is no JSON"), ("[]", "object")])
+    @pytest.mark.parametrize(("content", "reason"), [(None, "cannot be read"), ("{", "is not JSON"), ("[]", "object")])
     def test_what_is_no_export_is_refused(self, run: Run, tmp_path: Path, content: str | None, reason: str) -> None:
         path = tmp_path / "file.json"
         if content is not None:

@@ -61,7 +61,7 @@ def find_fault(said: Said, *, writes_text: bool) -> str:
     if shameful:
         return f"stderr holds {shameful[0]!r}"
     if said.status == 0:
-        return "" if writes_text or _is_json(said.out) else "stdout is no JSON"
+        return "" if writes_text or _is_json(said.out) else "stdout is not JSON"
     lines = said.err.splitlines()
     if said.out and not writes_text:
         return "a command that failed wrote to stdout"
