@@ -23,7 +23,7 @@ REASONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class FlowMessage:
     """A message of a flow as the engine's event has it (`msg`: urn, channel, text, attachments, quick_replies).
 
     `is_bulk` ones were sent because the flow was started for many, not because the contact wrote.
@@ -35,7 +35,7 @@ class Reply:
     is_bulk: bool = False
 
 
-def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[Reply]) -> None:
+def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[FlowMessage]) -> None:
     """Queues messages in this order, those that say something. One that cannot be sent is `failed` with its reason."""
     uuids = {str(reply.content["channel"]["uuid"]) for reply in replies if reply.content.get("channel")}
     channels = _find_channels(tx, workspace_id, uuids)
@@ -52,7 +52,7 @@ def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[
     return {uuid: (channel_id, kind == EXTERNAL) for uuid, channel_id, kind in found}
 
 
-def _draft(reply: Reply, channels: Mapping[str, tuple[int, bool]]) -> Draft:
+def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draft:
     content = reply.content
     return Draft(
         reply.contact_id,

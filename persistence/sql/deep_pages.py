@@ -38,7 +38,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageStart:
     """Where a page begins: `offset` records after a position, or after the top; and how long the list is, if known."""
 
     position: Position | None
@@ -50,7 +50,7 @@ _known: WeakKeyDictionary[Engine, dict[ListKey, Marks]] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def find_place(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], skipped: int) -> Place:
+def find_place(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], skipped: int) -> PageStart:
     """Where the record after the first `skipped` ones stands, in at most two statements beside those that take marks.
 
     The newest record comes first, by a time that never changes, and whatever fits the conditions always did.
@@ -60,13 +60,13 @@ def find_place(tx: Transaction, order: Order, conditions: Sequence[ColumnElement
     count = new + late + marks.count
     index = min((skipped - new - late) // STEP, len(marks.places)) - 1
     if index < 0:
-        return Place(None, skipped, count)
+        return PageStart(None, skipped, count)
     position = marks.places[index]
     before = new + (index + 1) * STEP
     if late:
         beyond = is_beyond(order, position)
         before += tx.execute(_count_late(order, [*conditions, ~beyond], marks)).scalar_one()
-    return Place(position, skipped - before, count)
+    return PageStart(position, skipped - before, count)
 
 
 def _recall(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]]) -> Marks:

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, FromClause, func, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.sql.deep_pages import Place, find_place
+from persistence.sql.deep_pages import PageStart, find_place
 from persistence.sql.json_sql import as_text
 from persistence.sql.list_counts import count_records
 from persistence.sql.pages import Order, Selection, pick_ids, sorting_of
@@ -37,7 +37,7 @@ def fetch_numbered_selection(
     order, conditions = chosen.order, chosen.conditions
     skipped = (number - 1) * size
     is_deep = keeps_places and skipped >= DEEP
-    place = find_place(tx, order, conditions, skipped) if is_deep else Place(None, skipped)
+    place = find_place(tx, order, conditions, skipped) if is_deep else PageStart(None, skipped)
     picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
     reading = select(as_text(chosen.record)).select_from(chosen.source).where(order.id.in_(select(picked.c.id)))
     records = list(tx.execute(reading.order_by(*sorting_of(order))).scalars())

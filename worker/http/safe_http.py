@@ -33,7 +33,7 @@ HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What came back. `is_complete` is false when the body was cut off: too long, too slow, or the connection broke."""
 
     status: int
@@ -100,13 +100,13 @@ class SafeHttp:
         self._thread = _ThreadState()
         self._watchdog = Watchdog()
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Sends an event. Raises SendFailed when no status came back, ValueError for an Authorization header."""
         if any(name.lower() == "authorization" for name in headers):
             raise ValueError("events are sent without an Authorization header")
         return self.send("POST", url, headers=headers, body=body)
 
-    def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
+    def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> HttpResponse:
         """One request and its answer, whatever its status. Raises SendFailed when no status came back."""
         check_url(url)
         check_headers(headers)
@@ -125,7 +125,7 @@ class SafeHttp:
             finally:
                 self._thread.deadline = None
         duration_seconds = time.monotonic() - started
-        return Answer(response.status_code, response.headers, content, is_complete, duration_seconds)
+        return HttpResponse(response.status_code, response.headers, content, is_complete, duration_seconds)
 
     def _connect(self, host: str, port: int) -> socket.socket:
         if self.allowed_ports and port not in self.allowed_ports:

@@ -9,7 +9,7 @@ from persistence.deliveries.leases import AttemptOutcome, DueDelivery
 from persistence.deliveries.signers import Signer
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from worker.http.errors import SendFailed
-from worker.http.safe_http import Answer, SafeHttp
+from worker.http.safe_http import HttpResponse, SafeHttp
 from worker.webhooks.retry_rule import Verdict, decide
 from worker.webhooks.signing import secrets_in_force, signature_headers
 
@@ -23,7 +23,7 @@ class Attempt:
     """What came of calling a receiver: its answer, or the sentence that says why there is none."""
 
     delivery: DueDelivery
-    answer: Answer | None
+    answer: HttpResponse | None
     error: str | None
     duration_seconds: float
     delay_seconds: float = 0.0

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 from persistence.messages.outgoing import fail_waiting
-from persistence.sessions.replies import Reply, send_replies
+from persistence.sessions.replies import FlowMessage, send_replies
 from persistence.tables.contacts import BLOCKED
 from worker.flows.effects.effect import Recording
 from worker.flows.sprint_events import SprintEvent
@@ -14,7 +14,7 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
     """Queues the messages that flows send, and what they say in calls; those for blocked contacts fail at once."""
     flow_ids, workspace_id = recording.flow_ids, recording.workspace.id
     replies = [
-        Reply(each.contact_id, flow_ids.get(each.flow.get("uuid", "")), each.event["msg"], each.is_bulk)
+        FlowMessage(each.contact_id, flow_ids.get(each.flow.get("uuid", "")), each.event["msg"], each.is_bulk)
         for each in events
         if each.event["type"] != STATUS
     ]

@@ -10,7 +10,7 @@ import orjson
 from flows.engine.services import ServiceError
 from worker.flows.services.webhooks import BLOCKED
 from worker.http.errors import SendFailed
-from worker.http.safe_http import Answer
+from worker.http.safe_http import HttpResponse
 from worker.services import Services
 
 logger = logging.getLogger("relayboard.worker")
@@ -59,14 +59,14 @@ class JsonService:
         logger.warning("%s of flows %s", self.name, problem)
         return ServiceError(f"{self.name} {problem}")
 
-    def _try(self, headers: Mapping[str, str], body: bytes) -> Answer | SendFailed:
+    def _try(self, headers: Mapping[str, str], body: bytes) -> HttpResponse | SendFailed:
         self.before_call()
         try:
             return self.services.http.send("POST", self.url, headers=headers, body=body)
         except SendFailed as failure:
             return failure
 
-    def _read(self, answer: Answer) -> dict[str, Any]:
+    def _read(self, answer: HttpResponse) -> dict[str, Any]:
         if not 200 <= answer.status < 300:
             raise self.fail(f"answered with status {answer.status}")
         try:
@@ -78,7 +78,7 @@ class JsonService:
         return content
 
 
-def _is_worth_retrying(answer: Answer | SendFailed) -> bool:
+def _is_worth_retrying(answer: HttpResponse | SendFailed) -> bool:
     if isinstance(answer, SendFailed):
         return answer.kind not in BLOCKED
     return answer.status in BUSY_STATUSES or not answer.is_complete

@@ -9,7 +9,7 @@ from flows.engine.services import WebhookReply, WebhookRequest
 from persistence.deliveries.signers import find_subscriber_signer
 from persistence.sql.columns import new_uuid
 from worker.http.errors import SendFailed
-from worker.http.safe_http import Answer
+from worker.http.safe_http import HttpResponse
 from worker.services import Services
 from worker.webhooks.attempts import DAMAGED, secrets_of
 from worker.webhooks.signing import signature_headers
@@ -85,7 +85,7 @@ class FlowWebhooks:
 
     def _try(
         self, request: WebhookRequest, headers: dict[str, str], body: bytes | None
-    ) -> tuple[Answer | None, SendFailed | None]:
+    ) -> tuple[HttpResponse | None, SendFailed | None]:
         self._before_call()
         try:
             return self._services.http.send(request.method, request.url, headers=headers, body=body), None
@@ -107,7 +107,7 @@ def list_delays_seconds(services: Services) -> list[float]:
     return [min(pair) for pair in zip(wanted, LONGEST_DELAYS_SECONDS, strict=False)]
 
 
-def _is_worth_retrying(answer: Answer | None, failure: SendFailed | None) -> bool:
+def _is_worth_retrying(answer: HttpResponse | None, failure: SendFailed | None) -> bool:
     if answer is not None:
         return answer.status in RETRIED_STATUSES
     return failure is not None and failure.kind not in BLOCKED
@@ -117,7 +117,7 @@ def _trace_request(request: WebhookRequest, headers: dict[str, str]) -> str:
     return _trace(f"{request.method} {request.url} HTTP/1.1", list(headers.items()), request.body)
 
 
-def _trace_response(answer: Answer) -> str:
+def _trace_response(answer: HttpResponse) -> str:
     return _trace(f"HTTP/1.1 {answer.status}", list(answer.headers.items()), answer.body.decode("utf-8", "replace"))
 
 
