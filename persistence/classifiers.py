@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import insert
-
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, equals, within
-from persistence.sql.columns import (
-    new_uuid,
-)
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_name, check_name_is_free, name_key
+from persistence.sql.names import free_name
 from persistence.sql.pages import Order
 from persistence.tables.service import classifier
 
@@ -38,11 +33,8 @@ CLASSIFIERS = ListSpec(
 
 def create_classifier(tx: Transaction, workspace_id: int, name: str, kind: str, intents: Sequence[str]) -> int:
     """A new classifier; returns its id. Raises InvalidInput for a bad or taken name or a bad intent."""
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, classifier, name)
+    naming = free_name(tx, workspace_id, classifier, name)
     if not all(0 < len(intent.strip()) <= INTENT_LENGTH for intent in intents):
         raise InvalidInput.on("intents", f"An intent has 1 to {INTENT_LENGTH} characters.")
-    values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "type": kind, "created_on": tx.now}
     known = sorted({intent.strip() for intent in intents})
-    statement = insert(classifier).values(workspace_id=workspace_id, intents=known, **values)
-    return tx.execute(statement.returning(classifier.c.id)).scalar_one()
+    return tx.insert(classifier, workspace_id=workspace_id, type=kind, intents=known, created_on=tx.now, **naming)

@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
 import orjson
-from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event, text
+from sqlalchemy import Connection, CursorResult, Engine, Executable, Table, create_engine, event, insert, text
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, QueuePool
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.errors import LostRace, lost_a_race
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
+from persistence.sql.columns import NumberedColumns
 from persistence.sql.query_functions import register_query_functions
 from relayboard.base.private_files import make_file
 
@@ -40,14 +43,14 @@ Wake = Callable[[frozenset[str]], None]
 
 
 class BeforeCommit(Protocol):
-    """What a unit of work puts off to its end: rows that many wait for are then held for a moment only.
+    """A hook: what a unit of work does last, so that rows that many wait for are held for a moment only.
 
     `is_last` tells the one that comes after all others.
     """
 
     is_last: bool
 
-    def settle(self, tx: "Transaction") -> None:
+    def flush(self, tx: "Transaction") -> None:
         """Does it, just before the commit; again when there is more since, or nothing."""
         ...
 
@@ -98,20 +101,28 @@ class Transaction:
     def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
         return self.connection.execute(statement, parameters)
 
+    def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
+        """A new row; its id."""
+        return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
+
+    def upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+        """An insert whose `on_conflict_do_nothing` or `on_conflict_do_update` says what becomes of rows that exist."""
+        return sqlite.insert(table) if self.sqlite else postgresql.insert(table)
+
     def wake(self, kind: str) -> None:
         """Remember to wake the workers of this kind of work once the transaction is committed."""
         self._kinds.add(kind)
 
     def before_commit(self, kind: type[Put]) -> Put:
-        """The one settlement of this kind in this unit of work, to note there what is to be done at its end."""
+        """The hook of this kind in this unit of work, to note there what is to be done at its end."""
         found = self._before_commit.setdefault(kind, kind())
         assert isinstance(found, kind)
         return found
 
-    def settle(self) -> None:
-        """Does what was put off, before the commit or before what it changes is read."""
+    def flush(self) -> None:
+        """Runs the hooks, before the commit or before what they change is read."""
         for each in sorted(self._before_commit.values(), key=lambda each: each.is_last):
-            each.settle(self)
+            each.flush(self)
 
     @property
     def woken(self) -> frozenset[str]:
@@ -164,7 +175,7 @@ class Database:
             with connection.begin():
                 transaction = Transaction(connection, self.clock)
                 yield transaction
-                transaction.settle()
+                transaction.flush()
         if transaction.woken:
             self.wake(transaction.woken)
 
@@ -225,11 +236,11 @@ def postgres_dsn(url: str) -> str:
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-def _note_idle(_connection: Any, record: Any) -> None:
+def _note_idle(_connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
     record.info["idle_since"] = time.monotonic()
 
 
-def _check_idle_connection(connection: Any, record: Any, _proxy: Any) -> None:
+def _check_idle_connection(connection: Any, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
     """Ask a connection that lay idle for a second whether it still lives; asking each time would cost a round trip."""
     idle_since = record.info.get("idle_since")
     if idle_since is None or time.monotonic() - idle_since < IDLE_UNCHECKED_SECONDS:
@@ -246,7 +257,7 @@ def _load_json(value: str) -> Any:
     return json.loads(value)
 
 
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
     pragmas: Iterable[str] = (
         "journal_mode=WAL",

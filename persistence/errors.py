@@ -44,7 +44,7 @@ class InvalidInput(RuleBroken):
         return cls({"non_field_errors": [message]})
 
 
-def _list_sentences(errors: Any, place: str = "") -> Iterator[str]:
+def _list_sentences(errors: object, place: str = "") -> Iterator[str]:
     """Each text of a tree of errors with the place it is about, like `urns.0: No address.`."""
     if isinstance(errors, Mapping):
         for key, inner in errors.items():

@@ -2,17 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import (
-    case,
-    delete,
-    func,
-    insert,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import case, delete, func, literal, select, update
 
 from persistence.campaign_events.v2 import is_date_used
 from persistence.database import Transaction
@@ -20,9 +11,6 @@ from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.flows.writes import find_flow_using
 from persistence.groups.smart_groups import renew_groups_about, speaks_of
 from persistence.lists import Condition, ListQuery, ListSpec, equals
-from persistence.sql.columns import (
-    new_uuid,
-)
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_name_is_free, check_room, name_key
 from persistence.sql.pages import Order
@@ -101,9 +89,8 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
     if find_fields(tx, workspace_id, [key]):
         raise InvalidInput.on("name", "Another field has the key made from this name.")
     check_room(tx, workspace_id, field)
-    values = {"uuid": new_uuid(), "key": key, "name": name, "name_key": name_key(name), "type": kind}
-    statement = insert(field).values(workspace_id=workspace_id, created_on=tx.now, **values).returning(field.c.id)
-    return tx.execute(statement).scalar_one()
+    values = {"key": key, "name": name, "name_key": name_key(name), "type": kind}
+    return tx.insert(field, workspace_id=workspace_id, created_on=tx.now, **values)
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
@@ -112,13 +99,13 @@ def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: 
     tx.execute(update(field).where(mine).values(agent_access=access))
 
 
-def require_field(tx: Transaction, workspace_id: int, key: str) -> Any:
-    """The row of the field with this key. Raises RecordMissing."""
-    statement = select(field).where(field.c.workspace_id == workspace_id, field.c.key == key)
-    row = tx.execute(statement).one_or_none()
+def require_field(tx: Transaction, workspace_id: int, key: str) -> tuple[int, str, str]:
+    """The id, uuid and type of the field with this key. Raises RecordMissing."""
+    mine = (field.c.workspace_id == workspace_id) & (field.c.key == key)
+    row = tx.execute(select(field.c.id, field.c.uuid, field.c.type).where(mine)).one_or_none()
     if row is None:
         raise RecordMissing
-    return row
+    return row.tuple()
 
 
 def check_field_name(name: str) -> str:
@@ -134,43 +121,43 @@ def check_field_name(name: str) -> str:
 DATE_TYPE = "datetime"
 
 
-def alter_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
+def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
     """Rename a field or change its type; its id. The key stays. Raises RecordMissing or InvalidInput.
 
     A field that campaign events count from holds dates as long as they do. Groups whose queries speak of a field that
     gets another type find their members anew.
     """
     hold_workspace(tx, workspace_id)
-    row = require_field(tx, workspace_id, key)
-    is_other_type = row.type != kind
-    if is_other_type and row.type == DATE_TYPE and is_date_used(tx, workspace_id, key):
+    field_id, uuid, present = require_field(tx, workspace_id, key)
+    is_other_type = present != kind
+    if is_other_type and present == DATE_TYPE and is_date_used(tx, workspace_id, key):
         raise InvalidInput.on("type", "Campaign events use this date field.")
     name = check_field_name(name)
-    check_name_is_free(tx, workspace_id, field, name, besides_id=row.id)
+    check_name_is_free(tx, workspace_id, field, name, besides_id=field_id)
     if is_other_type:
-        _touch_contacts_with(tx, workspace_id, row.uuid)
-    change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == row.id)
+        _touch_contacts_with(tx, workspace_id, uuid)
+    change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id)
     tx.execute(change.values(name=name, name_key=name_key(name), type=kind))
     if is_other_type:
         renew_groups_about(tx, workspace_id, key)
-    return int(row.id)
+    return field_id
 
 
-def remove_field(tx: Transaction, workspace: Workspace, key: str) -> None:
+def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
     """Delete a field; contacts' values of it are no longer shown and never come back.
 
     Raises RecordMissing, and Refused while a query group, a campaign event or a flow uses it.
     """
     hold_workspace(tx, workspace.id)
-    row = require_field(tx, workspace.id, key)
+    field_id, uuid, _ = require_field(tx, workspace.id, key)
     _check_queries(tx, workspace.id, key)
     if is_date_used(tx, workspace.id, key):
         raise Refused("Campaign events use this field.")
     flow_name = find_flow_using(tx, workspace.id, "field", key)
     if flow_name is not None:
         raise Refused(f'The flow "{flow_name}" uses this field.')
-    _touch_contacts_with(tx, workspace.id, row.uuid)
-    tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == row.id))
+    _touch_contacts_with(tx, workspace.id, uuid)
+    tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == field_id))
 
 
 def _check_queries(tx: Transaction, workspace_id: int, key: str) -> None:

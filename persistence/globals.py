@@ -2,7 +2,7 @@
 
 import re
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
@@ -38,12 +38,6 @@ GLOBALS = ListSpec(
 )
 
 
-def read_global_values(tx: Transaction, workspace_id: int) -> dict[str, str]:
-    """The values of all globals by key, as flows see them."""
-    rows = tx.execute(select(global_value.c.key, global_value.c.value).where(_is_of(workspace_id)))
-    return {key: value for key, value in rows}
-
-
 def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> int:
     """A new global whose key is made from its name; returns its id.
 
@@ -60,8 +54,7 @@ def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> 
     check_room(tx, workspace_id, global_value)
     values = {"key": key, "name": name, "name_key": name_key(name), "value": value}
     times = {"created_on": tx.now, "modified_on": stamped(tx, global_value, workspace_id)}
-    statement = insert(global_value).values(workspace_id=workspace_id, **values, **times)
-    return tx.execute(statement.returning(global_value.c.id)).scalar_one()
+    return tx.insert(global_value, workspace_id=workspace_id, **values, **times)
 
 
 def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name: str | None = None) -> int:
@@ -82,14 +75,18 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
 
 
 def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
-    """Delete a global. Raises RecordMissing."""
+    """Delete a global. Raises RecordMissing, and Refused while a flow that is not archived uses it."""
+    hold_workspace(tx, workspace_id)
+    name = find_flow_using(tx, workspace_id, "global", key)
+    if name is not None:
+        raise Refused(f'The flow "{name}" uses this global.')
     global_id = _find(tx, workspace_id, key)
     tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
 
 
 def _find(tx: Transaction, workspace_id: int, key: str) -> int:
     statement = select(global_value.c.id).where(_is_of(workspace_id), global_value.c.key == key)
-    global_id: int | None = tx.execute(statement).scalar_one_or_none()
+    global_id = tx.execute(statement).scalar_one_or_none()
     if global_id is None:
         raise RecordMissing
     return global_id
@@ -114,12 +111,3 @@ def _check_value(value: str) -> str:
     if len(value) > VALUE_LENGTH:
         raise InvalidInput.on("value", f"At most {VALUE_LENGTH} characters.")
     return value
-
-
-def remove_global(tx: Transaction, workspace_id: int, key: str) -> None:
-    """Delete a global. Raises RecordMissing, and Refused while a flow that is not archived uses it."""
-    hold_workspace(tx, workspace_id)
-    name = find_flow_using(tx, workspace_id, "global", key)
-    if name is not None:
-        raise Refused(f'The flow "{name}" uses this global.')
-    delete_global(tx, workspace_id, key)

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 
 from persistence.database import Transaction
-from persistence.errors import LostRace, RecordMissing
+from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
-from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
+from persistence.sql.names import check_room, find_id, free_name, name_key, require_id
 from persistence.sql.pages import Order
 from persistence.stamps import later
 from persistence.tables.messages import label, message, message_label
@@ -28,13 +27,7 @@ LABELS_V1 = replace(LABELS, filters={"name": contains(label.c.name_key), "uuid":
 
 def find_label(tx: Transaction, workspace_id: int, reference: str) -> int | None:
     """The id of the label with this uuid, else with this name (any case)."""
-    by_uuid = label.c.uuid == reference if is_uuid(reference) else label.c.id < 0
-    statement = (
-        select(label.c.id)
-        .where(label.c.workspace_id == workspace_id, by_uuid | (label.c.name_key == name_key(reference.strip())))
-        .order_by(by_uuid.desc())
-    )
-    return tx.execute(statement).scalars().first()
+    return find_id(tx, workspace_id, label, reference, by_name=True)
 
 
 def find_label_by_name(tx: Transaction, workspace_id: int, name: str) -> int | None:
@@ -58,40 +51,27 @@ def ensure_label(tx: Transaction, workspace_id: int, name: str, *, field: str = 
 def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
     """A new label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
     hold_workspace(tx, workspace_id)
-    name = check_name(name, field)
-    check_name_is_free(tx, workspace_id, label, name, field=field)
+    naming = free_name(tx, workspace_id, label, name, field=field)
     check_room(tx, workspace_id, label)
-    values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "created_on": tx.now}
-    statement = insert(label).values(workspace_id=workspace_id, **values).returning(label.c.id)
-    return tx.execute(statement).scalar_one()
-
-
-def require_label(tx: Transaction, workspace_id: int, uuid: str) -> int:
-    """The id of the label with this uuid. Raises RecordMissing."""
-    statement = select(label.c.id).where(label.c.workspace_id == workspace_id, label.c.uuid == uuid)
-    label_id: int | None = tx.execute(statement).scalar_one_or_none()
-    if label_id is None:
-        raise RecordMissing
-    return label_id
+    return tx.insert(label, workspace_id=workspace_id, created_on=tx.now, **naming)
 
 
 def rename_label(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
     """Rename a label; returns its id. Raises RecordMissing or InvalidInput."""
     hold_workspace(tx, workspace_id)
-    label_id = require_label(tx, workspace_id, uuid)
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, label, name, besides_id=label_id)
+    label_id = require_id(tx, workspace_id, label, uuid)
+    naming = free_name(tx, workspace_id, label, name, besides_id=label_id)
     mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
-    if tx.execute(select(label.c.name).where(mine)).scalar_one() != name:
+    if tx.execute(select(label.c.name).where(mine)).scalar_one() != naming["name"]:
         _touch_messages(tx, workspace_id, label_id)
-    tx.execute(update(label).where(mine).values(name=name, name_key=name_key(name)))
+    tx.execute(update(label).where(mine).values(**naming))
     return label_id
 
 
 def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
     """Delete a label and take it off its messages, which stay. Raises RecordMissing."""
     hold_workspace(tx, workspace_id)
-    label_id = require_label(tx, workspace_id, uuid)
+    label_id = require_id(tx, workspace_id, label, uuid)
     touched = _touch_messages(tx, workspace_id, label_id)
     # Whoever is putting it on a message comes before this, and everybody else finds it gone.
     tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
@@ -122,7 +102,7 @@ def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
     Returns how many there are.
     """
     held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update().subquery()
-    return int(tx.execute(select(func.count()).select_from(held)).scalar_one())
+    return tx.execute(select(func.count()).select_from(held)).scalar_one()
 
 
 def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], direction: int) -> None:

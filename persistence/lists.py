@@ -82,7 +82,7 @@ class ListSpec:
 
     def read(self, query: ListQuery, *conditions: Condition, order_by: Sequence[ColumnElement[Any]] = ()) -> list[str]:
         """The workspace's records that fit, as JSON texts."""
-        query.tx.settle()
+        query.tx.flush()
         statement = select(as_text(self._record(query))).select_from(self._source(query))
         found = query.tx.execute(statement.where(*self._mine(query), *conditions).order_by(*order_by))
         return self.shown(list(found.scalars()))

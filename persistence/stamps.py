@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from sqlalchemy import ColumnElement, Table, TextualSelect, case, select, text
-from sqlalchemy.dialects import sqlite
 
 from persistence.database import Transaction
 from persistence.sql.columns import FOUND_BY, UtcDateTime
@@ -49,24 +48,19 @@ class Stamps:
         self._waiting: dict[int, dict[str, Table]] = {}
 
     def choose(self, tx: Transaction, table: Table, workspace_id: int) -> datetime:
+        if tx.sqlite and workspace_id not in self._taken:
+            self._taken[workspace_id] = _advance_on_sqlite(tx, workspace_id)
         if workspace_id in self._taken:
             return self._taken[workspace_id]
-        if tx.sqlite:
-            return self._take(tx, workspace_id)
         self._waiting.setdefault(workspace_id, {})[table.name] = table
         return tx.now
 
-    def settle(self, tx: Transaction) -> None:
+    def flush(self, tx: Transaction) -> None:
         """Holds the clocks, in the order of ids, until the commit, and writes the final moments."""
         waiting, self._waiting = self._waiting, {}
         for workspace_id in sorted(waiting):
             tables = [table for _, table in sorted(waiting[workspace_id].items())]
             self._taken[workspace_id] = _advance(tx, workspace_id, tables)
-
-    def _take(self, tx: Transaction, workspace_id: int) -> datetime:
-        """The next moment of a workspace on SQLite."""
-        moment = self._taken[workspace_id] = _advance_on_sqlite(tx, workspace_id)
-        return moment
 
 
 def _advance(tx: Transaction, workspace_id: int, tables: Sequence[Table]) -> datetime:
@@ -94,8 +88,8 @@ def _restamping(tables: tuple[Table, ...]) -> TextualSelect:
 
 def _advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
     mine = select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == workspace_id)
-    last: datetime | None = tx.execute(mine).scalar_one_or_none()
+    last = tx.execute(mine).scalar_one_or_none()
     moment = tx.now if last is None else max(tx.now, last + TICK)
-    statement = sqlite.insert(workspace_clock).values(workspace_id=workspace_id, stamped_on=moment)
+    statement = tx.upsert(workspace_clock).values(workspace_id=workspace_id, stamped_on=moment)
     tx.execute(statement.on_conflict_do_update(index_elements=["workspace_id"], set_={"stamped_on": moment}))
     return moment

@@ -9,12 +9,8 @@ from persistence.channels.former_channels import SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, reversible
-from persistence.sql.columns import (
-    is_uuid,
-    new_uuid,
-)
 from persistence.sql.json_sql import declare_record, json_list, json_record
-from persistence.sql.names import check_name, name_key
+from persistence.sql.names import check_name, name_key, require_id
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, template, template_translation
@@ -84,7 +80,7 @@ def set_translation(tx: Transaction, workspace_id: int, name: str, translation: 
         raise InvalidInput.on("status", f"One of {', '.join(STATUSES)}.")
     if not translation.content.strip():
         raise InvalidInput.on("content", "An empty value is not allowed.")
-    channel_id = _find_channel(tx, workspace_id, translation.channel_uuid)
+    channel_id = require_id(tx, workspace_id, channel, translation.channel_uuid, channel.c.is_active, field="channel")
     template_id = _ensure_template(tx, workspace_id, name)
     rows = template_translation.c
     same = (rows.template_id == template_id) & (rows.channel_id == channel_id) & (rows.locale == translation.locale)
@@ -103,24 +99,13 @@ def set_translation(tx: Transaction, workspace_id: int, name: str, translation: 
     return template_id
 
 
-def _find_channel(tx: Transaction, workspace_id: int, uuid: str) -> int:
-    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
-    statement = select(channel.c.id).where(mine, channel.c.uuid == uuid)
-    channel_id: int | None = tx.execute(statement).scalar_one_or_none() if is_uuid(uuid) else None
-    if channel_id is None:
-        raise InvalidInput.on("channel", f'Nothing found for "{uuid[:64]}".')
-    return channel_id
-
-
 def _ensure_template(tx: Transaction, workspace_id: int, name: str) -> int:
     mine = (template.c.workspace_id == workspace_id) & (template.c.name_key == name_key(name))
     statement = (
         update(template).where(mine).values(modified_on=stamped(tx, template, workspace_id)).returning(template.c.id)
     )
-    template_id: int | None = tx.execute(statement).scalar_one_or_none()
+    template_id = tx.execute(statement).scalar_one_or_none()
     if template_id is not None:
         return template_id
-    values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name)}
     times = {"created_on": tx.now, "modified_on": stamped(tx, template, workspace_id)}
-    made = insert(template).values(workspace_id=workspace_id, **values, **times).returning(template.c.id)
-    return tx.execute(made).scalar_one()
+    return tx.insert(template, workspace_id=workspace_id, name=name, name_key=name_key(name), **times)

@@ -49,7 +49,7 @@ def create_token(tx: Transaction, workspace_id: int, user_id: int, secret_key: s
 
 
 def public_part(key: str) -> str | None:
-    """The part of a token that may be shown and looked up; None for a text that is no token of ours."""
+    """The part of a token that may be shown and looked up; None for a text that isn't one of our tokens."""
     if not key.startswith(PREFIX) or len(key) > 128:
         return None
     public, separator, secret = key[len(PREFIX) :].partition("_")
@@ -66,7 +66,6 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
         return None
     statement = (
         select(
-            *WORKSPACE_COLUMNS,
             token.c.id,
             token.c.hash,
             token.c.scope,
@@ -74,6 +73,7 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
             user.c.id,
             user.c.email,
             membership.c.role,
+            *WORKSPACE_COLUMNS,
         )
         .select_from(token)
         .join(workspace, workspace.c.id == token.c.workspace_id)
@@ -84,12 +84,12 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
     row = tx.execute(statement).first()
     if row is None:
         return None
-    token_id, hashed, scope, last_used_on, user_id, email, role = tuple(row)[8:]
+    token_id, hashed, scope, last_used_on, user_id, email, role, *of_workspace = row
     fitting = [hmac.compare_digest(hashed, keyed_hash(key, each)) for each in (secret_key, *former_keys)]
     if not any(fitting):
         return None
     step_due = last_used_on is None or tx.now - last_used_on >= LAST_USED_STEP
-    found = workspace_from_row(row)
+    found = workspace_from_row(of_workspace)
     return Credentials(token_id, found, user_id, email, role, scope, step_due, is_hash_former=not fitting[0])
 
 

@@ -1,14 +1,13 @@
-"""Users and their roles in workspaces."""
+"""Users and their roles in workspaces, each of which keeps an administrator."""
 
-from sqlalchemy import FromClause, func, insert, literal_column, null, select
+from sqlalchemy import ColumnElement, FromClause, delete, func, insert, literal_column, null, select, update
 
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, Refused
+from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of
-from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
-from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, user
+from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, token, user, workspace
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 ADMINISTRATOR = ROLES[0]
@@ -73,7 +72,10 @@ def find_user(tx: Transaction, uuid: str) -> int | None:
 def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
     """A user by uuid, name and e-mail address."""
     row = tx.execute(select(user.c.uuid, USER_NAME, user.c.email).where(user.c.id == user_id)).first()
-    return None if row is None else {"uuid": row.uuid, "name": row.name.strip(), "email": row.email}
+    if row is None:
+        return None
+    uuid, name, address = row
+    return {"uuid": uuid, "name": name.strip(), "email": address}
 
 
 def check_email(email: str) -> str:
@@ -102,15 +104,14 @@ def add_member(
             raise InvalidInput.on(field, f"At most {PERSON_NAME_LENGTH} characters.")
     row = tx.execute(select(user.c.id, user.c.uuid).where(user.c.email_key == email.lower())).first()
     if row is None:
-        values = {"uuid": new_uuid(), "email": email, "email_key": email.lower(), "is_active": True}
-        statement = insert(user).values(created_on=tx.now, **values, **names).returning(user.c.id, user.c.uuid)
-        row = tx.execute(statement).one()
-    present = read_role(tx, workspace_id, row.id)
+        values = {"email": email, "email_key": email.lower(), "is_active": True, "created_on": tx.now}
+        row = tx.execute(insert(user).values(**values, **names).returning(user.c.id, user.c.uuid)).one()
+    user_id, uuid = row
+    present = read_role(tx, workspace_id, user_id)
     if present not in (None, role):
         raise Refused(f"{email} is {A[present]} of this workspace already; `user change` gives another role.")
     if present is None:
-        tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=row.id, role=role, created_on=tx.now))
-    uuid: str = row.uuid
+        tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=user_id, role=role, created_on=tx.now))
     return uuid
 
 
@@ -118,3 +119,44 @@ def read_role(tx: Transaction, workspace_id: int, user_id: int) -> str | None:
     """The role of a user in a workspace; None for somebody who is not of it."""
     mine = (membership.c.workspace_id == workspace_id) & (membership.c.user_id == user_id)
     return tx.execute(select(membership.c.role).where(mine)).scalar_one_or_none()
+
+
+def change_role(tx: Transaction, workspace_id: int, email: str, role: str) -> None:
+    """Raises RecordMissing for somebody who is no user of the workspace, Refused for the last administrator."""
+    user_id = _hold_member(tx, workspace_id, email)
+    if role != ADMINISTRATOR:
+        _check_another_administrator(tx, workspace_id, user_id, email)
+    tx.execute(update(membership).where(_membership_of(workspace_id, user_id)).values(role=role))
+
+
+def remove_member(tx: Transaction, workspace_id: int, email: str) -> None:
+    """Takes a user out of the workspace and revokes the user's tokens for it. Raises like `change_role`."""
+    user_id = _hold_member(tx, workspace_id, email)
+    _check_another_administrator(tx, workspace_id, user_id, email)
+    living = (token.c.workspace_id == workspace_id) & (token.c.user_id == user_id) & token.c.revoked_on.is_(None)
+    tx.execute(update(token).where(living).values(revoked_on=tx.now))
+    tx.execute(delete(membership).where(_membership_of(workspace_id, user_id)))
+
+
+def _hold_member(tx: Transaction, workspace_id: int, email: str) -> int:
+    """The user's id. Two changes of one workspace's users come one after the other, so that an administrator stays."""
+    tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update())
+    user_id = find_member(tx, workspace_id, email)
+    if user_id is None:
+        raise RecordMissing(f"{email.strip()} is no user of this workspace.")
+    return user_id
+
+
+def _check_another_administrator(tx: Transaction, workspace_id: int, user_id: int, email: str) -> None:
+    statement = (
+        select(membership.c.user_id)
+        .join(user, user.c.id == membership.c.user_id)
+        .where(membership.c.workspace_id == workspace_id, membership.c.role == ADMINISTRATOR, user.c.is_active)
+    )
+    administrators = set(tx.execute(statement).scalars())
+    if administrators == {user_id}:
+        raise Refused(f"{email.strip()} is the last administrator of this workspace: make another one first.")
+
+
+def _membership_of(workspace_id: int, user_id: int) -> ColumnElement[bool]:
+    return (membership.c.workspace_id == workspace_id) & (membership.c.user_id == user_id)

@@ -1,14 +1,14 @@
-from sqlalchemy import insert
+"""Making a workspace, with what every workspace has."""
+
+from babel.core import get_global
 
 from persistence.database import Transaction
 from persistence.groups.groups import create_system_groups
-from persistence.sql.columns import new_uuid
 from persistence.sql.names import check_name
 from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
 from persistence.ticketers import create_internal_ticketer
 from persistence.topics import create_default_topic
 from persistence.workspaces import Workspace, find_workspace
-from persistence.zone_countries import find_country
 
 
 def create_workspace(
@@ -27,7 +27,6 @@ def create_workspace(
     spelled.
     """
     values = {
-        "uuid": new_uuid(),
         "name": check_name(name, length=WORKSPACE_NAME_LENGTH),
         "country": country or find_country(timezone),
         "timezone": timezone,
@@ -35,10 +34,17 @@ def create_workspace(
         "date_style": date_style,
         "is_anonymous": is_anonymous,
     }
-    result = tx.execute(insert(workspace).values(created_on=tx.now, **values).returning(workspace.c.id))
-    created = find_workspace(tx, result.scalar_one())
+    created = find_workspace(tx, tx.insert(workspace, created_on=tx.now, **values))
     assert created is not None
     create_system_groups(tx, created.id)
     create_default_topic(tx, created.id)
     create_internal_ticketer(tx, created.id)
     return created
+
+
+def find_country(timezone: str) -> str:
+    """The two letters of the country of an IANA time zone; empty for one of no country, such as UTC."""
+    aliases, territories = get_global("zone_aliases"), get_global("zone_territories")
+    country: str = territories.get(timezone) or territories.get(aliases.get(timezone, "")) or ""
+    # ZZ and 001 stand for none and for the whole world.
+    return country if country.isalpha() and country != "ZZ" else ""

@@ -1,5 +1,6 @@
 """Workspaces: the owners of everything else."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -47,9 +48,9 @@ WORKSPACE_COLUMNS = (
 )
 
 
-def workspace_from_row(row: Any) -> Workspace:
-    """A workspace from a row that begins with WORKSPACE_COLUMNS."""
-    workspace_id, uuid, name, country, timezone, languages, date_style, is_anonymous = row[:8]
+def workspace_from_row(row: Sequence[Any]) -> Workspace:
+    """A workspace from the values of WORKSPACE_COLUMNS."""
+    workspace_id, uuid, name, country, timezone, languages, date_style, is_anonymous = row
     return Workspace(workspace_id, uuid, name, country, timezone, tuple(languages), date_style, is_anonymous)
 
 

@@ -3,7 +3,7 @@ import contextlib
 from persistence.database import Database
 from persistence.migrations import HEAD, move_to
 from persistence.secrets.encryption import KeyRing
-from persistence.secrets.key_check import confirm_secret_key
+from persistence.secrets.renewal import confirm_secret_key
 from relayboard.base.settings import Settings
 
 

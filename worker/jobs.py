@@ -14,15 +14,15 @@ from persistence.database import Transaction
 from persistence.deliveries.records import trim_deliveries
 from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group, renew_group
 from persistence.limits.idempotency import trim_answers
-from persistence.limits.registration_limits import forget_windows
-from persistence.media.media import settle_received
+from persistence.limits.rate_limits import forget_windows
+from persistence.media.media import finish_received
 from persistence.media.store import MediaStore
 from persistence.messages.outgoing import fail_old_messages
 from persistence.relayers.forgotten_reports import trim_forgotten
 from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
-from persistence.triggers.schedule_starts import start_due
+from persistence.triggers.schedules import start_due
 from worker.channels.external.sending import begin_sending
 from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
@@ -127,7 +127,7 @@ def begin_trimming(services: Services) -> Callable[[], bool]:
     store = MediaStore(services.settings.media_url)
 
     def step() -> bool:
-        settle_received(services.database, store)
+        finish_received(services.database, store)
         trimmed = [services.database.write(partial(_run, trim)) for trim in TRIMMERS]
         with services.database.writing() as tx:
             forget_windows(tx, tx.now - services.settings.registration_limit.period)

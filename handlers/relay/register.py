@@ -5,7 +5,7 @@ from typing import Any
 from handlers.answers import Answer
 from handlers.relay.commands import WRONG_REQUEST, MalformedBody, answer_commands, answer_error, read_commands
 from handlers.request import RelayRequest
-from persistence.limits.registration_limits import Origin, TooManyRegistrations
+from persistence.limits.rate_limits import Origin, TooManyRegistrations
 from persistence.relayers.commands import clean_text
 from persistence.relayers.registrations import PhoneIdentity, Registration
 from persistence.relayers.registrations import register_phone as register_in_database

@@ -9,8 +9,8 @@ from handlers.request import Request
 from handlers.v1.addresses import read_addresses
 from persistence.contacts import v1 as contact_summaries
 from persistence.contacts import writes as contact_writes
+from persistence.contacts.actions import find_contact
 from persistence.contacts.addresses import read_urns
-from persistence.contacts.lookup import find_contact
 from persistence.contacts.urns import find_owners
 from persistence.contacts.v1 import ContactFilter
 from persistence.contacts.writes import ContactChange

@@ -4,7 +4,7 @@ from handlers.answers import Answer, NumberedListAnswer, created_record
 from handlers.request import Request
 from persistence import fields
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.fields import TYPE_LETTERS, alter_field
+from persistence.fields import TYPE_LETTERS, change_field
 
 NAMES = {"name": "label", "type": "value_type"}
 WORDS = {letter: word for word, letter in TYPE_LETTERS.items()}
@@ -30,5 +30,5 @@ def _write(request: Request, key: str | None, label: str, kind: str) -> int:
     workspace_id = request.workspace.id
     made = key or fields.make_key(label)
     if key is not None or fields.find_fields(request.tx, workspace_id, [made]):
-        return alter_field(request.tx, workspace_id, made, label, kind)
+        return change_field(request.tx, workspace_id, made, label, kind)
     return fields.create_field(request.tx, workspace_id, label, kind)

@@ -10,8 +10,8 @@ from handlers.answers import Answer, answer_page, created, no_content, ok
 from handlers.request import Request
 from persistence.contacts import v2 as contact_records
 from persistence.contacts import writes as contact_writes
+from persistence.contacts.actions import find_contact
 from persistence.contacts.addresses import find_urns, read_urns
-from persistence.contacts.lookup import find_contact
 from persistence.contacts.urns import find_owners
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing, Refused

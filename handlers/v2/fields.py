@@ -4,7 +4,6 @@ from handlers.answers import Answer, ListAnswer, changed_record, created_record,
 from handlers.request import Request
 from persistence import fields
 from persistence.errors import InvalidInput
-from persistence.fields import alter_field, remove_field
 
 list_fields = ListAnswer(fields.FIELDS)
 
@@ -16,7 +15,7 @@ def write_field(request: Request, *, key: str | None = None) -> Answer:
     if key is None:
         field_id = fields.create_field(request.tx, workspace.id, name, kind)
     else:
-        field_id = alter_field(request.tx, workspace.id, key, name, kind)
+        field_id = fields.change_field(request.tx, workspace.id, key, name, kind)
     if "agent_access" in request.body:
         fields.set_agent_access(request.tx, workspace.id, field_id, request.body["agent_access"])
     return (created_record if key is None else changed_record)(request, fields.FIELDS, field_id)
@@ -24,7 +23,7 @@ def write_field(request: Request, *, key: str | None = None) -> Answer:
 
 def delete_field(request: Request, *, key: str) -> Answer:
     workspace = request.workspace
-    remove_field(request.tx, workspace, key)
+    fields.delete_field(request.tx, workspace, key)
     return no_content()
 
 

@@ -4,7 +4,6 @@ from handlers.answers import Answer, ListAnswer, changed_record, created_record,
 from handlers.request import Request
 from persistence import globals as global_values
 from persistence.errors import InvalidInput
-from persistence.globals import remove_global
 
 list_globals = ListAnswer(global_values.GLOBALS)
 
@@ -24,5 +23,5 @@ def write_global(request: Request, *, key: str | None = None) -> Answer:
 
 def delete_global(request: Request, *, key: str) -> Answer:
     workspace = request.workspace
-    remove_global(request.tx, workspace.id, key)
+    global_values.delete_global(request.tx, workspace.id, key)
     return no_content()

@@ -15,5 +15,5 @@ def write_group(request: Request, *, uuid: str | None = None) -> Answer:
 
 
 def delete_group(request: Request, *, uuid: str) -> Answer:
-    groups.remove_group(request.tx, request.workspace.id, uuid)
+    groups.delete_group(request.tx, request.workspace.id, uuid)
     return no_content()

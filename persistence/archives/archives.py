@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, time
 
 import orjson
-from sqlalchemy import (
-    ColumnElement,
-)
+from sqlalchemy import ColumnElement
 
 from persistence.database import Transaction
 from persistence.sql.json_sql import declare_record

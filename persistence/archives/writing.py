@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, and_, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 
 from persistence.archives.archives import DAILY, MONTHLY
@@ -54,6 +54,18 @@ class Written:
     record_count: int
     size: int
     hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Day:
+    """The archive of a day, as a month takes it in."""
+
+    id: int
+    workspace_id: int
+    archive_type: str
+    start_date: date
+    record_count: int
+    location: str | None
 
 
 class _Overtaken(Exception):
@@ -108,13 +120,13 @@ def remove_rolled_up(database: Database, store: MediaStore) -> None:
     """Deletes the files of days that months have taken in."""
     taken_in = archive.c.rollup_id.is_not(None) & archive.c.location.is_not(None)
     with database.reading() as tx:
-        rows = tx.execute(select(archive.c.id, archive.c.location).where(taken_in)).all()
-    for row in rows:
-        store.remove(row.location)
-    if rows:
+        rows = tx.execute(select(archive.c.id, archive.c.location).where(taken_in))
+        locations = {archive_id: location for archive_id, location in rows if location is not None}
+    for location in locations.values():
+        store.remove(location)
+    if locations:
         with database.writing() as tx:
-            ids = [row.id for row in rows]
-            tx.execute(update(archive).where(archive.c.id.in_(ids), taken_in).values(location=None))
+            tx.execute(update(archive).where(archive.c.id.in_(locations), taken_in).values(location=None))
 
 
 def _find_due_day(tx: Transaction) -> DueDay | None:
@@ -132,16 +144,19 @@ def _find_due_day_of(tx: Transaction, kind: ArchivedKind) -> DueDay | None:
     row = tx.execute(found).first()
     if row is None:
         return None
-    day: date = row.oldest.date()
+    workspace_id, workspace_uuid, is_anonymous, moment = row
+    day: date = moment.date()
     # A rival's archive of this day counts only once it is trimmed, that is when its records are no longer there to be
     # found by the same statement: whoever saw them has the same part, and only one of the two can be recorded.
-    same = (archive.c.workspace_id == row.id) & (archive.c.archive_type == kind.name) & (archive.c.period == DAILY)
+    same = (
+        (archive.c.workspace_id == workspace_id) & (archive.c.archive_type == kind.name) & (archive.c.period == DAILY)
+    )
     part = select(func.count()).where(same, archive.c.start_date == day, archive.c.is_trimmed).scalar_subquery()
-    last = select(func.max(records.id)).where(_is_on_day(kind, row.id, day, cutoff)).scalar_subquery()
-    numbers = tx.execute(select(part.label("part"), last.label("last_id"))).one()
-    if numbers.last_id is None:
+    last = select(func.max(records.id)).where(_is_on_day(kind, workspace_id, day, cutoff)).scalar_subquery()
+    number, last_id = tx.execute(select(part, last)).one()
+    if last_id is None:
         return None
-    return DueDay(kind, row.id, row.uuid, row.is_anonymous, day, numbers.part, numbers.last_id, cutoff)
+    return DueDay(kind, workspace_id, workspace_uuid, is_anonymous, day, number, last_id, cutoff)
 
 
 def _cutoff(tx: Transaction) -> datetime:
@@ -209,7 +224,7 @@ def _keep(store: MediaStore, written: Written, database: Database, record: Calla
 def _record_day(tx: Transaction, *, due: DueDay, written: Written) -> None:
     values = _values(tx, due.workspace_id, due.kind.name, due.day, due.part, written)
     taken = {"last_record_id": due.last_id, "stored_before": due.cutoff, "is_trimmed": False}
-    tx.execute(insert(archive).values(**values, **taken, period=DAILY))
+    tx.insert(archive, **values, **taken, period=DAILY)
 
 
 def _values(
@@ -229,40 +244,46 @@ def _values(
 
 
 def _trim(tx: Transaction) -> bool:
-    statement = select(archive).where(~archive.c.is_trimmed).order_by(archive.c.id).limit(1)
+    rows = archive.c
+    columns = (rows.id, rows.workspace_id, rows.archive_type, rows.start_date, rows.stored_before, rows.last_record_id)
+    statement = select(*columns).where(~rows.is_trimmed).order_by(rows.id).limit(1)
     row = tx.execute(statement.with_for_update(skip_locked=True)).first()
     if row is None:
         return False
-    kind = KINDS[row.archive_type]
+    archive_id, workspace_id, archive_type, start_date, stored_before, last_id = row
+    assert stored_before is not None, "days say what they hold; months are trimmed from their beginning"
+    kind = KINDS[archive_type]
     records = kind.table.c
-    day = _is_on_day(kind, row.workspace_id, row.start_date, row.stored_before)
-    archived = day & (records.id <= row.last_record_id)
+    archived = _is_on_day(kind, workspace_id, start_date, stored_before) & (records.id <= last_id)
     batch = select(records.id).where(archived).order_by(kind.moment, records.id)
     ids = list(tx.execute(batch.limit(RECORDS_PER_STATEMENT)).scalars())
     if ids:
-        kind.take_out(tx, row.workspace_id, ids)
+        kind.take_out(tx, workspace_id, ids)
     else:
-        tx.execute(update(archive).where(archive.c.id == row.id).values(is_trimmed=True))
+        tx.execute(update(archive).where(rows.id == archive_id).values(is_trimmed=True))
     return True
 
 
-def _find_due_month(tx: Transaction) -> list[Any]:
+def _find_due_month(tx: Transaction) -> list[_Day]:
     """The trimmed days, in order, of the oldest month that is wholly before the cutoff and not rolled up."""
     waiting = (archive.c.period == DAILY) & archive.c.rollup_id.is_(None) & archive.c.is_trimmed
     this_month = _cutoff(tx).date().replace(day=1)
-    oldest = select(archive).where(waiting, archive.c.start_date < this_month)
-    first = tx.execute(oldest.order_by(archive.c.start_date, archive.c.id).limit(1)).first()
+    rows = archive.c
+    oldest = select(rows.workspace_id, rows.archive_type, rows.start_date).where(waiting, rows.start_date < this_month)
+    first = tx.execute(oldest.order_by(rows.start_date, rows.id).limit(1)).first()
     if first is None:
         return []
-    start, end = _month_of(first.start_date)
-    kind = KINDS[first.archive_type]
+    workspace_id, archive_type, start_date = first
+    start, end = _month_of(start_date)
+    kind = KINDS[archive_type]
     records = kind.table.c
-    of_past = (records.workspace_id == first.workspace_id) & (kind.moment < datetime.combine(end, time(), UTC))
+    of_past = (records.workspace_id == workspace_id) & (kind.moment < datetime.combine(end, time(), UTC))
     if tx.execute(select(records.id).where(of_past, kind.is_ready(_cutoff(tx))).limit(1)).first() is not None:
         return []
-    same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)
-    days = select(archive).where(waiting, same, archive.c.start_date >= start, archive.c.start_date < end)
-    return list(tx.execute(days.order_by(archive.c.start_date, archive.c.part)).all())
+    columns = (rows.id, rows.workspace_id, rows.archive_type, rows.start_date, rows.record_count, rows.location)
+    same = (rows.workspace_id == workspace_id) & (rows.archive_type == archive_type)
+    days = select(*columns).where(waiting, same, rows.start_date >= start, rows.start_date < end)
+    return [_Day(*row) for row in tx.execute(days.order_by(rows.start_date, rows.part))]
 
 
 def _month_of(day: date) -> tuple[date, date]:
@@ -271,7 +292,7 @@ def _month_of(day: date) -> tuple[date, date]:
     return start, start + timedelta(days=monthrange(day.year, day.month)[1])
 
 
-def _join(store: MediaStore, days: Sequence[Any]) -> Written:
+def _join(store: MediaStore, days: Sequence[_Day]) -> Written:
     """One file of all days: files packed with gzip may simply follow each other."""
     count = sum(day.record_count for day in days)
     if count == 0:
@@ -292,7 +313,7 @@ def _join(store: MediaStore, days: Sequence[Any]) -> Written:
     return Written(location, count, measured.size, measured.digest.hexdigest())
 
 
-def _record_month(tx: Transaction, *, days: Sequence[Any], written: Written) -> None:
+def _record_month(tx: Transaction, *, days: Sequence[_Day], written: Written) -> None:
     """Raises _Overtaken when a rival has taken in one of the days."""
     first = days[0]
     start, _ = _month_of(first.start_date)
@@ -300,8 +321,7 @@ def _record_month(tx: Transaction, *, days: Sequence[Any], written: Written) -> 
     month = same & (archive.c.period == MONTHLY) & (archive.c.start_date == start)
     part = tx.execute(select(func.count()).where(month)).scalar_one()
     values = _values(tx, first.workspace_id, first.archive_type, start, part, written)
-    made = insert(archive).values(**values, period=MONTHLY, is_trimmed=True).returning(archive.c.id)
-    month_id = tx.execute(made).scalar_one()
+    month_id = tx.insert(archive, **values, period=MONTHLY, is_trimmed=True)
     free = archive.c.id.in_([day.id for day in days]) & archive.c.rollup_id.is_(None)
     taken = tx.execute(update(archive).where(free).values(rollup_id=month_id)).rowcount
     if taken != len(days):

@@ -106,7 +106,7 @@ def read_place_tree(tx: Transaction, workspace: Workspace) -> dict[str, Any] | N
 
 def _find(tx: Transaction, workspace: Workspace, osm_id: str) -> int:
     mine = (boundary.c.country == workspace.country.upper()) & (boundary.c.osm_id == osm_id)
-    boundary_id: int | None = tx.execute(select(boundary.c.id).where(mine)).scalar_one_or_none()
+    boundary_id = tx.execute(select(boundary.c.id).where(mine)).scalar_one_or_none()
     if boundary_id is None:
         raise RecordMissing(f"No boundary {osm_id} in the country of the workspace.")
     return boundary_id

@@ -13,6 +13,7 @@ from sqlalchemy import insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.sql.columns import split
 from persistence.tables.service import BOUNDARY_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.service import boundary
 
@@ -43,7 +44,7 @@ class Placed:
     country: str
 
 
-def read_features(document: Any, country: str | None = None) -> list[NewBoundary]:
+def read_features(document: object, country: str | None = None) -> list[NewBoundary]:
     """The boundaries of a GeoJSON document; `country` is the code of a country that bears none.
 
     Raises InvalidInput naming the first feature that is wrong.
@@ -90,8 +91,8 @@ def _store(tx: Transaction, ready: Sequence[NewBoundary], placed: Mapping[str, P
     for osm_id in sorted(known):
         tx.execute(update(boundary).where(boundary.c.osm_id == osm_id).values(rows[osm_id]))
     new = [rows[osm_id] for osm_id in sorted(rows.keys() - known.keys())]
-    for start in range(0, len(new), ROWS_PER_STATEMENT):
-        tx.execute(insert(boundary), new[start : start + ROWS_PER_STATEMENT])
+    for some in split(new, ROWS_PER_STATEMENT):
+        tx.execute(insert(boundary), some)
     return _read_placed(tx, set(rows))
 
 
@@ -111,18 +112,17 @@ def _make_row(each: NewBoundary, placed: Mapping[str, Placed]) -> dict[str, Any]
 
 
 def _read_placed(tx: Transaction, osm_ids: set[str]) -> dict[str, Placed]:
-    ordered = sorted(osm_ids)
     placed = {}
-    for start in range(0, len(ordered), ROWS_PER_STATEMENT):
-        some = ordered[start : start + ROWS_PER_STATEMENT]
-        columns = (boundary.c.osm_id, boundary.c.id, boundary.c.level, boundary.c.country)
+    columns = (boundary.c.osm_id, boundary.c.id, boundary.c.level, boundary.c.country)
+    for some in split(sorted(osm_ids), ROWS_PER_STATEMENT):
         for osm_id, boundary_id, level, country in tx.execute(select(*columns).where(boundary.c.osm_id.in_(some))):
             placed[osm_id] = Placed(boundary_id, level, country)
     return placed
 
 
-def _read_feature(feature: Any, index: int, country: str | None) -> NewBoundary:
-    properties = feature.get("properties") if isinstance(feature, Mapping) else None
+def _read_feature(feature: object, index: int, country: str | None) -> NewBoundary:
+    given: Mapping[str, Any] = feature if isinstance(feature, Mapping) else {}
+    properties = given.get("properties")
     if not isinstance(properties, Mapping):
         raise InvalidInput.at("features", index, "A feature with properties is expected.")
     osm_id = _read_text(properties, ("osm_id",))
@@ -135,7 +135,7 @@ def _read_feature(feature: Any, index: int, country: str | None) -> NewBoundary:
     code = (_read_text(properties, CODES) or country or "").upper()
     if parent is None and (len(code) != 2 or not code.isalpha()):
         raise InvalidInput.at("features", index, "A country needs its two-letter code.")
-    geometry = _read_geometry(feature.get("geometry"), index)
+    geometry = _read_geometry(given.get("geometry"), index)
     return NewBoundary(osm_id, name, parent, None if parent else code, geometry)
 
 
@@ -145,23 +145,22 @@ def _read_text(properties: Mapping[str, Any], keys: Sequence[str]) -> str | None
     return next((text for text in texts if text), None)
 
 
-def _read_geometry(geometry: Any, index: int) -> dict[str, Any] | None:
+def _read_geometry(geometry: object, index: int) -> dict[str, Any] | None:
     if geometry is None:
         return None
-    kind = geometry.get("type") if isinstance(geometry, Mapping) else None
-    polygons = geometry.get("coordinates") if kind in ("Polygon", "MultiPolygon") else None
-    if kind == "Polygon":
-        polygons = [polygons]
+    given: Mapping[str, Any] = geometry if isinstance(geometry, Mapping) else {}
+    kind = given.get("type")
+    polygons = {"Polygon": [given.get("coordinates")], "MultiPolygon": given.get("coordinates")}.get(str(kind))
     if not isinstance(polygons, list) or not all(_is_polygon(polygon) for polygon in polygons):
         raise InvalidInput.at("features", index, "A Polygon or MultiPolygon with closed lines is expected.")
     return {"type": "MultiPolygon", "coordinates": polygons}
 
 
-def _is_polygon(polygon: Any) -> bool:
+def _is_polygon(polygon: object) -> bool:
     return isinstance(polygon, list) and all(
         isinstance(line, list) and len(line) >= 4 and all(_is_point(point) for point in line) for line in polygon
     )
 
 
-def _is_point(point: Any) -> bool:
+def _is_point(point: object) -> bool:
     return isinstance(point, list) and 2 <= len(point) <= 3 and all(type(part) in (int, float) for part in point)

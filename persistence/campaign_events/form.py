@@ -32,9 +32,9 @@ def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, A
 
 def change_from_form(tx: Transaction, workspace: Workspace, uuid: str, body: Mapping[str, Any]) -> int:
     """Change an event; its id. Raises RecordMissing, or InvalidInput, for another campaign than its own too."""
-    row = require_event(tx, workspace.id, uuid)
+    _, campaign_id, *_ = require_event(tx, workspace.id, uuid)
     campaign_uuid = body.get("campaign")
-    if campaign_uuid is not None and find_campaign(tx, workspace.id, campaign_uuid) != row.campaign_id:
+    if campaign_uuid is not None and find_campaign(tx, workspace.id, campaign_uuid) != campaign_id:
         raise InvalidInput.on("campaign", "An event stays in its campaign.")
     return change_campaign_event(tx, workspace.id, uuid, _read(tx, workspace, body))
 

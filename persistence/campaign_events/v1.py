@@ -9,13 +9,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from persistence.campaign_events.v2 import (
-    CAMPAIGN_EVENT_SOURCE,
-    CAMPAIGN_EVENTS_ORDER,
-    RELATIVE_NAME,
-    find_row,
-    living_events_of,
-)
+from persistence.campaign_events.v2 import CAMPAIGN_EVENT_SOURCE, CAMPAIGN_EVENTS_ORDER, RELATIVE_NAME, living_events_of
 from persistence.campaign_events.writes import (
     ONE_OF_TWO,
     EventForm,
@@ -23,6 +17,7 @@ from persistence.campaign_events.writes import (
     create_campaign_event,
     delete_campaign_events,
     find_active_flow,
+    find_event,
     find_or_create_date,
     read_message,
 )
@@ -119,7 +114,7 @@ def write_event(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) 
     if uuid is not None:
         if campaign_uuid is not None:
             raise InvalidInput.across("Give either uuid or campaign_uuid.")
-        if find_row(tx, workspace.id, uuid) is None:
+        if find_event(tx, workspace.id, uuid) is None:
             raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".')
         return change_campaign_event(tx, workspace.id, uuid, _read(tx, workspace, body))
     if campaign_uuid is None:

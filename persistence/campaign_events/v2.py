@@ -1,13 +1,6 @@
 """Campaign events: messages to send and flows to start at a time relative to a date of each contact."""
 
-from typing import Any
-
-from sqlalchemy import (
-    ColumnElement,
-    case,
-    literal,
-    select,
-)
+from sqlalchemy import ColumnElement, case, literal, select
 
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
@@ -107,12 +100,3 @@ def is_date_used(tx: Transaction, workspace_id: int, key: str) -> bool:
     """Whether an event counts from the contact field with this key."""
     using = select(campaign_event.c.id).where(*living_events_of(workspace_id), campaign_event.c.relative_to == key)
     return tx.execute(using.limit(1)).first() is not None
-
-
-def find_row(tx: Transaction, workspace_id: int, uuid: str) -> Any | None:
-    """The row of an event that exists, of a campaign that is not archived."""
-    if not is_uuid(uuid):
-        return None
-    return tx.execute(
-        select(campaign_event).where(*living_events_of(workspace_id), campaign_event.c.uuid == uuid)
-    ).first()

@@ -1,17 +1,16 @@
 """Creating, changing and deleting campaign events."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Row, select, update
 
-from persistence.campaign_events.v2 import SYSTEM_DATES, find_row
+from persistence.campaign_events.v2 import SYSTEM_DATES, living_events_of
 from persistence.campaigns.rescheduling import request_passes
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.fields import create_field, find_fields, make_key
-from persistence.sql.columns import is_uuid, new_uuid
+from persistence.sql.columns import is_uuid
 from persistence.sql.names import name_key
 from persistence.tables.campaigns import INTERRUPT, campaign_event
 from persistence.tables.contacts import field
@@ -32,7 +31,7 @@ class EventForm:
     offset: int
     unit: str
     delivery_hour: int
-    message: Mapping[str, str] | None = None
+    message: dict[str, str] | None = None
     base_language: str | None = None
     flow_id: int | None = None
     start_mode: str = INTERRUPT
@@ -76,11 +75,11 @@ def find_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field_nam
     """The id of a flow that is not archived. Raises InvalidInput."""
     if is_uuid(uuid):
         mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == uuid)
-        row = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first()
-        if row is not None and row.is_archived:
+        flow_id, is_archived = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first() or (None, False)
+        if is_archived:
             raise InvalidInput.on(field_name, "This flow is archived.")
-        if row is not None:
-            return int(row.id)
+        if flow_id is not None:
+            return flow_id
     raise InvalidInput.on(field_name, f'Nothing found for "{uuid[:64]}".')
 
 
@@ -100,9 +99,8 @@ def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[
 
 def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, form: EventForm) -> int:
     """A new event, whose contacts a worker schedules soon; returns its id."""
-    values = _columns(form) | {"uuid": new_uuid(), "campaign_id": campaign_id, "created_on": tx.now, "timed_on": tx.now}
-    statement = insert(campaign_event).values(workspace_id=workspace_id, **values).returning(campaign_event.c.id)
-    event_id: int = tx.execute(statement).scalar_one()
+    times = {"created_on": tx.now, "timed_on": tx.now}
+    event_id = tx.insert(campaign_event, workspace_id=workspace_id, campaign_id=campaign_id, **asdict(form), **times)
     request_passes(tx, workspace_id, campaign_event.c.id == event_id, is_retimed=True)
     return event_id
 
@@ -112,13 +110,12 @@ def change_campaign_event(tx: Transaction, workspace_id: int, uuid: str, form: E
 
     Raises RecordMissing.
     """
-    row = require_event(tx, workspace_id, uuid)
-    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == row.id)
-    tx.execute(update(campaign_event).where(mine).values(**_columns(form)))
-    timed_by = ("relative_to", "offset", "unit", "delivery_hour")
-    if any(getattr(form, name) != getattr(row, name) for name in timed_by):
-        request_passes(tx, workspace_id, campaign_event.c.id == row.id, is_retimed=True)
-    return int(row.id)
+    event_id, _, *timing = require_event(tx, workspace_id, uuid)
+    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
+    tx.execute(update(campaign_event).where(mine).values(**asdict(form)))
+    if timing != [form.relative_to, form.offset, form.unit, form.delivery_hour]:
+        request_passes(tx, workspace_id, campaign_event.c.id == event_id, is_retimed=True)
+    return event_id
 
 
 def delete_campaign_events(tx: Transaction, workspace_id: int, event_ids: list[int]) -> int:
@@ -128,22 +125,17 @@ def delete_campaign_events(tx: Transaction, workspace_id: int, event_ids: list[i
     return tx.execute(update(campaign_event).where(mine, ~campaign_event.c.is_deleted).values(is_deleted=True)).rowcount
 
 
-def require_event(tx: Transaction, workspace_id: int, uuid: str) -> Any:
-    """The row of an event. Raises RecordMissing."""
-    row = find_row(tx, workspace_id, uuid)
+def find_event(tx: Transaction, workspace_id: int, uuid: str) -> Row[int, int, str, int, str, int] | None:
+    """The id, campaign, and time (`relative_to`, offset, unit, hour) of an event of a campaign that is not archived."""
+    rows = campaign_event.c
+    columns = (rows.id, rows.campaign_id, rows.relative_to, rows.offset, rows.unit, rows.delivery_hour)
+    found = select(*columns).where(*living_events_of(workspace_id), rows.uuid == uuid)
+    return tx.execute(found).first() if is_uuid(uuid) else None
+
+
+def require_event(tx: Transaction, workspace_id: int, uuid: str) -> Row[int, int, str, int, str, int]:
+    """`find_event`. Raises RecordMissing."""
+    row = find_event(tx, workspace_id, uuid)
     if row is None:
         raise RecordMissing
     return row
-
-
-def _columns(form: EventForm) -> dict[str, Any]:
-    return {
-        "relative_to": form.relative_to,
-        "offset": form.offset,
-        "unit": form.unit,
-        "delivery_hour": form.delivery_hour,
-        "message": None if form.message is None else dict(form.message),
-        "base_language": form.base_language,
-        "flow_id": form.flow_id,
-        "start_mode": form.start_mode,
-    }

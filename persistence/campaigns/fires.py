@@ -1,4 +1,4 @@
-"""Fires: what campaign events have in store for each contact, and what they have done.
+"""Fires: what campaign events are to do for each contact, and what they have done.
 
 A fire without `fired_on` is scheduled. The writes that change contacts and groups keep the fires of their contacts in
 line in the same transaction. Moments are calculated again before they fire: a fire that was overtaken does no harm.
@@ -6,27 +6,34 @@ line in the same transaction. Moments are calculated again before they fire: a f
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    delete,
-    select,
-)
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Select, delete, select
 
 from flows.engine.moments import parse_moment
-from persistence.campaigns.due_moments import find_due_moment
 from persistence.database import Transaction
+from persistence.sql.columns import split
 from persistence.tables.accounts import workspace
 from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import ACTIVE, contact, field, group_membership
 
+MINUTES, HOURS, DAYS, WEEKS = UNITS = "minutes", "hours", "days", "weeks"
+SAME_TIME = -1
+MINUTE = timedelta(minutes=1)
 KEPT_FOR = timedelta(days=90)
 CONTACTS_PER_STATEMENT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DatedContact:
+    """What moments are calculated from."""
+
+    id: int
+    fields: Mapping[str, Any]
+    created_on: datetime
+    last_seen_on: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +51,16 @@ class Timing:
     timezone: str
     is_living: bool
 
-    def find_due(self, row: Any) -> datetime | None:
-        """The moment for a contact (id, fields, created_on, last_seen_on), None when it has no such date."""
+    def find_due(self, dated: DatedContact) -> datetime | None:
+        """The moment for a contact, None when it has no such date."""
         if self.field_uuid is None:
-            base: datetime | None = getattr(row, self.relative_to, None)
+            base = {"created_on": dated.created_on, "last_seen_on": dated.last_seen_on}.get(self.relative_to)
         else:
-            stored = (row.fields.get(self.field_uuid) or {}).get("datetime")
+            stored = (dated.fields.get(self.field_uuid) or {}).get("datetime")
             base = None if stored is None else parse_moment(stored)
         if base is None:
             return None
         return find_due_moment(base, self.offset, self.unit, self.delivery_hour, ZoneInfo(self.timezone))
-
-
-DATED = (contact.c.id, contact.c.fields, contact.c.created_on, contact.c.last_seen_on)
-"""The columns of a contact from which moments are calculated."""
 
 
 def read_timings(tx: Transaction, *conditions: ColumnElement[bool]) -> list[Timing]:
@@ -90,16 +93,14 @@ def schedule_contacts(tx: Transaction, workspace_id: int, contact_ids: Iterable[
 
     Call it in the transaction that changes contacts. One statement where none of them is in a campaign's group.
     """
-    ids = sorted(set(contact_ids))
-    for start in range(0, len(ids), CONTACTS_PER_STATEMENT):
-        some = ids[start : start + CONTACTS_PER_STATEMENT]
-        rows = group_membership.c
+    rows = group_membership.c
+    for some in split(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
         groups = select(rows.group_id).where(rows.contact_id.in_(some))
         timings = read_timings(
             tx, campaign_event.c.workspace_id == workspace_id, LIVING_EVENT, campaign.c.group_id.in_(groups)
         )
         if timings:
-            settle_fires(tx, workspace_id, timings, some, since=tx.now)
+            update_fires(tx, workspace_id, timings, some, since=tx.now)
 
 
 def unschedule_contacts(
@@ -118,7 +119,7 @@ def unschedule_contacts(
         tx.execute(delete(campaign_fire).where(theirs))
 
 
-def settle_fires(
+def update_fires(
     tx: Transaction, workspace_id: int, timings: Sequence[Timing], contact_ids: Sequence[int], *, since: datetime
 ) -> None:
     """Make the scheduled fires of these events and contacts those that there should be; five statements at most.
@@ -131,7 +132,7 @@ def settle_fires(
     held = select(fires.id, fires.event_id, fires.contact_id, fires.due_on).where(
         fires.workspace_id == workspace_id, fires.event_id.in_(event_ids), fires.contact_id.in_(contact_ids), IS_UNFIRED
     )
-    present = {(row.event_id, row.contact_id, row.due_on): row.id for row in tx.execute(held)}
+    present = {(event_id, contact_id, due): fire_id for fire_id, event_id, contact_id, due in tx.execute(held)}
     wanted = _find_wanted(tx, workspace_id, timings, contact_ids)
     overtaken = [fire_id for key, fire_id in present.items() if key not in wanted]
     if overtaken:
@@ -142,15 +143,15 @@ def settle_fires(
 def _find_wanted(
     tx: Transaction, workspace_id: int, timings: Sequence[Timing], contact_ids: Sequence[int]
 ) -> set[tuple[int, int, datetime]]:
-    rows = tx.execute(choose_active(workspace_id, contact_ids, *DATED)).all()
+    columns = (contact.c.id, contact.c.fields, contact.c.created_on, contact.c.last_seen_on)
+    contacts = [DatedContact(*row) for row in tx.execute(choose_active(workspace_id, contact_ids, *columns))]
     members = find_members(tx, {timing.group_id for timing in timings}, contact_ids)
     wanted = set()
     for timing in timings:
-        for row in rows:
-            if timing.is_living and (timing.group_id, row.id) in members:
-                due = timing.find_due(row)
-                if due is not None:
-                    wanted.add((timing.event_id, int(row.id), due))
+        for each in contacts:
+            due = timing.find_due(each) if timing.is_living and (timing.group_id, each.id) in members else None
+            if due is not None:
+                wanted.add((timing.event_id, each.id, due))
     return wanted
 
 
@@ -183,8 +184,7 @@ def add_fires(tx: Transaction, workspace_id: int, keys: Iterable[tuple[int, int,
         for event_id, contact_id, due in sorted(keys)
     ]
     if rows:
-        insert = sqlite.insert if tx.sqlite else postgresql.insert
-        tx.execute(insert(campaign_fire).on_conflict_do_nothing(), rows)
+        tx.execute(tx.upsert(campaign_fire).on_conflict_do_nothing(), rows)
 
 
 def drop_fires(tx: Transaction, workspace_id: int, fire_ids: Sequence[int]) -> None:
@@ -198,3 +198,32 @@ def trim_fires(tx: Transaction, limit: int) -> int:
     fires = campaign_fire.c
     old = select(fires.id).where(fires.fired_on < tx.now - KEPT_FOR).order_by(fires.fired_on, fires.id).limit(limit)
     return tx.execute(delete(campaign_fire).where(fires.id.in_(old.scalar_subquery()))).rowcount
+
+
+def find_due_moment(base: datetime, offset: int, unit: str, delivery_hour: int, zone: ZoneInfo) -> datetime | None:
+    """The moment in UTC that lies `offset` units after `base`, an aware moment rounded up to the full minute.
+
+    A `delivery_hour` of 0 to 23 moves it to that hour of its day, -1 leaves the time. None where no calendar reaches.
+    Minutes and hours are exact durations; days and weeks keep the time of day in the workspace's zone. A time of day
+    that a change of clocks skips is moved on by what was skipped, one that happens twice means the first of the two.
+    """
+    try:
+        moved = _round_up(base, zone)
+        if unit in (MINUTES, HOURS):
+            moved = (moved.astimezone(UTC) + timedelta(**{unit: offset})).astimezone(zone)
+        elif offset:
+            moved += timedelta(**{unit: offset})
+        if delivery_hour != SAME_TIME:
+            moved = datetime.combine(moved.date(), time(delivery_hour), zone)
+        return moved.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def _round_up(base: datetime, zone: ZoneInfo) -> datetime:
+    """The moment in a zone, at the next full minute of the clocks there."""
+    local = base.astimezone(zone)
+    begun = timedelta(seconds=local.second, microseconds=local.microsecond)
+    if not begun:
+        return local
+    return (local.astimezone(UTC) + MINUTE - begun).astimezone(zone)

@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import Row, select, update
 
 from persistence.audience import Audience
 from persistence.broadcasts.personal_texts import Wording, Writer
-from persistence.campaigns.fires import DATED, Timing, add_fires, choose_active, drop_fires, find_members, read_timings
+from persistence.campaigns.fires import (
+    DatedContact,
+    Timing,
+    add_fires,
+    choose_active,
+    drop_fires,
+    find_members,
+    read_timings,
+)
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS
 from persistence.sessions.waiting import find_waiting
-from persistence.tables.campaigns import (
-    CAMPAIGN_REF,
-    IS_UNFIRED,
-    PASSIVE,
-    SKIP,
-    campaign,
-    campaign_event,
-    campaign_fire,
-)
+from persistence.tables.campaigns import IS_UNFIRED, PASSIVE, SKIP, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import IS_PASSIVE
 from persistence.tables.flows import flow
@@ -37,13 +37,21 @@ BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
+class _Fire:
+    id: int
+    contact_id: int
+    due_on: datetime
+    created_on: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class _Batch:
-    """Due fires of one event, locked, with the rows of their contacts by id (none for contacts that left)."""
+    """Due fires of one event, locked, with the CONTACT_COLUMNS of their contacts by id (none for those that left)."""
 
     workspace_id: int
     timing: Timing
-    fires: Sequence[Any]
-    contacts: dict[int, Any]
+    fires: Sequence[_Fire]
+    contacts: dict[int, Row[*tuple[Any, ...]]]
 
 
 def fire_next(tx: Transaction) -> bool:
@@ -51,7 +59,10 @@ def fire_next(tx: Transaction) -> bool:
     batch = _take_batch(tx)
     if batch is None:
         return False
-    moments = {contact_id: batch.timing.find_due(row) for contact_id, row in batch.contacts.items()}
+    moments = {
+        contact_id: batch.timing.find_due(DatedContact(row.id, row.fields, row.created_on, row.last_seen_on))
+        for contact_id, row in batch.contacts.items()
+    }
     ripe = [one for one in batch.fires if moments.get(one.contact_id) == one.due_on]
     overtaken = [one for one in batch.fires if moments.get(one.contact_id) != one.due_on]
     if ripe and _perform(tx, batch, [batch.contacts[one.contact_id] for one in ripe]):
@@ -60,7 +71,7 @@ def fire_next(tx: Transaction) -> bool:
     elif ripe:
         drop_fires(tx, batch.workspace_id, [one.id for one in ripe])
     if overtaken:
-        _settle(tx, batch, overtaken, moments)
+        _reschedule(tx, batch, overtaken, moments)
     return bool(batch.fires)
 
 
@@ -71,25 +82,22 @@ def _take_batch(tx: Transaction) -> _Batch | None:
     first = tx.execute(oldest.with_for_update(skip_locked=True)).first()
     if first is None:
         return None
+    event_id, workspace_id = first
     due = (
         select(fires.id, fires.contact_id, fires.due_on, fires.created_on)
-        .where(is_due, fires.workspace_id == first.workspace_id, fires.event_id == first.event_id)
+        .where(is_due, fires.workspace_id == workspace_id, fires.event_id == event_id)
         .order_by(fires.due_on, fires.id)
         .limit(BATCH)
         .with_for_update(skip_locked=True)
     )
-    rows = tx.execute(due).all()
-    ids = sorted({row.contact_id for row in rows})
-    free = _hold_contacts(tx, first.workspace_id, ids)
-    rows = [row for row in rows if row.contact_id in free]
-    timing = read_timings(
-        tx, campaign_event.c.workspace_id == first.workspace_id, campaign_event.c.id == first.event_id
-    )[0]
-    columns: dict[ColumnElement[Any], None] = dict.fromkeys((*DATED, *CONTACT_COLUMNS))
-    found = tx.execute(choose_active(first.workspace_id, ids, *columns)).all()
+    found = [_Fire(*row) for row in tx.execute(due)]
+    ids = sorted({one.contact_id for one in found})
+    free = _hold_contacts(tx, workspace_id, ids)
+    timing = read_timings(tx, campaign_event.c.workspace_id == workspace_id, campaign_event.c.id == event_id)[0]
+    rows = tx.execute(choose_active(workspace_id, ids, *CONTACT_COLUMNS)).all()
     members = find_members(tx, [timing.group_id], ids)
-    contacts = {row.id: row for row in found if timing.is_living and (timing.group_id, row.id) in members}
-    return _Batch(first.workspace_id, timing, rows, contacts)
+    contacts = {row.id: row for row in rows if timing.is_living and (timing.group_id, row.id) in members}
+    return _Batch(workspace_id, timing, [one for one in found if one.contact_id in free], contacts)
 
 
 def _hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> set[int]:
@@ -102,7 +110,9 @@ def _hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
     return set(tx.execute(held).scalars())
 
 
-def _settle(tx: Transaction, batch: _Batch, overtaken: Sequence[Any], moments: dict[int, datetime | None]) -> None:
+def _reschedule(
+    tx: Transaction, batch: _Batch, overtaken: Sequence[_Fire], moments: dict[int, datetime | None]
+) -> None:
     """Replace fires that no longer fit by those that do, unless these were past already when they were scheduled."""
     drop_fires(tx, batch.workspace_id, [one.id for one in overtaken])
     keys = set()
@@ -113,41 +123,42 @@ def _settle(tx: Transaction, batch: _Batch, overtaken: Sequence[Any], moments: d
     add_fires(tx, batch.workspace_id, keys)
 
 
-def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[Any]) -> bool:
+def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[Row[*tuple[Any, ...]]]) -> bool:
     """Send the event's message or start its flow; False for a flow that has been archived.
 
     An event that skips leaves out contacts who wait in a flow; a message never interrupts.
     """
-    mine = (campaign_event.c.workspace_id == batch.workspace_id) & (campaign_event.c.id == batch.timing.event_id)
-    event = tx.execute(select(campaign_event).where(mine)).one()
-    if event.message is None:
-        return _start_flow(tx, event, contacts)
+    rows = campaign_event.c
+    mine = (rows.workspace_id == batch.workspace_id) & (rows.id == batch.timing.event_id)
+    columns = (rows.flow_id, rows.message, rows.base_language, rows.start_mode)
+    flow_id, text, base_language, start_mode = tx.execute(select(*columns).where(mine)).one()
+    if flow_id is not None:
+        return _start_flow(tx, batch, flow_id, start_mode, [one.id for one in contacts])
     workspace = find_workspace(tx, batch.workspace_id)
     assert workspace is not None
-    if event.start_mode == SKIP:
+    assert base_language is not None, "an event without a flow has a message"
+    if start_mode == SKIP:
         busy = find_waiting(tx, workspace.id, [one.id for one in contacts])
         contacts = [one for one in contacts if one.id not in busy]
-    writer = Writer(tx, workspace, Wording(event.message, event.base_language), contacts)
-    add_outgoing(tx, workspace.id, writer.write())
+    add_outgoing(tx, workspace.id, Writer(tx, workspace, Wording(text, base_language), contacts).write())
     return True
 
 
-def _start_flow(tx: Transaction, event: Any, contacts: Sequence[Any]) -> bool:
+def _start_flow(tx: Transaction, batch: _Batch, flow_id: int, start_mode: str, contact_ids: Sequence[int]) -> bool:
     """Start these contacts in the event's flow, with what the flow sees as `@trigger.campaign`."""
-    mine = (flow.c.workspace_id == event.workspace_id) & (flow.c.id == event.flow_id)
+    mine = (flow.c.workspace_id == batch.workspace_id) & (flow.c.id == flow_id)
     if tx.execute(select(flow.c.is_archived).where(mine)).scalar_one():
         return False
-    its_campaign = select(*CAMPAIGN_REF.values()).where(
-        campaign.c.workspace_id == event.workspace_id, campaign.c.id == event.campaign_id
+    event = select(campaign.c.uuid, campaign.c.name, campaign_event.c.uuid).where(
+        campaign.c.workspace_id == batch.workspace_id,
+        campaign.c.id == campaign_event.c.campaign_id,
+        campaign_event.c.id == batch.timing.event_id,
     )
-    uuid, name = tx.execute(its_campaign).one()
-    fired = {"type": "campaign_fired", "campaign": {"uuid": uuid, "name": name}, "point_uuid": event.uuid}
+    campaign_uuid, name, uuid = tx.execute(event).one()
+    fired = {"type": "campaign_fired", "campaign": {"uuid": campaign_uuid, "name": name}, "point_uuid": uuid}
+    passive = {IS_PASSIVE: True} if start_mode == PASSIVE else {}
     new = NewStart(
-        event.flow_id,
-        CAMPAIGN,
-        Audience([one.id for one in contacts]),
-        exclude_active=event.start_mode == SKIP,
-        parent={"event": fired} | ({IS_PASSIVE: True} if event.start_mode == PASSIVE else {}),
+        flow_id, CAMPAIGN, Audience(contact_ids), exclude_active=start_mode == SKIP, parent={"event": fired} | passive
     )
-    create_start(tx, event.workspace_id, new)
+    create_start(tx, batch.workspace_id, new)
     return True

@@ -3,12 +3,11 @@
 The event's row says that a pass is due and how far it has come; a batch and its note are one transaction.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, literal, select, union, update
 
-from persistence.campaigns.fires import Timing, read_timings, settle_fires
+from persistence.campaigns.fires import Timing, read_timings, update_fires
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
 from persistence.tables.campaigns import IS_UNFIRED, campaign, campaign_event, campaign_fire
@@ -53,11 +52,14 @@ def run_next_pass(tx: Transaction) -> bool:
     row = tx.execute(due).first()
     if row is None:
         return False
-    timings = read_timings(tx, columns.workspace_id == row.workspace_id, columns.id == row.id)
-    ids = tx.execute(_choose_contacts(timings[0], row.scheduling_after_id)).scalars().all()
-    if ids:
-        settle_fires(tx, row.workspace_id, timings, ids, since=row.scheduling_since)
-    _note(tx, row, ids)
+    event_id, workspace_id, since, after_id = row
+    mine = (columns.workspace_id == workspace_id) & (columns.id == event_id)
+    timings = read_timings(tx, mine)
+    ids = tx.execute(_choose_contacts(timings[0], after_id)).scalars().all()
+    if ids and since is not None:
+        update_fires(tx, workspace_id, timings, ids, since=since)
+    values = {"scheduling_after_id": ids[-1]} if len(ids) == BATCH else {"scheduling_since": None}
+    tx.execute(update(campaign_event).where(mine).values(**values))
     return True
 
 
@@ -80,9 +82,3 @@ def _cut(source: Select[Any], column: ColumnElement[int]) -> Select[Any]:
     # Only in subqueries may the parts of a union have limits on every database.
     first = source.distinct().order_by(column).limit(BATCH).subquery()
     return select(first.c.contact_id)
-
-
-def _note(tx: Transaction, row: Any, ids: Sequence[int]) -> None:
-    mine = (campaign_event.c.workspace_id == row.workspace_id) & (campaign_event.c.id == row.id)
-    values = {"scheduling_after_id": ids[-1]} if len(ids) == BATCH else {"scheduling_since": None}
-    tx.execute(update(campaign_event).where(mine).values(**values))

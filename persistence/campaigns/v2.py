@@ -5,11 +5,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, func, select
 
 from persistence.database import Transaction
-from persistence.errors import RecordMissing
-from persistence.sql.columns import (
-    is_uuid,
-)
 from persistence.sql.json_sql import as_text, declare_record, json_record
+from persistence.sql.names import find_id, require_id
 from persistence.sql.pages import Order, Page, Position, fetch_page
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
@@ -70,15 +67,9 @@ def read_campaign(tx: Transaction, workspace_id: int, campaign_id: int) -> str:
 
 def find_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     """The id of the campaign with this uuid that is not archived."""
-    if not is_uuid(uuid):
-        return None
-    statement = select(campaign.c.id).where(campaign.c.workspace_id == workspace_id, campaign.c.uuid == uuid)
-    return tx.execute(statement.where(~campaign.c.is_archived)).scalar_one_or_none()
+    return find_id(tx, workspace_id, campaign, uuid, ~campaign.c.is_archived)
 
 
 def require_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
     """The id of a campaign that is not archived. Raises RecordMissing."""
-    campaign_id = find_campaign(tx, workspace_id, uuid)
-    if campaign_id is None:
-        raise RecordMissing
-    return campaign_id
+    return require_id(tx, workspace_id, campaign, uuid, ~campaign.c.is_archived)

@@ -1,13 +1,11 @@
 """Creating, changing and archiving campaigns."""
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 
 from persistence.campaigns.rescheduling import request_passes
 from persistence.campaigns.v2 import require_campaign
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
-from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.names import check_name, check_name_is_free, name_key
+from persistence.sql.names import free_name, require_id
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
 from persistence.workspaces import hold_workspace
@@ -15,23 +13,14 @@ from persistence.workspaces import hold_workspace
 
 def find_any_group(tx: Transaction, workspace_id: int, reference: str, *, field: str) -> int:
     """The id of the group of any kind with this uuid, else with this name (any case). Raises InvalidInput."""
-    by_uuid = group.c.uuid == reference if is_uuid(reference) else group.c.id < 0
-    named = by_uuid | (group.c.name_key == name_key(reference.strip()))
-    statement = select(group.c.id).where(group.c.workspace_id == workspace_id, named).order_by(by_uuid.desc())
-    group_id: int | None = tx.execute(statement).scalars().first()
-    if group_id is None:
-        raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
-    return group_id
+    return require_id(tx, workspace_id, group, reference, field=field, by_name=True)
 
 
 def create_campaign(tx: Transaction, workspace_id: int, name: str, group_id: int) -> int:
     """A new campaign on a group; returns its id. Raises InvalidInput for a bad or taken name."""
     hold_workspace(tx, workspace_id)
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, campaign, name, ~campaign.c.is_archived)
-    values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "group_id": group_id, "created_on": tx.now}
-    statement = insert(campaign).values(workspace_id=workspace_id, **values).returning(campaign.c.id)
-    return tx.execute(statement).scalar_one()
+    naming = free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived)
+    return tx.insert(campaign, workspace_id=workspace_id, group_id=group_id, created_on=tx.now, **naming)
 
 
 def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, group_id: int) -> int:
@@ -41,11 +30,10 @@ def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, gr
     """
     hold_workspace(tx, workspace_id)
     campaign_id = require_campaign(tx, workspace_id, uuid)
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, campaign, name, ~campaign.c.is_archived, besides_id=campaign_id)
+    naming = free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived, besides_id=campaign_id)
     mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
-    held: int | None = tx.execute(select(campaign.c.group_id).where(mine).with_for_update()).scalar_one()
-    tx.execute(update(campaign).where(mine).values(name=name, name_key=name_key(name), group_id=group_id))
+    held = tx.execute(select(campaign.c.group_id).where(mine).with_for_update()).scalar_one()
+    tx.execute(update(campaign).where(mine).values(group_id=group_id, **naming))
     if held != group_id:
         request_passes(tx, workspace_id, campaign.c.id == campaign_id, is_retimed=True)
     return campaign_id
@@ -60,7 +48,7 @@ def find_campaign_workspace(tx: Transaction, uuid: str) -> int | None:
 
 
 def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
-    """Put a campaign away: its events no longer fire, its name and its group are free. Returns its id.
+    """Archive a campaign: its events no longer fire, its name and its group are free. Returns its id.
 
     Raises RecordMissing.
     """
@@ -68,8 +56,8 @@ def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
     campaign_id = require_campaign(tx, workspace_id, uuid)
     mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
     of_group = select(group.c.uuid, group.c.name).join(campaign, campaign.c.group_id == group.c.id)
-    former = tx.execute(of_group.where(mine)).one()
-    kept = {"former_group_uuid": former.uuid, "former_group_name": former.name}
-    tx.execute(update(campaign).where(mine).values(is_archived=True, **kept))
+    group_uuid, group_name = tx.execute(of_group.where(mine)).one()
+    former = {"former_group_uuid": group_uuid, "former_group_name": group_name}
+    tx.execute(update(campaign).where(mine).values(is_archived=True, **former))
     request_passes(tx, workspace_id, campaign.c.id == campaign_id)
     return campaign_id

@@ -15,14 +15,12 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.channels.channels import ANDROID
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
 from persistence.database import Transaction
 from persistence.deliveries.outbox import record_channel_event
-from persistence.messages.pending import PENDING_COUNT
-from persistence.messages.states import DELIVERED, IS_UNSENT, READ, SENT
+from persistence.messages.states import DELIVERED, IS_UNSENT, PENDING_COUNT, READ, SENT
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.tables.channels import channel, channel_alarm
 from persistence.tables.messages import message
@@ -129,9 +127,8 @@ def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
     phones = select(
         channel.c.workspace_id, channel.c.id, literal(kind), literal(tx.now, channel_alarm.c.opened_on.type)
     ).where(is_phone, condition, not_(is_open))
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
     statement = (
-        insert(channel_alarm)
+        tx.upsert(channel_alarm)
         .from_select(["workspace_id", "channel_id", "kind", "opened_on"], phones)
         .on_conflict_do_nothing()
         .returning(channel_alarm.c.channel_id)

@@ -13,7 +13,6 @@ from sqlalchemy import (
     delete,
     func,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.database import Transaction
 from persistence.tables.channels import channel, former_channel
@@ -42,9 +41,8 @@ def join_channels(source: FromClause, records: FromClause) -> FromClause:
 
 def note_departure(tx: Transaction, row: Any) -> None:
     """Keep what a channel, of which `row` holds everything, has been to the workspace that it is about to leave."""
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
     values = {name: row._mapping[name] for name in KEPT} | {"left_on": tx.now}
-    statement = insert(former_channel).values(channel_id=row.id, workspace_id=row.workspace_id, **values)
+    statement = tx.upsert(former_channel).values(channel_id=row.id, workspace_id=row.workspace_id, **values)
     keys = [former_channel.c.channel_id, former_channel.c.workspace_id]
     tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
 

@@ -1,4 +1,4 @@
-"""What v2 and v1 bulk actions do to contacts."""
+"""Finding contacts, and what v2 and v1 bulk actions do to them."""
 
 from collections.abc import Sequence
 
@@ -21,6 +21,12 @@ from persistence.stamps import later, stamped
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import ARCHIVED, VISIBLE, message
 from persistence.workspaces import Workspace, find_workspace
+
+
+def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
+    """The id of a contact that is not deleted."""
+    mine = (contact.c.workspace_id == workspace_id) & (contact.c.uuid == uuid) & ~contact.c.is_deleted
+    return tx.execute(select(contact.c.id).where(mine)).scalar_one_or_none()
 
 
 def find_contacts(

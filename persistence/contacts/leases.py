@@ -1,7 +1,7 @@
-"""Turns of contacts: one worker at a time moves a contact's conversations on, whatever sets them in motion.
+"""Leases of contacts: one worker at a time moves a contact's conversations on, whatever starts them.
 
-A turn is a lease on the contact's row. Whoever holds it may work outside any transaction; what was found out is
-recorded only while the turn is still held, so that the work of a worker that was believed dead changes nothing.
+The holder may work outside any transaction. Results are recorded only while the lease is held, so that a worker that
+was believed dead changes nothing.
 """
 
 from collections.abc import Collection, Sequence
@@ -30,19 +30,19 @@ class DueContact:
 
 @dataclass(frozen=True, slots=True)
 class ContactLeases:
-    """The contacts whose turn it is until a moment, which also tells these turns from later ones."""
+    """Contacts that are leased until a moment, which also tells these leases from later ones."""
 
     contact_ids: frozenset[int]
     until: datetime
 
 
 def is_free(now: datetime) -> ColumnElement[bool]:
-    """Whether nobody has a contact's turn."""
+    """Whether nobody has leased a contact."""
     return or_(contact.c.handling_until.is_(None), contact.c.handling_until <= now)
 
 
 def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeases:
-    """Takes the turns of those of these contacts that are free; locked rows count as taken."""
+    """Leases those of these contacts that are free; locked rows count as taken."""
     until = tx.now + LEASE
     free = (
         select(contact.c.id)
@@ -56,23 +56,23 @@ def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeas
     )
 
 
-def renew_leases(tx: Transaction, turns: ContactLeases) -> ContactLeases:
-    """Holds turns for longer, those that are still held."""
+def renew_leases(tx: Transaction, leases: ContactLeases) -> ContactLeases:
+    """Extends the leases that are still held."""
     until = tx.now + LEASE
-    renewed = update(contact).where(_are_held(turns)).values(handling_until=until)
+    renewed = update(contact).where(_are_held(leases)).values(handling_until=until)
     return ContactLeases(frozenset(tx.execute(renewed.returning(contact.c.id)).scalars()), until)
 
 
-def lock_leased(tx: Transaction, turns: ContactLeases, *columns: ColumnElement[Any]) -> Sequence[LeasedRow]:
-    """Rows (id, columns) of the contacts whose turn is still held, locked in the order of their ids."""
-    statement = select(contact.c.id, *columns).where(_are_held(turns)).order_by(contact.c.id)
+def lock_leased(tx: Transaction, leases: ContactLeases, *columns: ColumnElement[Any]) -> Sequence[LeasedRow]:
+    """Rows (id, columns) of the contacts whose lease is still held, locked in the order of their ids."""
+    statement = select(contact.c.id, *columns).where(_are_held(leases)).order_by(contact.c.id)
     return tx.execute(statement.with_for_update()).all()
 
 
-def release_leases(tx: Transaction, turns: ContactLeases) -> None:
-    """Lets others have these turns."""
-    tx.execute(update(contact).where(_are_held(turns)).values(handling_until=None))
+def release_leases(tx: Transaction, leases: ContactLeases) -> None:
+    """Ends leases."""
+    tx.execute(update(contact).where(_are_held(leases)).values(handling_until=None))
 
 
-def _are_held(turns: ContactLeases) -> ColumnElement[bool]:
-    return contact.c.id.in_(sorted(turns.contact_ids)) & (contact.c.handling_until == turns.until)
+def _are_held(leases: ContactLeases) -> ColumnElement[bool]:
+    return contact.c.id.in_(sorted(leases.contact_ids)) & (contact.c.handling_until == leases.until)

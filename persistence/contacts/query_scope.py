@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 from sqlalchemy import Table, select
 
@@ -11,6 +11,7 @@ from flows.queries.properties import ValueType
 from persistence.contacts.queries import SearchScope
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
+from persistence.sql.columns import NamedRecordColumns
 from persistence.sql.names import name_key
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import flow
@@ -49,8 +50,9 @@ class WorkspaceResolver:
 
     @cached_property
     def _fields(self) -> dict[str, FieldReference]:
-        rows = self._read(field, field.c.key, field.c.name, field.c.type, field.c.uuid)
-        return {row.key: FieldReference(row.key, row.name, cast(ValueType, row.type), row.uuid) for row in rows}
+        columns = (field.c.key, field.c.name, field.c.type, field.c.uuid)
+        rows = self._tx.execute(select(*columns).where(field.c.workspace_id == self._workspace_id))
+        return {key: FieldReference(key, name, cast(ValueType, kind), uuid) for key, name, kind, uuid in rows}
 
     @cached_property
     def _groups(self) -> dict[str, NamedReference]:
@@ -60,9 +62,7 @@ class WorkspaceResolver:
     def _flows(self) -> dict[str, NamedReference]:
         return self._read_named(flow)
 
-    def _read_named(self, table: Table) -> dict[str, NamedReference]:
-        rows = self._read(table, table.c.uuid, table.c.name, table.c.name_key)
-        return {row.name_key: NamedReference(row.uuid, row.name) for row in rows}
-
-    def _read(self, table: Table, *columns: Any) -> Any:
-        return self._tx.execute(select(*columns).where(table.c.workspace_id == self._workspace_id))
+    def _read_named(self, table: Table[NamedRecordColumns]) -> dict[str, NamedReference]:
+        columns = (table.c.uuid, table.c.name, table.c.name_key)
+        rows = self._tx.execute(select(*columns).where(table.c.workspace_id == self._workspace_id))
+        return {key: NamedReference(uuid, name) for uuid, name, key in rows}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, false, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, case, false, insert, or_, select, update
 
 from flows.phones import normalize_number
 from flows.urns import Urn
@@ -45,10 +45,7 @@ def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict
     statement = (
         select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
         .join(contact, contact.c.id == rows.contact_id)
-        .where(
-            rows.workspace_id == workspace_id,
-            is_one_of(urns),
-        )
+        .where(rows.workspace_id == workspace_id, is_one_of(urns))
     )
     owners = {}
     for urn_id, scheme, path, contact_id, uuid, name, status in tx.execute(statement):
@@ -80,10 +77,7 @@ def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], ch
         {
             "uuid": new_uuid(),
             "workspace_id": workspace_id,
-            "status": ACTIVE,
-            "is_deleted": False,
             "fields": {},
-            "open_ticket_count": 0,
             "created_on": tx.now,
             "modified_on": moment,
         }
@@ -102,15 +96,9 @@ def _adopt_free(
 ) -> None:
     """Tie URNs to their new contacts; a URN that exists without a contact is taken over."""
     rows = contact_urn.c
-    free = tx.execute(
-        select(rows.id, rows.scheme, rows.path).where(
-            rows.workspace_id == workspace_id,
-            rows.contact_id.is_(None),
-            is_one_of(urns),
-        )
-    ).all()
+    is_free = (rows.workspace_id == workspace_id) & rows.contact_id.is_(None) & is_one_of(urns)
     taken = set()
-    for urn_id, scheme, path in free:
+    for urn_id, scheme, path in tx.execute(select(rows.id, rows.scheme, rows.path).where(is_free)).all():
         identity = Urn(scheme, path).identity
         taken.add(identity)
         values = {"contact_id": contact_ids[identity], "priority": FIRST_PRIORITY, "channel_id": channel_id}
@@ -144,18 +132,9 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
     """Something was received from these contacts just now: last seen moves. A message makes a stopped one active."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status) if revives else contact.c.status
-    tx.execute(
-        update(contact)
-        .where(mine)
-        .values(last_seen_on=tx.now, modified_on=stamped(tx, contact, workspace_id), status=revived)
-    )
+    moment = stamped(tx, contact, workspace_id)
+    tx.execute(update(contact).where(mine).values(last_seen_on=tx.now, modified_on=moment, status=revived))
     follow_contacts(tx, workspace_id, contact_ids)
-
-
-def count_contacts(tx: Transaction, workspace_id: int) -> int:
-    """How many contacts the workspace has; for tests and the operator, never for a request."""
-    mine = (contact.c.workspace_id == workspace_id) & ~contact.c.is_deleted
-    return int(tx.execute(select(func.count()).select_from(contact).where(mine)).scalar_one())
 
 
 def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
@@ -165,8 +144,8 @@ def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
     """
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")
-    local = tx.execute(select(rows.id, rows.path).where(mine, ~rows.path.startswith("+"))).all()
-    wanted = {row.id: normalize_number(row.path, country) for row in local}
+    local = tx.execute(select(rows.id, rows.path).where(mine, ~rows.path.startswith("+")))
+    wanted = {urn_id: normalize_number(path, country) for urn_id, path in local}
     changed = {urn_id: path for urn_id, path in wanted.items() if path.startswith("+")}
     if not changed:
         return 0

@@ -121,7 +121,7 @@ def list_contact_summaries(
 
 def read_contact_summary(tx: Transaction, workspace_id: int, contact_id: int, *, masked: bool = False) -> str:
     """One contact's record as JSON text."""
-    tx.settle()
+    tx.flush()
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
     record = contact_summary(workspace_id, masked=masked)
     return tx.execute(select(as_text(record)).select_from(contact).where(mine)).scalar_one()

@@ -148,7 +148,7 @@ def read_contact(
     tx: Transaction, workspace_id: int, contact_id: int, *, masked: bool = False, for_agent: bool = False
 ) -> str:
     """One contact record as JSON text."""
-    tx.settle()
+    tx.flush()
     record = contact_record(workspace_id, masked=masked, for_agent=for_agent)
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
     return tx.execute(select(as_text(record)).where(mine)).scalar_one()

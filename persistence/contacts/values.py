@@ -1,18 +1,28 @@
-"""Values of contact fields: what a text is read as, and how it is stored."""
+"""Values of contact fields: what a text is read as, a place too, and how it is stored."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from sqlalchemy import select
+
 from flows.clock import SystemClock
 from flows.dates import parse_datetime
 from flows.environment import Environment
 from flows.numbers import NumberError, parse_decimal, render_decimal
+from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path, read_places
+from persistence.boundaries.boundaries import read_place_tree
+from persistence.database import Transaction
+from persistence.tables.contacts import field
 from persistence.workspaces import Workspace
 
 VALUE_LENGTH = 640
+LEVELS = {"state": STATE, "district": DISTRICT, "ward": WARD}
+PARENTS = {"district": "state", "ward": "district"}
+
 DATE_FORMATS = {"day_first": "DD-MM-YYYY", "month_first": "MM-DD-YYYY", "year_first": "YYYY-MM-DD"}
 
 
@@ -57,3 +67,66 @@ def read_value(workspace: Workspace, text: str | None, now: datetime) -> dict[st
     if moment is not None:
         stored["datetime"] = moment.astimezone(workspace.zone).isoformat()
     return stored
+
+
+Value = dict[str, Any] | None
+
+
+def read_place_values(
+    tx: Transaction,
+    workspace: Workspace,
+    stored: Mapping[str, Any],
+    values: Mapping[str, Value],
+    kinds: Mapping[str, str],
+) -> dict[str, Value]:
+    """The same values, by field uuid, with the places they name (contract reference, contact field values).
+
+    `stored` are the contact's values so far, `kinds` the types of the fields that change. A state is found by name,
+    alias or path; a district needs a known state, a ward a known district, unless its whole path is given. Without such
+    a field nothing is read.
+    """
+    changing = [uuid for uuid, value in values.items() if value is not None and kinds[uuid] in LEVELS]
+    tree = read_place_tree(tx, workspace) if changing else None
+    if tree is None:
+        return dict(values)
+    root = read_places(tree)
+    mine = (field.c.workspace_id == workspace.id) & field.c.type.in_(list(LEVELS))
+    fields_by_kind: dict[str, list[str]] = {}
+    for uuid, kind in tx.execute(select(field.c.uuid, field.c.type).where(mine).order_by(field.c.id)):
+        fields_by_kind.setdefault(kind, []).append(uuid)
+    found = dict(values)
+    for uuid in sorted(changing, key=lambda each: LEVELS[kinds[each]]):
+        kind, value = kinds[uuid], found[uuid]
+        assert value is not None
+        parent = _find_parent(root, PARENTS.get(kind), fields_by_kind, {**stored, **found})
+        place = _find_place(root, kind, value["text"], parent)
+        found[uuid] = {**value, **_paths(place)}
+    return found
+
+
+def _find_place(root: Place, kind: str, text: str, parent: Place | None) -> Place | None:
+    if is_possible_path(text):
+        return find_path(root, text)
+    if kind in PARENTS and parent is None:
+        return None
+    return find_first(root, LEVELS[kind], text, parent)
+
+
+def _find_parent(
+    root: Place, kind: str | None, fields_by_kind: Mapping[str, list[str]], values: Mapping[str, Value]
+) -> Place | None:
+    if kind is None:
+        return None
+    for uuid in fields_by_kind.get(kind, ()):
+        path = (values.get(uuid) or {}).get(kind)
+        if path:
+            return find_path(root, path)
+    return None
+
+
+def _paths(place: Place | None) -> dict[str, str]:
+    """The full path down to each level of a place."""
+    if place is None:
+        return {}
+    parts = [part.strip() for part in place.path.split(">")]
+    return {kind: " > ".join(parts[: level + 1]) for kind, level in LEVELS.items() if place.level >= level}

@@ -7,9 +7,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
 from flows.urns import Urn
-from persistence.contacts.places import read_place_values
 from persistence.contacts.urns import find_owners
-from persistence.contacts.values import read_value
+from persistence.contacts.values import read_place_values, read_value
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
@@ -19,7 +18,6 @@ from persistence.labels import hold_messages, recount_after
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.forgotten_reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
-from persistence.sql.columns import new_uuid
 from persistence.stamps import later, stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
@@ -52,18 +50,15 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
     fields = _read_fields(tx, workspace, change, {}, by_agent=by_agent)
     urns = change.urns or ()
     _check_free(tx, workspace.id, urns, contact_id=None, is_found_free=change.are_urns_found_free)
-    values: dict[str, Any] = {
-        "uuid": new_uuid(),
-        "name": change.name or None,
-        "language": change.language or None,
-        "status": ACTIVE,
-        "is_deleted": False,
-        "fields": {key: value for key, value in fields.items() if value is not None},
-        "open_ticket_count": 0,
-    }
-    times = {"created_on": tx.now, "modified_on": stamped(tx, contact, workspace.id)}
-    statement = insert(contact).values(workspace_id=workspace.id, **values, **times).returning(contact.c.id)
-    contact_id: int = tx.execute(statement).scalar_one()
+    contact_id = tx.insert(
+        contact,
+        workspace_id=workspace.id,
+        name=change.name or None,
+        language=change.language or None,
+        fields={key: value for key, value in fields.items() if value is not None},
+        created_on=tx.now,
+        modified_on=stamped(tx, contact, workspace.id),
+    )
     set_urns(tx, workspace.id, contact_id, urns)
     set_manual_groups(tx, workspace.id, contact_id, change.group_ids or ())
     follow_contacts(tx, workspace.id, [contact_id])
@@ -150,7 +145,8 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
     """Make these the contact's URNs in this order; dropped ones become free. Says whether anything changed."""
     rows = contact_urn.c
     statement = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)
-    present = {(row.scheme, row.path): row.id for row in tx.execute(statement.order_by(rows.priority, rows.id))}
+    ordered = tx.execute(statement.order_by(rows.priority, rows.id))
+    present = {(scheme, path): urn_id for urn_id, scheme, path in ordered}
     wanted = {(urn.scheme, urn.path): urn for urn in urns}
     if list(present) == list(wanted):
         return False
@@ -167,13 +163,8 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
     return True
 
 
-def release_urns(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Free the URNs of these contacts for others."""
-    rows = contact_urn.c
-    _free_urns(tx, (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids))
-
-
 def _free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:
+    """Frees URNs for others."""
     tx.execute(update(contact_urn).where(condition).values(contact_id=None, channel_id=None))
 
 
@@ -185,20 +176,13 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     hold_contacts(tx, workspace_id, contact_ids)
     delete_sessions_of(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
-    release_urns(tx, workspace_id, contact_ids)
+    _free_urns(tx, (contact_urn.c.workspace_id == workspace_id) & contact_urn.c.contact_id.in_(contact_ids))
     delete_tickets_of(tx, workspace_id, contact_ids)
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
-    cleared: dict[str, Any] = {
-        "name": None,
-        "language": None,
-        "fields": {},
-        "current_flow_id": None,
-        "open_ticket_count": 0,
-        "handling_until": None,
-    }
-    tx.execute(
-        update(contact).where(mine).values(is_deleted=True, modified_on=stamped(tx, contact, workspace_id), **cleared)
-    )
+    cleared: dict[str, Any] = {"fields": {}, "open_ticket_count": 0}
+    cleared |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
+    moment = stamped(tx, contact, workspace_id)
+    tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=moment, **cleared))
     _delete_messages_of(tx, workspace_id, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
 

@@ -10,20 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    bindparam,
-    delete,
-    exists,
-    or_,
-    select,
-    update,
-)
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import bindparam, delete, exists, or_, select, update
 
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
-from persistence.tables.deliveries import webhook_trouble
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import resthook_subscriber, webhook_trouble
 
 LEAST_GIVEN_UP = 20
 """Fewer deliveries than this say too little about a receiver."""
@@ -65,13 +57,25 @@ class SwitchedOff:
     since: datetime
 
 
-def is_switched_off(source: Any, *, of_channel: bool = False) -> ColumnElement[bool]:
-    """Whether the endpoint of a subscriber, or of a channel in its workspace, given by its columns, is switched off."""
-    rows = webhook_trouble.c
-    mine = rows.subscriber_id == source.id
-    if of_channel:
-        mine = (rows.channel_id == source.id) & (rows.workspace_id == source.workspace_id)
-    return exists(select(rows.id).where(mine, rows.switched_off_on.is_not(None)))
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """What is remembered of an endpoint that fails."""
+
+    id: int
+    began_on: datetime
+    last_failed_on: datetime
+    given_up: int
+    switched_off_on: datetime | None
+    reason: str | None
+
+
+_trouble = webhook_trouble.c
+_OFF = select(_trouble.id).where(_trouble.switched_off_on.is_not(None))
+IS_SUBSCRIBER_OFF = exists(_OFF.where(_trouble.subscriber_id == resthook_subscriber.c.id))
+IS_CHANNEL_OFF = exists(
+    _OFF.where(_trouble.channel_id == channel.c.id, _trouble.workspace_id == channel.c.workspace_id)
+)
+"""Whether a subscriber, or a channel in its workspace, of the statement around it is switched off."""
 
 
 def note_outcomes(
@@ -105,10 +109,11 @@ def list_switched_off(tx: Transaction, workspace_id: int) -> list[SwitchedOff]:
     """The endpoints of a workspace that get nothing any more."""
     rows = webhook_trouble.c
     off = (rows.workspace_id == workspace_id) & rows.switched_off_on.is_not(None)
-    found = tx.execute(select(webhook_trouble).where(off).order_by(rows.id))
+    columns = (rows.channel_id, rows.subscriber_id, rows.reason, rows.switched_off_on)
     return [
-        SwitchedOff(Endpoint(workspace_id, row.channel_id, row.subscriber_id), row.reason, row.switched_off_on)
-        for row in found
+        SwitchedOff(Endpoint(workspace_id, channel_id, subscriber_id), reason or "", since)
+        for channel_id, subscriber_id, reason, since in tx.execute(select(*columns).where(off).order_by(rows.id))
+        if since is not None
     ]
 
 
@@ -119,8 +124,8 @@ def end_trouble(tx: Transaction, *, channel_ids: Collection[int] = (), subscribe
     return tx.execute(delete(webhook_trouble).where(theirs)).rowcount
 
 
-def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoint, Any]:
-    """The rows of these endpoints, locked in one order, so that two workers never wait for each other."""
+def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoint, _Trouble]:
+    """The troubles of these endpoints, locked in one order to avoid deadlocks."""
     if not endpoints:
         return {}
     rows = webhook_trouble.c
@@ -129,7 +134,11 @@ def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoi
         rows.subscriber_id.in_(_numbers(each.subscriber_id for each in endpoints)),
     )
     found = tx.execute(select(webhook_trouble).where(theirs).order_by(rows.id).with_for_update())
-    return {Endpoint(row.workspace_id, row.channel_id, row.subscriber_id): row for row in found}
+    return {
+        each: _Trouble(row.id, row.began_on, row.last_failed_on, row.given_up, row.switched_off_on, row.reason)
+        for row in found
+        for each in [Endpoint(row.workspace_id, row.channel_id, row.subscriber_id)]
+    }
 
 
 def _numbers(ids: Iterable[int | None]) -> list[int]:
@@ -151,23 +160,17 @@ def _begin(tx: Transaction, failing: Collection[tuple[Endpoint, GivenUp]]) -> No
         for each, failed in failing
     ]
     # Another worker may have begun the same row: then this one failure more does not matter.
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
-    tx.execute(insert(webhook_trouble).on_conflict_do_nothing(), rows)
+    tx.execute(tx.upsert(webhook_trouble).on_conflict_do_nothing(), rows)
 
 
-def _go_on(now: datetime, row: Any, failed: GivenUp, switch_off_after: timedelta) -> dict[str, Any]:
-    pauses_too_long = now - row.last_failed_on > switch_off_after * LONGEST_PAUSE
-    if pauses_too_long and row.switched_off_on is None:
+def _go_on(now: datetime, known: _Trouble, failed: GivenUp, switch_off_after: timedelta) -> dict[str, Any]:
+    is_on = known.switched_off_on is None
+    began_on, count = known.began_on, known.given_up + failed.count
+    if is_on and now - known.last_failed_on > switch_off_after * LONGEST_PAUSE:
         began_on, count = now, failed.count
-    else:
-        began_on, count = row.began_on, row.given_up + failed.count
-    values = {"row_id": row.id, "began_on": began_on, "last_failed_on": now, "given_up": count}
-    off = {"switched_off_on": row.switched_off_on, "reason": row.reason}
-    is_too_long = switch_off_after and now - began_on >= switch_off_after and count >= LEAST_GIVEN_UP
-    if is_too_long and row.switched_off_on is None:
-        since = time_text(began_on)
-        sentence = (
-            f"Nothing was accepted since {since}, and {count} deliveries were given up. The last one: {failed.why}"
-        )
-        off = {"switched_off_on": now, "reason": sentence}
+    values = {"row_id": known.id, "began_on": began_on, "last_failed_on": now, "given_up": count}
+    off = {"switched_off_on": known.switched_off_on, "reason": known.reason}
+    if is_on and switch_off_after and now - began_on >= switch_off_after and count >= LEAST_GIVEN_UP:
+        lost = f"Nothing was accepted since {time_text(began_on)}, and {count} deliveries were given up."
+        off = {"switched_off_on": now, "reason": f"{lost} The last one: {failed.why}"}
     return values | off

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Select,
     and_,
     bindparam,
     exists,
@@ -21,7 +22,7 @@ from sqlalchemy import (
 
 from persistence.database import Transaction
 from persistence.resthooks.subscribers import end_subscriptions
-from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
+from persistence.tables.deliveries import DELIVERED, PENDING, DeliveryColumns, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
 
@@ -95,7 +96,7 @@ def list_due_receivers(tx: Transaction) -> list[str]:
     )
     following = select(func.min(delivery.c.receiver)).where(is_pending, delivery.c.receiver > receivers.c.receiver)
     receivers = receivers.union_all(select(following.scalar_subquery()).where(receivers.c.receiver.is_not(None)))
-    has_due = exists(select(literal(1)).where(_is_due(tx.now), delivery.c.receiver == receivers.c.receiver))
+    has_due = exists(select(literal(1)).where(_is_due(delivery.c, tx.now), delivery.c.receiver == receivers.c.receiver))
     return list(tx.execute(select(receivers.c.receiver).where(has_due)).scalars())
 
 
@@ -106,7 +107,7 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[str, int], lease: timedelta
         return []
     mine = (
         select(delivery.c.id)
-        .where(delivery.c.id.in_(union_all(*picks)), _is_due(tx.now))
+        .where(delivery.c.id.in_(union_all(*picks)), _is_due(delivery.c, tx.now))
         .with_for_update(skip_locked=True)
     )
     columns = [delivery.c[name] for name in DueDelivery.__slots__ if name != "attempt"]
@@ -163,20 +164,14 @@ def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, At
         end_subscriptions(tx, workspace_id, subscriber_ids)
 
 
-def _is_due(now: datetime) -> ColumnElement[bool]:
-    return and_(delivery.c.status == literal(PENDING, literal_execute=True), delivery.c.due_on <= now)
+def _is_due(rows: DeliveryColumns, now: datetime) -> ColumnElement[bool]:
+    return and_(rows.status == literal(PENDING, literal_execute=True), rows.due_on <= now)
 
 
-def _pick(receiver: str, room: int, now: datetime) -> Any:
+def _pick(receiver: str, room: int, now: datetime) -> Select[int]:
     one = delivery.alias()
-    due = (
-        select(one.c.id)
-        .where(one.c.receiver == receiver, one.c.status == literal(PENDING, literal_execute=True), one.c.due_on <= now)
-        .order_by(one.c.due_on, one.c.id)
-        .limit(room)
-        .subquery()
-    )
-    return select(due.c.id)
+    due = select(one.c.id).where(one.c.receiver == receiver, _is_due(one.c, now)).order_by(one.c.due_on, one.c.id)
+    return select(due.limit(room).subquery().c.id)
 
 
 def _from_row(row: Mapping[Any, Any]) -> DueDelivery:

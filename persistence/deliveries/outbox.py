@@ -1,7 +1,7 @@
-"""Deliveries of events to webhooks: the tables, and making a delivery in the transaction that changes the state."""
+"""Deliveries of events to webhooks, made in the transaction that changes the state."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,7 +10,7 @@ from sqlalchemy import insert, select, update
 
 from persistence.channels.event_form import CONTENT_TYPE, FLOW, EventChannel, Fields, channel_fields, encode_form
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import is_switched_off
+from persistence.deliveries.failing_receivers import IS_CHANNEL_OFF
 from persistence.errors import RecordMissing, Refused
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.tables.accounts import workspace
@@ -69,11 +69,8 @@ def record_channel_events(
     deliveries = []
     for each in events:
         if names is None or each.event in names:
-            shown = {name: value for name, value in each.fields.items() if name not in hidden}
-            body = encode_form(shown)
-            deliveries.append(
-                NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id=channel_id, contact_id=each.contact_id)
-            )
+            body = encode_form({name: value for name, value in each.fields.items() if name not in hidden})
+            deliveries.append(NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id, None, each.contact_id))
     return record_deliveries(tx, workspace_id, deliveries)
 
 
@@ -105,34 +102,23 @@ def record_test_event(tx: Transaction, workspace_id: int, channel_uuid: str) -> 
     row = tx.execute(found).first() if is_uuid(channel_uuid) else None
     if row is None:
         raise RecordMissing("No such channel.")
-    if row.webhook_url is None:
+    channel_id, uuid, address, url = row
+    if url is None:
         raise Refused("The channel has no delivery URL.")
-    body = encode_form({**channel_fields(TEST_EVENT, EventChannel(row.id, row.uuid, row.address)), "time": tx.now})
-    return record_deliveries(
-        tx, workspace_id, [NewDelivery(TEST_EVENT, row.webhook_url, CONTENT_TYPE, body, channel_id=row.id)]
-    )[0]
+    body = encode_form({**channel_fields(TEST_EVENT, EventChannel(channel_id, uuid, address)), "time": tx.now})
+    test = NewDelivery(TEST_EVENT, url, CONTENT_TYPE, body, channel_id=channel_id)
+    return record_deliveries(tx, workspace_id, [test])[0]
 
 
 def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[NewDelivery]) -> list[str]:
     """Queues deliveries and remembers to wake their workers; the event ids, in order."""
     if not deliveries:
         return []
+    times = dict.fromkeys(("created_on", "scheduled_on", "due_on"), tx.now)
     rows = [
-        {
-            "uuid": new_uuid(),
-            "workspace_id": workspace_id,
-            "event": each.event,
-            "channel_id": each.channel_id,
-            "subscriber_id": each.subscriber_id,
-            "contact_id": each.contact_id,
-            "receiver": name_receiver(each.url),
-            "url": each.url,
-            "content_type": each.content_type,
-            "body": each.body.decode(),
-            "created_on": tx.now,
-            "scheduled_on": tx.now,
-            "due_on": tx.now,
-        }
+        asdict(each)
+        | {"uuid": new_uuid(), "workspace_id": workspace_id, "receiver": name_receiver(each.url)}
+        | {"body": each.body.decode(), **times}
         for each in deliveries
     ]
     tx.execute(insert(delivery), rows)
@@ -150,9 +136,8 @@ def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: s
         delivery.c.channel_id == found,
         delivery.c.subscriber_id.is_(None),
     )
-    values: dict[str, Any] = {"status": FAILED, "last_error": REMOVED, "finished_on": tx.now}
-    if url is not None:
-        values = {"url": url, "receiver": name_receiver(url)}
+    given_up = {"status": FAILED, "last_error": REMOVED, "finished_on": tx.now}
+    values = given_up if url is None else {"url": url, "receiver": name_receiver(url)}
     tx.execute(update(delivery).where(*waiting).values(**values))
 
 
@@ -174,8 +159,8 @@ def _find_subscription(
         channel.c.id == channel_id,
         channel.c.is_active,
         channel.c.webhook_url.is_not(None),
-        ~is_switched_off(channel.c, of_channel=True),
+        ~IS_CHANNEL_OFF,
         workspace.c.id == channel.c.workspace_id,
     )
-    row = tx.execute(statement).first()
-    return None if row is None else (row.webhook_url, row.webhook_events, row.is_anonymous)
+    url, events, is_anonymous = tx.execute(statement).first() or (None, None, False)
+    return None if url is None else (url, events, is_anonymous)

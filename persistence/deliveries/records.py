@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select, update
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.database import Transaction
-from persistence.deliveries.receivers import reopen_deliveries
+from persistence.deliveries.failing_receivers import Endpoint
+from persistence.deliveries.outbox import WAKE, name_receiver
 from persistence.errors import Refused
 from persistence.sql.json_sql import declare_record, json_list, json_record_or_null
 from persistence.sql.pages import Order, Page, Position, fetch_page
-from persistence.tables.channels import channel
-from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
+from persistence.tables.channels import channel, former_channel
+from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
 
 KEPT_FOR = timedelta(days=7)
 """So long a finished delivery can be looked at and sent again."""
@@ -97,11 +98,11 @@ def list_deliveries(
 def count_deliveries(tx: Transaction, workspace_id: int) -> Ledger:
     """The ledger of a workspace; finished deliveries leave it when they are trimmed."""
     statement = (
-        select(delivery.c.status, func.count().label("deliveries"))
+        select(delivery.c.status, func.count())
         .where(delivery.c.workspace_id == workspace_id)
         .group_by(delivery.c.status)
     )
-    counts = {str(row.status): int(row.deliveries) for row in tx.execute(statement)}
+    counts = {status: count for status, count in tx.execute(statement)}
     return Ledger(counts.get(PENDING, 0), counts.get(DELIVERED, 0), counts.get(FAILED, 0))
 
 
@@ -113,7 +114,7 @@ def send_again(tx: Transaction, workspace_id: int, uuid: str) -> bool:
     finished = (delivery.c.workspace_id == workspace_id, delivery.c.uuid == uuid, delivery.c.status != PENDING)
     if tx.execute(select(delivery.c.id).where(*finished)).first() is None:
         return False
-    if not reopen_deliveries(tx, workspace_id, delivery.c.uuid == uuid):
+    if not _reopen(tx, workspace_id, delivery.c.uuid == uuid):
         raise Refused("The receiver of this delivery has no URL any more.")
     return True
 
@@ -123,7 +124,7 @@ def send_failed_again(tx: Transaction, workspace_id: int, since: datetime) -> in
 
     Those whose receiver has no URL any more are left out.
     """
-    return reopen_deliveries(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since)
+    return _reopen(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since)
 
 
 def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
@@ -135,3 +136,45 @@ def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
         .limit(limit)
     )
     return tx.execute(delete(delivery).where(delivery.c.id.in_(old.scalar_subquery()))).rowcount
+
+
+def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]) -> int:
+    """Delivers finished deliveries once more, under the same event ids, to where their receivers are now.
+
+    Those whose receiver has no URL any more, in this workspace, stay as they are. Returns how many are sent again.
+    """
+    finished = (delivery.c.workspace_id == workspace_id, delivery.c.status != PENDING, *conditions)
+    statement = select(delivery.c.channel_id, delivery.c.subscriber_id).where(*finished).distinct()
+    endpoints = [
+        Endpoint(workspace_id, None if subscriber_id is not None else channel_id, subscriber_id)
+        for channel_id, subscriber_id in tx.execute(statement)
+    ]
+    reopened = 0
+    for endpoint in dict.fromkeys(endpoints):
+        url = _find_url(tx, endpoint)
+        if url is not None:
+            fresh = {"status": PENDING, "attempts": 0, "scheduled_on": tx.now, "due_on": tx.now, "finished_on": None}
+            moved = update(delivery).where(*finished, _is_to(endpoint))
+            reopened += tx.execute(moved.values(url=url, receiver=name_receiver(url), **fresh)).rowcount
+    if reopened:
+        tx.wake(WAKE)
+    return reopened
+
+
+def _find_url(tx: Transaction, endpoint: Endpoint) -> str | None:
+    """The present URL of a receiver; for a phone that has left the workspace, the one it had there."""
+    if endpoint.subscriber_id is not None:
+        rows = resthook_subscriber.c
+        is_it = (rows.workspace_id == endpoint.workspace_id) & (rows.id == endpoint.subscriber_id)
+        return tx.execute(select(rows.target_url).where(is_it)).scalar()
+    here, left = channel.c, former_channel.c
+    is_here = (here.workspace_id == endpoint.workspace_id) & (here.id == endpoint.channel_id) & here.is_active
+    has_left = (left.workspace_id == endpoint.workspace_id) & (left.channel_id == endpoint.channel_id)
+    url = tx.execute(select(here.webhook_url).where(is_here)).scalar()
+    return url if url is not None else tx.execute(select(left.webhook_url).where(has_left)).scalar()
+
+
+def _is_to(endpoint: Endpoint) -> ColumnElement[bool]:
+    if endpoint.subscriber_id is not None:
+        return delivery.c.subscriber_id == endpoint.subscriber_id
+    return (delivery.c.channel_id == endpoint.channel_id) & delivery.c.subscriber_id.is_(None)

@@ -75,7 +75,7 @@ def list_starts(
 
 def read_start(tx: Transaction, workspace_id: int, start_id: int) -> str:
     """One start's record as JSON text."""
-    tx.settle()
+    tx.flush()
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
     statement = select(as_text(START_RECORD)).select_from(SOURCE).where(mine)
     return tx.execute(statement).scalar_one()

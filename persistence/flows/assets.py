@@ -28,7 +28,7 @@ from flows.engine import Assets
 from flows.places import read_places
 from persistence.boundaries.boundaries import read_place_tree
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import is_switched_off
+from persistence.deliveries.failing_receivers import IS_SUBSCRIBER_OFF
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.tables.accounts import membership, user
@@ -118,7 +118,7 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
     statement = (
         select(resthook.c.slug, rows.target_url)
         .select_from(resthook)
-        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~is_switched_off(rows))
+        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~IS_SUBSCRIBER_OFF)
         .where(resthook.c.workspace_id == workspace_id)
         .order_by(resthook.c.id, rows.id)
     )

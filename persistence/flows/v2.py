@@ -80,13 +80,13 @@ def list_flows(
 
 def list_all_flows(tx: Transaction, workspace_id: int) -> list[str]:
     """All flows of a workspace as JSON texts, by name."""
-    tx.settle()
+    tx.flush()
     statement = select(as_text(FLOW_RECORD)).where(flow.c.workspace_id == workspace_id)
     return list(tx.execute(statement.order_by(flow.c.name_key)).scalars())
 
 
 def read_flow(tx: Transaction, workspace_id: int, flow_id: int) -> str:
     """One flow record as JSON text."""
-    tx.settle()
+    tx.flush()
     statement = select(as_text(FLOW_RECORD)).where(flow.c.workspace_id == workspace_id, flow.c.id == flow_id)
     return tx.execute(statement).scalar_one()

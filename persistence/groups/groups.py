@@ -1,17 +1,16 @@
 """Contact groups: manual ones, smart ones with a query, and the system's own."""
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import Select, delete, select, update
 
 from persistence.database import Transaction
-from persistence.errors import LostRace, RecordMissing, Refused, SystemRecord
+from persistence.errors import LostRace, Refused
 from persistence.lists import ListSpec, contains, equals, named, one_of
-from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_name, check_name_is_free, check_room, name_key
+from persistence.sql.names import check_room, free_name, name_key, require_editable
 from persistence.sql.pages import Order
 from persistence.stamps import stamped
 from persistence.tables.campaigns import campaign
-from persistence.tables.contacts import READY, contact, group, group_membership
+from persistence.tables.contacts import contact, group, group_membership
 from persistence.tables.triggers import trigger, trigger_group
 from persistence.workspaces import hold_workspace
 
@@ -44,49 +43,31 @@ GROUPS_V1 = ListSpec(
 
 def create_system_groups(tx: Transaction, workspace_id: int) -> None:
     """The groups every workspace has from its beginning."""
-    values = {"uuid": new_uuid(), "name": OPEN_TICKETS, "name_key": name_key(OPEN_TICKETS), "query": "tickets > 0"}
-    times = {"created_on": tx.now, "modified_on": tx.now}
-    tx.execute(insert(group).values(workspace_id=workspace_id, is_system=True, **values, **times))
+    values = {"name": OPEN_TICKETS, "name_key": name_key(OPEN_TICKETS), "query": "tickets > 0"}
+    tx.insert(group, workspace_id=workspace_id, is_system=True, created_on=tx.now, modified_on=tx.now, **values)
 
 
 def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
     """A new manual group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
     hold_workspace(tx, workspace_id)
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, group, name)
+    naming = free_name(tx, workspace_id, group, name)
     check_room(tx, workspace_id, group, ~group.c.is_system)
-    values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "status": READY, "is_system": False}
-    times = {"created_on": tx.now, "modified_on": tx.now}
-    statement = insert(group).values(workspace_id=workspace_id, **values, **times).returning(group.c.id)
-    return tx.execute(statement).scalar_one()
-
-
-def find_editable(tx: Transaction, workspace_id: int, uuid: str) -> int:
-    """The id of a group that is not the system's. Raises RecordMissing or SystemRecord."""
-    statement = select(group.c.id, group.c.is_system).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
-    row = tx.execute(statement).first()
-    if row is None:
-        raise RecordMissing
-    if row.is_system:
-        raise SystemRecord
-    group_id: int = row.id
-    return group_id
+    return tx.insert(group, workspace_id=workspace_id, created_on=tx.now, modified_on=tx.now, **naming)
 
 
 def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
     """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
     hold_workspace(tx, workspace_id)
-    group_id = find_editable(tx, workspace_id, uuid)
-    name = check_name(name)
-    check_name_is_free(tx, workspace_id, group, name, besides_id=group_id)
+    group_id = require_editable(tx, workspace_id, group, uuid)
+    naming = free_name(tx, workspace_id, group, name, besides_id=group_id)
     mine = (group.c.workspace_id == workspace_id) & (group.c.id == group_id)
-    if tx.execute(select(group.c.name).where(mine)).scalar_one() != name:
+    if tx.execute(select(group.c.name).where(mine)).scalar_one() != naming["name"]:
         _touch_members(tx, workspace_id, group_id)
-    tx.execute(update(group).where(mine).values(name=name, name_key=name_key(name), modified_on=tx.now))
+    tx.execute(update(group).where(mine).values(modified_on=tx.now, **naming))
     return group_id
 
 
-def remove_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
+def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     """Delete a group; archived triggers and campaigns lose it.
 
     Raises RecordMissing, SystemRecord, and Refused while a trigger or campaign that is not archived uses the group.
@@ -95,7 +76,7 @@ def remove_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
     if any(tx.execute(using.limit(1)).first() is not None for using in _uses(mine)):
         raise Refused("Active triggers or campaigns still use this group.")
-    group_id = find_editable(tx, workspace_id, uuid)
+    group_id = require_editable(tx, workspace_id, group, uuid)
     _touch_members(tx, workspace_id, group_id)
     # Whoever is putting somebody into the group comes before this, and everybody else finds it gone.
     tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())

@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import delete, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
 from persistence.database import Transaction
@@ -26,15 +24,16 @@ def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[
     statement = select(group.c.id, group.c.uuid, group.c.name_key, group.c.query, group.c.is_system)
     rows = tx.execute(statement.where(group.c.workspace_id == workspace_id, named)).all()
     by_key = {row.name_key: row for row in rows} | {row.uuid: row for row in rows}
-    found = []
+    found: list[int] = []
     for reference in references:
         row = by_key.get(reference.lower() if is_uuid(reference) else name_key(reference.strip()))
         row = row or by_key.get(name_key(reference.strip()))
         if row is None:
             raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
-        if row.query is not None or row.is_system:
+        group_id, _, _, query, is_system = row
+        if query is not None or is_system:
             raise InvalidInput.on(field, "Members of a query group cannot be changed.")
-        found.append(row.id)
+        found.append(group_id)
     return list(dict.fromkeys(found))
 
 
@@ -42,9 +41,8 @@ def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: 
     """Put contacts into a group; returns those that were not in it."""
     if not contact_ids:
         return []
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
     rows = [{"group_id": group_id, "contact_id": contact_id} for contact_id in sorted(set(contact_ids))]
-    statement = insert(group_membership).values(rows).on_conflict_do_nothing()
+    statement = tx.upsert(group_membership).values(rows).on_conflict_do_nothing()
     added = list(tx.execute(statement.returning(group_membership.c.contact_id)).scalars())
     _count(tx, workspace_id, group_id, len(added))
     touch_contacts(tx, workspace_id, added)
@@ -68,10 +66,9 @@ def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
     rows = group_membership.c
     statement = delete(group_membership).where(rows.contact_id.in_(contact_ids))
     removed = tx.execute(statement.returning(rows.group_id, rows.contact_id)).all()
-    touch_contacts(tx, workspace_id, sorted({row.contact_id for row in removed}))
-    left = Counter(row.group_id for row in removed)
-    for group_id in sorted(left):
-        _count(tx, workspace_id, group_id, -left[group_id])
+    touch_contacts(tx, workspace_id, sorted({contact_id for _, contact_id in removed}))
+    for group_id, left in sorted(Counter(group_id for group_id, _ in removed).items()):
+        _count(tx, workspace_id, group_id, -left)
     unschedule_contacts(tx, workspace_id, contact_ids)
 
 
@@ -96,13 +93,13 @@ def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
     Raises LostRace when one was deleted since the caller found it.
     """
     rows = lock_contacts(tx, workspace_id, contact_ids)
-    if any(row.is_deleted for row in rows):
+    if any(is_deleted for _, is_deleted in rows):
         raise LostRace
-    return [row.status for row in rows]
+    return [status for status, _ in rows]
 
 
-def lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Sequence[Any]:
-    """The locked rows (status, is_deleted) of contacts, which all lock in the order of ids, before all else."""
+def lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Sequence[tuple[str, bool]]:
+    """The status of contacts and whether they are deleted, locked: all lock in the order of ids, before all else."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     columns = (contact.c.status, contact.c.is_deleted)
     return tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update()).all()

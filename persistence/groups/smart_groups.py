@@ -4,7 +4,7 @@ Call `refresh_contacts` in the transaction that changes contacts, and `renew_gro
 changes. Queries know nothing of the present, so time alone changes no membership.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -19,6 +19,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import create_group
 from persistence.groups.members import add_members, lock_contacts, remove_members
+from persistence.sql.columns import split
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
 from persistence.workspaces import Workspace, find_workspace
 
@@ -49,16 +50,15 @@ def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: 
 
 
 def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Bring query groups and campaigns in line with contacts after changes that are no matter of tickets.
+    """Bring query groups and campaigns in line with contacts after changes that don't concern tickets.
 
     Two statements where no own group has a query and no campaign is about these contacts.
     """
     if not contact_ids:
         return
     own = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None) & ~group.c.is_system
-    workspace = None
-    if tx.execute(select(group.c.id).where(own).limit(1)).first() is not None:
-        workspace = find_workspace(tx, workspace_id)
+    is_needed = tx.execute(select(group.c.id).where(own).limit(1)).first() is not None
+    workspace = find_workspace(tx, workspace_id) if is_needed else None
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)
     schedule_contacts(tx, workspace_id, contact_ids)
@@ -76,13 +76,10 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
     if not rows:
         return
     scope = open_group_scope(tx, workspace)
-    for some in _chunk(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
-        for start in range(0, len(rows), GROUPS_PER_STATEMENT):
-            conditions = {
-                row.id: _membership(workspace.id, row.query, scope)
-                for row in rows[start : start + GROUPS_PER_STATEMENT]
-            }
-            _settle(tx, workspace.id, conditions, contact.c.id.in_(some))
+    for some in split(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
+        for groups in split(rows, GROUPS_PER_STATEMENT):
+            conditions = {group_id: _membership(workspace.id, query, scope) for group_id, query in groups}
+            _update_members(tx, workspace.id, conditions, contact.c.id.in_(some))
 
 
 def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
@@ -92,7 +89,7 @@ def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
     """
     mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
     rows = tx.execute(select(group.c.id, group.c.query).where(mine))
-    group_ids = sorted(row.id for row in rows if speaks_of(row.query, key))
+    group_ids = sorted(group_id for group_id, query in rows if speaks_of(query, key))
     if not group_ids:
         return
     stale = mine & group.c.id.in_(group_ids)
@@ -120,7 +117,7 @@ def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id:
     is_member = exists().where(group_membership.c.group_id == group_id, group_membership.c.contact_id == contact.c.id)
     of_workspace = (contact.c.workspace_id == workspace.id) & (contact.c.id > after_id)
     wrong = select(contact.c.id).where(of_workspace, case((condition, 1), else_=0) != case((is_member, 1), else_=0))
-    ids: list[int] = list(tx.execute(wrong.order_by(contact.c.id).limit(CONTACTS_PER_STATEMENT)).scalars())
+    ids = list(tx.execute(wrong.order_by(contact.c.id).limit(CONTACTS_PER_STATEMENT)).scalars())
     if not ids:
         return None
     # Who held one of them, or changed what the query reads, may have been waited for: all is looked at again.
@@ -128,28 +125,25 @@ def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id:
     held = tx.execute(text.with_for_update(read=True, key_share=True)).scalar_one_or_none()
     if held is None:
         return None
-    _settle(
-        tx,
-        workspace.id,
-        {group_id: _membership(workspace.id, held, open_group_scope(tx, workspace))},
-        contact.c.id.in_(ids),
-    )
+    conditions = {group_id: _membership(workspace.id, held, open_group_scope(tx, workspace))}
+    _update_members(tx, workspace.id, conditions, contact.c.id.in_(ids))
     return ids[-1]
 
 
-def _settle(
+def _update_members(
     tx: Transaction, workspace_id: int, conditions: dict[int, ColumnElement[bool]], among: ColumnElement[bool]
 ) -> None:
     """Brings the memberships of some contacts in line with the conditions of groups, read in one statement."""
     columns = [condition.label(f"in_{group_id}") for group_id, condition in conditions.items()]
-    matches = tx.execute(select(contact.c.id, *columns).where(contact.c.workspace_id == workspace_id, among)).all()
+    found = tx.execute(select(contact.c.id, *columns).where(contact.c.workspace_id == workspace_id, among))
+    matches: dict[int, list[bool]] = {contact_id: fits for contact_id, *fits in found}
     rows = group_membership.c
     held = select(rows.group_id, rows.contact_id).where(
-        rows.group_id.in_(conditions), rows.contact_id.in_([row.id for row in matches])
+        rows.group_id.in_(conditions), rows.contact_id.in_(list(matches))
     )
     present = {(group_id, contact_id) for group_id, contact_id in tx.execute(held)}
-    for position, group_id in enumerate(conditions, start=1):
-        wanted = {row.id for row in matches if row[position]}
+    for position, group_id in enumerate(conditions):
+        wanted = {contact_id for contact_id, fits in matches.items() if fits[position]}
         members = {contact_id for held_group, contact_id in present if held_group == group_id}
         if wanted - members:
             add_members(tx, workspace_id, group_id, sorted(wanted - members))
@@ -164,10 +158,6 @@ def _membership(workspace_id: int, text: str | None, scope: SearchScope) -> Colu
         return and_(find_matches(workspace_id, query, scope))
     except QueryError:
         return false()
-
-
-def _chunk(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 LEASE = timedelta(minutes=2)
@@ -193,14 +183,14 @@ def lease_group(tx: Transaction) -> LeasedGroup | None:
         .with_for_update(skip_locked=True)
     )
     taken = update(group).where(group.c.id.in_(due)).values(status=EVALUATING, evaluated_until=tx.now + LEASE)
-    row = tx.execute(taken.returning(group.c.workspace_id, group.c.id, group.c.evaluated_until)).first()
-    return None if row is None else LeasedGroup(row.workspace_id, row.id, row.evaluated_until)
+    row = tx.execute(taken.returning(group.c.workspace_id, group.c.id)).first()
+    return None if row is None else LeasedGroup(*row, tx.now + LEASE)
 
 
 def evaluate_some(tx: Transaction, leased: LeasedGroup, after_id: int) -> int | None:
     """Find members of a leased group among the contacts after an id; the last one looked at, None at the end.
 
-    The group is `ready` then. One that is deleted, or that is to be evaluated anew, is let go.
+    The group is `ready` then. One that is deleted, or that is to be evaluated anew, is dropped.
     """
     mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
     held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import delete, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.database import Transaction
 from persistence.errors import Clash
@@ -30,15 +29,15 @@ def claim_key(tx: Transaction, workspace_id: int, operation: str, key: str, requ
     rows = kept_answer.c
     mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
     tx.execute(delete(kept_answer).where(mine, rows.created_on < tx.now - KEPT_FOR))
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
     values = {"workspace_id": workspace_id, "operation": operation, "key": key, "request_hash": request_hash}
-    claim = insert(kept_answer).values(created_on=tx.now, **values).on_conflict_do_nothing()
+    claim = tx.upsert(kept_answer).values(created_on=tx.now, **values).on_conflict_do_nothing()
     if tx.execute(claim).rowcount == 1:
         return None
-    row = tx.execute(select(rows.request_hash, rows.status, rows.body).where(mine)).one()
-    if row.request_hash != request_hash:
+    first_hash, status, body = tx.execute(select(rows.request_hash, rows.status, rows.body).where(mine)).one()
+    if first_hash != request_hash:
         raise Clash("This Idempotency-Key was used with another request.")
-    return KeptAnswer(row.status, row.body)
+    assert status is not None, "a key is claimed and answered in one transaction"
+    return KeptAnswer(status, body)
 
 
 def keep_answer(tx: Transaction, workspace_id: int, operation: str, key: str, status: int, body: str | None) -> None:

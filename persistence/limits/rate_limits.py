@@ -1,12 +1,31 @@
-"""Request allowances per workspace and scope, taken by API processes in small batches."""
+"""What may be done in a window of time: requests per workspace and scope, registrations of phones per address."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Table, and_, delete, select, update
 
 from persistence.database import Transaction
+from persistence.tables.channels import ADDRESS_LENGTH, registration_window
 from persistence.tables.service import rate_window
+
+
+class TooManyRegistrations(Exception):
+    """An address has used up its registrations; `retry_after_seconds` says when there are more."""
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__(retry_after_seconds)
+        self.retry_after_seconds = retry_after_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The address a registration comes from, and how many it may make per period."""
+
+    address: str
+    limit: int
+    period: timedelta
 
 
 def take_allowance(
@@ -16,16 +35,7 @@ def take_allowance(
 
     Returns how many were granted (0: none is left), how many are left for others, and when the window ends.
     """
-    rows = rate_window.c
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
-    first = insert(rate_window).values(workspace_id=workspace_id, scope=scope, began_on=tx.now, taken=0)
-    tx.execute(first.on_conflict_do_nothing())
-    mine = (rows.workspace_id == workspace_id) & (rows.scope == scope)
-    row = tx.execute(select(rows.began_on, rows.taken).where(mine).with_for_update()).one()
-    began_on, taken = (row.began_on, row.taken) if tx.now < row.began_on + period else (tx.now, 0)
-    granted = max(0, min(wanted, limit - taken))
-    tx.execute(update(rate_window).where(mine).values(began_on=began_on, taken=taken + granted))
-    return granted, limit - taken - granted, began_on + period
+    return _take(tx, rate_window, {"workspace_id": workspace_id, "scope": scope}, limit, period, wanted)
 
 
 def read_allowance(
@@ -35,6 +45,35 @@ def read_allowance(
     rows = rate_window.c
     mine = (rows.workspace_id == workspace_id) & (rows.scope == scope)
     row = tx.execute(select(rows.began_on, rows.taken).where(mine)).first()
-    if row is None or tx.now >= row.began_on + period:
-        return limit, tx.now + period
-    return limit - row.taken, row.began_on + period
+    began_on, taken = row or (tx.now, 0)
+    return (limit - taken, began_on + period) if tx.now < began_on + period else (limit, tx.now + period)
+
+
+def count_registration(tx: Transaction, origin: Origin) -> None:
+    """Count one new phone of an address. Raises TooManyRegistrations beyond the limit.
+
+    Nobody has a token there, and each registration is a row.
+    """
+    address = {"address": origin.address[:ADDRESS_LENGTH]}
+    granted, _, ends_on = _take(tx, registration_window, address, origin.limit, origin.period, 1)
+    if not granted:
+        raise TooManyRegistrations(max(1, int((ends_on - tx.now).total_seconds()) + 1))
+
+
+def forget_windows(tx: Transaction, before: datetime) -> None:
+    """Remove the counts of registrations in windows that began before a moment."""
+    tx.execute(delete(registration_window).where(registration_window.c.began_on < before))
+
+
+def _take(
+    tx: Transaction, window: Table, key: Mapping[str, int | str], limit: int, period: timedelta, wanted: int
+) -> tuple[int, int, datetime]:
+    rows = window.c
+    tx.execute(tx.upsert(window).values(began_on=tx.now, taken=0, **key).on_conflict_do_nothing())
+    mine = and_(*(rows[name] == value for name, value in key.items()))
+    began_on, taken = tx.execute(select(rows.began_on, rows.taken).where(mine).with_for_update()).one()
+    if tx.now >= began_on + period:
+        began_on, taken = tx.now, 0
+    granted = max(0, min(wanted, limit - taken))
+    tx.execute(update(window).where(mine).values(began_on=began_on, taken=taken + granted))
+    return granted, limit - taken - granted, began_on + period

@@ -5,13 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    delete,
-    insert,
-    select,
-    update,
-)
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import delete, select, update
 
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, LimitReached
@@ -22,7 +16,7 @@ from persistence.tables.messages import media, media_usage
 UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE | re.ASCII)
 
 RECEIVED_SECONDS = 3600.0
-"""A file that nobody wrote to for so long is no upload any more: slower clients are dropped."""
+"""Uploads that nobody has written to for this long are abandoned: slower clients are dropped."""
 
 
 def add_media(
@@ -39,13 +33,12 @@ def add_media(
     """Record a file that the media store holds or is about to. Raises LimitReached when the workspace has no room."""
     _occupy(tx, workspace_id, size, quota_bytes)
     values = {"content_type": content_type, "filename": filename, "size": size, "url": url}
-    tx.execute(insert(media).values(workspace_id=workspace_id, uuid=uuid, created_on=tx.now, **values))
+    tx.insert(media, workspace_id=workspace_id, uuid=uuid, created_on=tx.now, **values)
 
 
 def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> None:
     """Counts and compares in one statement, so that simultaneous uploads cannot all take the last room."""
-    first = (sqlite.insert if tx.sqlite else postgresql.insert)(media_usage).values(workspace_id=workspace_id, bytes=0)
-    tx.execute(first.on_conflict_do_nothing())
+    tx.execute(tx.upsert(media_usage).values(workspace_id=workspace_id, bytes=0).on_conflict_do_nothing())
     used = media_usage.c
     has_room = (used.workspace_id == workspace_id) & (used.bytes + size <= quota_bytes)
     if tx.execute(update(media_usage).where(has_room).values(bytes=used.bytes + size)).rowcount == 0:
@@ -60,9 +53,10 @@ def delete_media(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
     row = tx.execute(delete(media).where(mine).returning(media.c.size, media.c.url)).first()
     if row is None:
         return None
+    size, url = row
     freed = update(media_usage).where(media_usage.c.workspace_id == workspace_id)
-    tx.execute(freed.values(bytes=media_usage.c.bytes - row.size))
-    return place_in_store(row.url)
+    tx.execute(freed.values(bytes=media_usage.c.bytes - size))
+    return place_in_store(url)
 
 
 def list_media(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
@@ -83,7 +77,7 @@ def place_in_store(url: str) -> str:
     return url.rpartition("/media/")[2]
 
 
-def settle_received(database: Database, store: MediaStore) -> None:
+def finish_received(database: Database, store: MediaStore) -> None:
     """Finish what killed processes left: a file whose row was committed moves to its place, others are deleted."""
     for uuid in store.list_received(RECEIVED_SECONDS):
         with database.reading() as tx:
@@ -118,11 +112,9 @@ def find_media(tx: Transaction, workspace_id: int, references: Iterable[str]) ->
         return {}
     statement = select(media.c.uuid, media.c.content_type, media.c.url)
     rows = tx.execute(statement.where(media.c.workspace_id == workspace_id, media.c.uuid.in_(wanted)))
-    known = {row.uuid: MediaFile(row.uuid, row.content_type, row.url) for row in rows}
-    named = {
-        reference: next((known[uuid] for uuid in found if uuid in known), None) for reference, found in uuids.items()
-    }
-    return {reference: file for reference, file in named.items() if file is not None}
+    known = {uuid: MediaFile(uuid, content_type, url) for uuid, content_type, url in rows}
+    named = {name: [known[uuid] for uuid in found if uuid in known] for name, found in uuids.items()}
+    return {name: files[0] for name, files in named.items() if files}
 
 
 def find_attachments(

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Select, delete, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
@@ -38,17 +38,19 @@ def select_incoming(
     statement = select(message.c.id, message.c.uuid, message.c.direction).where(
         message.c.workspace_id == workspace_id, message.c.visibility != DELETED, named
     )
-    found: dict[int | str, Any] = {}
-    for row in tx.execute(statement):
-        found[row.id] = found[row.uuid] = row
+    found: dict[int | str, tuple[int, str]] = {}
+    for message_id, uuid, direction in tx.execute(statement):
+        found[message_id] = found[uuid] = (message_id, direction)
     ids: list[int] = []
     missing: list[int | str] = []
     for reference in references:
-        named_one: Any = found.get(int(reference) if _is_number(reference) else str(reference).lower())
-        if named_one is None:
+        known = found.get(int(reference) if _is_number(reference) else str(reference).lower())
+        if known is None:
             missing.append(reference)
-        elif named_one.direction != OUTGOING:
-            ids.append(named_one.id)
+            continue
+        message_id, direction = known
+        if direction != OUTGOING:
+            ids.append(message_id)
         elif not ignore_outgoing:
             raise InvalidInput.on("messages", f"Message {reference} is not incoming.")
     return Selection(list(dict.fromkeys(ids)), missing)
@@ -66,16 +68,15 @@ def add_label(
 
     Raises LostRace when one was deleted since the caller selected it, unless they `may_be_gone`.
     """
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
     rows = tx.execute(_chosen(workspace_id, message_ids)).all()
     if len(rows) < len(message_ids) and not may_be_gone:
         raise LostRace
-    links = [{"message_id": row.id, "label_id": label_id, "created_on": row.created_on} for row in rows]
+    links = [{"message_id": number, "label_id": label_id, "created_on": created_on} for number, created_on, _ in rows]
     if not links:
         return
-    statement = insert(message_label).values(links).on_conflict_do_nothing().returning(message_label.c.message_id)
+    statement = tx.upsert(message_label).values(links).on_conflict_do_nothing().returning(message_label.c.message_id)
     added = set(tx.execute(statement).scalars())
-    visible = sum(1 for row in rows if row.id in added and row.visibility == VISIBLE)
+    visible = sum(1 for message_id, _, visibility in rows if message_id in added and visibility == VISIBLE)
     change_count(tx, workspace_id, label_id, visible)
     _touch(tx, workspace_id, sorted(added))
 
@@ -95,7 +96,7 @@ def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int],
     statement = delete(message_label).where(links.label_id == label_id, links.message_id.in_(message_ids))
     removed = list(tx.execute(statement.returning(links.message_id)).scalars())
     rows = tx.execute(_chosen(workspace_id, removed)).all()
-    change_count(tx, workspace_id, label_id, -sum(1 for row in rows if row.visibility == VISIBLE))
+    change_count(tx, workspace_id, label_id, -sum(1 for _, _, visibility in rows if visibility == VISIBLE))
     _touch(tx, workspace_id, removed)
 
 
@@ -138,7 +139,7 @@ def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
     return (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & living
 
 
-def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Any:
+def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Select[int, datetime, str]:
     columns = (message.c.id, message.c.created_on, message.c.visibility)
     return select(*columns).where(_mine(workspace_id, message_ids)).order_by(message.c.id).with_for_update()
 

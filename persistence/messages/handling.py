@@ -55,7 +55,7 @@ def shelve_plain(tx: Transaction, limit: int) -> int:
 
 
 def find_senders(tx: Transaction, limit: int) -> list[DueContact]:
-    """Contacts with unhandled messages whose turn nobody has, those that wait longest first."""
+    """Contacts with unhandled messages that nobody has leased, those that wait longest first."""
     statement = (
         select(message.c.workspace_id, message.c.contact_id)
         .join(contact, contact.c.id == message.c.contact_id)

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Column, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.contacts.urns import UrnOwner
 from persistence.database import Transaction
@@ -45,12 +44,11 @@ def store_received(
     wanted = {report.external_id: report for report in reports}
     if not wanted:
         return {}
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
     columns = message.c
     rows = [_row(tx, workspace_id, channel_id, report) for report in wanted.values()]
     target: list[Column[Any]] = [columns.channel_id, columns.direction, columns.external_id]
     # Many rows for one short statement: a statement that lists fifty rows takes longer to compile than to run.
-    tx.execute(insert(message).on_conflict_do_nothing(index_elements=target), rows)
+    tx.execute(tx.upsert(message).on_conflict_do_nothing(index_elements=target), rows)
     known = select(columns.id, columns.external_id, columns.uuid).where(
         columns.workspace_id == workspace_id,
         columns.channel_id == channel_id,

@@ -70,23 +70,27 @@ def may_go_out() -> ColumnElement[bool]:
 def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Fail what still waits to be sent to contacts that are not active any more."""
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
-    waits = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
-    failed = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None, "modified_on": later(tx, message)}
-    tx.execute(update(message).where(theirs, waits).values(**failed))
+    _fail(tx, theirs & IS_UNSENT, CONTACT_INACTIVE)
 
 
 def give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
     """Fail those of these messages that still wait to be sent."""
     if message_ids:
-        waits = message.c.id.in_(message_ids) & message.c.status.in_((QUEUED, ERRORED))
-        failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": later(tx, message)}
-        tx.execute(update(message).where(waits).values(**failed))
+        _fail(tx, message.c.id.in_(message_ids), reason)
+
+
+def _fail(tx: Transaction, messages: ColumnElement[bool], reason: str) -> None:
+    waits = message.c.status.in_((QUEUED, ERRORED))
+    failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": later(tx, message)}
+    tx.execute(update(message).where(messages, waits).values(**failed))
 
 
 @dataclass(slots=True)
 class _Candidates:
+    """The status of a contact, and its URNs with the channel that each prefers."""
+
     status: str
-    urns: list[Any] = field(default_factory=list)
+    urns: list[tuple[Urn, int | None]] = field(default_factory=list)
 
 
 def find_routes(
@@ -113,20 +117,21 @@ def find_routes(
         .with_for_update(read=True, of=contact)
     )
     candidates: dict[int, _Candidates] = {}
-    for row in tx.execute(statement):
-        candidates.setdefault(row.id, _Candidates(row.status)).urns.append(row)
+    for contact_id, status, scheme, path, own_channel_id in tx.execute(statement):
+        found = candidates.setdefault(contact_id, _Candidates(status))
+        if scheme is not None:
+            found.urns.append((Urn(scheme, path), own_channel_id))
     return {contact_id: _choose(found, senders) for contact_id, found in candidates.items()}
 
 
-def _choose(found: _Candidates, senders: Sequence[Any]) -> Route:
+def _choose(found: _Candidates, senders: Sequence[tuple[int, str, Any]]) -> Route:
     if found.status != ACTIVE:
         return Route(failed_reason=CONTACT_INACTIVE)
-    for urn in found.urns:
-        able = [sender for sender in senders if urn.scheme in sender.schemes]
+    for urn, own_channel_id in found.urns:
+        able = {channel_id: kind for channel_id, kind, schemes in senders if urn.scheme in schemes}
         if able:
-            chosen = next((sender for sender in able if sender.id == urn.channel_id), able[0])
-            is_by_gateway = chosen.type == EXTERNAL
-            return Route(Urn(urn.scheme, urn.path).identity, chosen.id, is_by_gateway=is_by_gateway)
+            channel_id = own_channel_id if own_channel_id in able else next(iter(able))
+            return Route(urn.identity, channel_id, is_by_gateway=able[channel_id] == EXTERNAL)
     return Route(failed_reason=NO_ROUTE)
 
 
@@ -137,7 +142,7 @@ def create_outgoing(
     uuids = add_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
     found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids))) if uuids else ()
     made = {uuid: message_id for uuid, message_id in found}
-    return [int(made[uuid]) for uuid in uuids]
+    return [made[uuid] for uuid in uuids]
 
 
 def add_outgoing(

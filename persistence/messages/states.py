@@ -1,16 +1,11 @@
-"""Messages in both directions: the table and the v2 record."""
+"""The states of messages in both directions."""
 
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    bindparam,
-    literal,
-    literal_column,
-)
+from sqlalchemy import BindParameter, ColumnElement, bindparam, func, literal, literal_column, select
 
-from persistence.tables.messages import message
+from persistence.tables.channels import channel
+from persistence.tables.messages import VISIBLE, message
 
 INCOMING, OUTGOING = "in", "out"
 QUEUED, HANDLED, WIRED, SENT = "queued", "handled", "wired", "sent"
@@ -29,3 +24,13 @@ IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) 
 )
 IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])
 """Conditions of partial indexes, written out in statements: SQLite uses such an index only when it sees them."""
+
+PENDING_COUNT = (
+    select(func.count())
+    .select_from(message)
+    .where(message.c.channel_id == channel.c.id, message.c.workspace_id == channel.c.workspace_id)
+    .where(IS_UNSENT, message.c.visibility == VISIBLE)
+    .correlate(channel)
+    .scalar_subquery()
+)
+"""The visible outgoing messages of a channel that are queued, wired or errored, as the server knows them."""

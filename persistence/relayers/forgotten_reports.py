@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from sqlalchemy import delete, literal, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
@@ -18,9 +17,8 @@ def forget_calls_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     """Delete the channel events of contacts, and remember the names of what their phones reported."""
     rows = channel_event.c
     theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
-    insert = sqlite.insert if tx.sqlite else postgresql.insert
     names = select(rows.channel_id, rows.external_id, literal(tx.now, UtcDateTime))
-    kept = insert(forgotten_report).from_select(
+    kept = tx.upsert(forgotten_report).from_select(
         ["channel_id", "report_key", "forgotten_on"], names.where(theirs, rows.external_id.is_not(None))
     )
     tx.execute(kept.on_conflict_do_nothing())

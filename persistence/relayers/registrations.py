@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select, update
 
 from persistence.channels.channels import ANDROID
 from persistence.database import Transaction
-from persistence.limits.registration_limits import Origin, count_registration
+from persistence.limits.rate_limits import Origin, count_registration
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_registration
 

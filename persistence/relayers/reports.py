@@ -5,8 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from sqlalchemy.dialects import postgresql, sqlite
-
 from flows.phones import normalize_number
 from flows.urns import Urn
 from persistence.channels.event_form import EventChannel, EventContact, call_fields, message_fields
@@ -113,10 +111,9 @@ def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> 
     owners = find_callers(tx, phone, new.values())
     calls = {name: (report, owners[urn.identity]) for name, (report, urn) in new.items()}
     rows = {name: _call_row(tx, phone, report, owner, name) for name, (report, owner) in calls.items()}
-    insert_row = sqlite.insert if tx.sqlite else postgresql.insert
     columns = channel_event.c
     statement = (
-        insert_row(channel_event)
+        tx.upsert(channel_event)
         .values(list(rows.values()))
         .on_conflict_do_nothing(index_elements=[columns.channel_id, columns.external_id])
         .returning(columns.id, columns.external_id)

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, select
 from persistence.channels.channels import ANDROID
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, Refused
-from persistence.messages.pending import PENDING_COUNT
+from persistence.messages.states import PENDING_COUNT
 from persistence.relayers.relayers import release_channels
 from persistence.sql.json_sql import as_text, declare_record
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, select
 
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import end_trouble
@@ -46,11 +46,10 @@ def record_resthook_event(
 
     `data` is a resthook event's body (interface, resthooks). Subscribers whose URL is among `told` know already and are
     healthy; those that were switched off because they failed for long get nothing. A resthook that does not exist
-    comes into being. Raises InvalidInput for a bad slug.
+    is created. Raises InvalidInput for a bad slug.
     """
     resthook_id = ensure_resthook(tx, workspace_id, slug)
-    values = {"resthook_id": resthook_id, "data": dict(data), "created_on": tx.now}
-    tx.execute(insert(resthook_event).values(workspace_id=workspace_id, **values))
+    tx.insert(resthook_event, workspace_id=workspace_id, resthook_id=resthook_id, data=dict(data), created_on=tx.now)
     body = orjson.dumps(data)
     rows, trouble = resthook_subscriber.c, webhook_trouble.c
     found = (
@@ -60,13 +59,13 @@ def record_resthook_event(
         .order_by(rows.id)
     )
     subscribers = tx.execute(found).all()
-    recovered = [row.id for row in subscribers if row.target_url in told and row.began_on is not None]
+    recovered = [number for number, url, began_on, _ in subscribers if url in told and began_on is not None]
     if recovered:
         end_trouble(tx, subscriber_ids=recovered)
     deliveries = [
-        NewDelivery(EVENT, row.target_url, CONTENT_TYPE, body, subscriber_id=row.id)
-        for row in subscribers
-        if row.target_url not in told and row.switched_off_on is None
+        NewDelivery(EVENT, url, CONTENT_TYPE, body, subscriber_id=number)
+        for number, url, _, switched_off_on in subscribers
+        if url not in told and switched_off_on is None
     ]
     return record_deliveries(tx, workspace_id, deliveries)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
@@ -40,9 +40,8 @@ def ensure_resthook(tx: Transaction, workspace_id: int, slug: str) -> int:
     slug = slug.strip().lower()
     if len(slug) > SLUG_LENGTH or not SLUG.match(slug):
         raise InvalidInput.on("resthook", f"1 to {SLUG_LENGTH} letters, digits, hyphens and underscores.")
-    values = {"slug": slug, "created_on": tx.now, "modified_on": stamped(tx, resthook, workspace_id)}
-    statement = insert(resthook).values(workspace_id=workspace_id, **values).returning(resthook.c.id)
-    return tx.execute(statement).scalar_one()
+    times = {"created_on": tx.now, "modified_on": stamped(tx, resthook, workspace_id)}
+    return tx.insert(resthook, workspace_id=workspace_id, slug=slug, **times)
 
 
 def touch_resthooks(tx: Transaction, workspace_id: int, resthook_ids: list[int]) -> None:

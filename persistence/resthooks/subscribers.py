@@ -5,7 +5,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 from persistence.channels.webhooks import check_webhook_url, new_webhook_secret
 from persistence.database import Transaction
@@ -63,10 +63,10 @@ def create_subscriber(
     same = select(rows.id).where(rows.resthook_id == resthook_id, rows.target_url == target_url)
     if tx.execute(same).first() is not None:
         raise InvalidInput.across("This URL is already subscribed.")
-    values = {"resthook_id": resthook_id, "target_url": target_url, "created_on": tx.now}
-    values["webhook_secret"] = new_webhook_secret()
-    statement = insert(resthook_subscriber).values(workspace_id=workspace_id, **values).returning(rows.id)
-    subscriber_id: int = tx.execute(statement).scalar_one()
+    secret = {"webhook_secret": new_webhook_secret(), "created_on": tx.now}
+    subscriber_id = tx.insert(
+        resthook_subscriber, workspace_id=workspace_id, resthook_id=resthook_id, target_url=target_url, **secret
+    )
     touch_resthooks(tx, workspace_id, [resthook_id])
     return subscriber_id
 

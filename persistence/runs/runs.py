@@ -91,7 +91,7 @@ class RunCounts:
         if after is not None:
             self._changes[flow_id, _column_of(after)] += number
 
-    def settle(self, tx: Transaction) -> None:
+    def flush(self, tx: Transaction) -> None:
         """Changes the flows, in the order of their ids, so that two transactions never wait for each other."""
         noted, self._changes = self._changes, Counter()
         for flow_id in sorted({flow_id for (flow_id, _), change in noted.items() if change}):

@@ -68,7 +68,7 @@ def list_run_summaries(tx: Transaction, workspace_id: int, wanted: RunFilter, nu
 
 def read_run_summaries(tx: Transaction, workspace_id: int, start_id: int) -> list[str]:
     """The records of the runs that a start has made so far, by their contacts."""
-    tx.settle()
+    tx.flush()
     mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.start_id == start_id)
     statement = select(as_text(SUMMARY)).select_from(SOURCE).where(mine).order_by(flow_run.c.contact_id)
     return [_show(document) for document in tx.execute(statement).scalars()]

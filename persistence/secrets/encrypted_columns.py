@@ -45,13 +45,13 @@ class Sealed(TypeDecorator[Any]):
         super().__init__()
         self.place = place
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: object, dialect: Dialect) -> str | None:
         return None if value is None else _ring_of(dialect).seal(self.to_text(value), self.place)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
         return None if value is None else self.from_text(_ring_of(dialect).open(value, self.place))
 
-    def to_text(self, value: Any) -> str:
+    def to_text(self, value: object) -> str:
         return str(value)
 
     def from_text(self, text: str) -> Any:
@@ -63,7 +63,7 @@ class SealedJson(Sealed):
 
     cache_ok = True
 
-    def to_text(self, value: Any) -> str:
+    def to_text(self, value: object) -> str:
         return orjson.dumps(value).decode()
 
     def from_text(self, text: str) -> Any:

@@ -36,7 +36,7 @@ class SecretKeyChanged(Exception):
 
 
 class SecretDamaged(Exception):
-    """A stored secret is no sealed text, was changed, or stands in a place that it was not sealed for."""
+    """A stored secret isn't sealed, was changed, or was moved from the place that it was sealed for."""
 
     def __init__(self, place: str) -> None:
         super().__init__(f"a stored secret in {place} is damaged or was put there from elsewhere")

@@ -1,15 +1,19 @@
-"""Going over to another secret key: everything that is sealed under a former one is sealed anew."""
+"""The secret key of a database: whether it is the right one, and going over to another.
+
+Then everything that is sealed under a former key is sealed anew.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table, Text, select, type_coerce, update
+from sqlalchemy import Row, Table, Text, delete, insert, select, type_coerce, update
 
 from persistence.database import Database, Transaction
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
 from persistence.sql.columns import metadata
+from persistence.tables.service import secret_key_check
 
 BATCH = 500
 
@@ -43,12 +47,12 @@ class _Batch:
     columns: list[str]
     after_id: int
 
-    def lock(self, tx: Transaction) -> list[Any]:
+    def lock(self, tx: Transaction) -> list[Row[*tuple[Any, ...]]]:
         sealed = [type_coerce(self.table.c[name], Text).label(name) for name in self.columns]
         following = select(self.table.c.id, *sealed).where(self.table.c.id > self.after_id)
         return list(tx.execute(following.order_by(self.table.c.id).limit(BATCH).with_for_update()))
 
-    def secrets_of(self, row: Any) -> Iterator[tuple[str, Sealed, str]]:
+    def secrets_of(self, row: Row[*tuple[Any, ...]]) -> Iterator[tuple[str, Sealed, str]]:
         for name in self.columns:
             kind, sealed = self.table.c[name].type, row._mapping[name]
             if sealed is not None and isinstance(kind, Sealed):
@@ -75,3 +79,28 @@ def _renew_batch(tx: Transaction, batch: _Batch, keys: KeyRing, done: Renewal, d
         if changes:
             tx.execute(update(batch.table).where(batch.table.c.id == row.id).values(changes))
     return rows[-1].id if len(rows) == BATCH else None
+
+
+ONLY = 1
+WORD = "relayboard"
+
+
+def confirm_secret_key(database: Database) -> None:
+    """Raises SecretKeyChanged when neither the secret key nor a former one is that of this database.
+
+    Tokens are stored as hashes keyed with it: without this check a wrong key would look as if all tokens were unknown.
+    """
+    with database.reading() as tx:
+        is_confirmed = _read_word(tx) is not None
+    if not is_confirmed:
+        database.write(_begin)
+
+
+def _begin(tx: Transaction) -> None:
+    if _read_word(tx) is None:
+        tx.execute(delete(secret_key_check))
+        tx.execute(insert(secret_key_check).values(id=ONLY, word=WORD))
+
+
+def _read_word(tx: Transaction) -> str | None:
+    return tx.execute(select(secret_key_check.c.word)).scalar_one_or_none()

@@ -59,13 +59,10 @@ class UtcDateTime(TypeDecorator[datetime]):
             return value
         return time_text(value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+    def process_result_value(self, value: str | datetime | None, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
-        if isinstance(value, str):
-            return datetime.fromisoformat(value)
-        moment: datetime = value
-        return moment.astimezone(UTC)
+        return datetime.fromisoformat(value) if isinstance(value, str) else value.astimezone(UTC)
 
 
 class UuidText(TypeDecorator[str]):
@@ -82,7 +79,7 @@ class UuidText(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         return None if value is None else value.lower()
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:
+    def process_result_value(self, value: object, dialect: Dialect) -> str | None:
         return None if value is None else str(value)
 
 

@@ -4,10 +4,11 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import ColumnElement, Table, func, select
 
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, LimitReached
+from persistence.errors import InvalidInput, LimitReached, RecordMissing, SystemRecord
+from persistence.sql.columns import NumberedColumns, is_uuid
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -39,7 +40,7 @@ def check_name_is_free(
     field: str = "name",
     besides_id: int | None = None,
 ) -> None:
-    """Raises InvalidInput when another record of the table bears this name; the unique index settles races.
+    """Raises InvalidInput when another record of the table bears this name; the unique index decides races.
 
     `extra` conditions say among which records names are unique.
     """
@@ -48,6 +49,66 @@ def check_name_is_free(
         conditions.append(table.c.id != besides_id)
     if tx.execute(select(table.c.id).where(*conditions)).first() is not None:
         raise InvalidInput.on(field, "This name is already taken.")
+
+
+def free_name(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    name: str,
+    *extra: Any,
+    field: str = "name",
+    besides_id: int | None = None,
+) -> dict[str, str]:
+    """The columns `name` and `name_key` of a record that is to bear this name. Raises InvalidInput as the checks do."""
+    name = check_name(name, field)
+    check_name_is_free(tx, workspace_id, table, name, *extra, field=field, besides_id=besides_id)
+    return {"name": name, "name_key": name_key(name)}
+
+
+def find_id(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    reference: str,
+    *extra: ColumnElement[bool],
+    by_name: bool = False,
+) -> int | None:
+    """The id of the record with this UUID, else, `by_name`, with this name; `extra` conditions say among which."""
+    if not by_name and not is_uuid(reference):
+        return None
+    is_it = table.c.uuid == reference if is_uuid(reference) else table.c.id < 0
+    wanted = is_it | (table.c.name_key == name_key(reference.strip())) if by_name else is_it
+    found = select(table.c.id).where(table.c.workspace_id == workspace_id, wanted, *extra)
+    return tx.execute(found.order_by(is_it.desc()) if by_name else found).scalars().first()
+
+
+def require_id(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    reference: str,
+    *extra: ColumnElement[bool],
+    field: str | None = None,
+    by_name: bool = False,
+) -> int:
+    """Like `find_id`. Raises RecordMissing when there is none, InvalidInput where a field names it."""
+    found = find_id(tx, workspace_id, table, reference, *extra, by_name=by_name)
+    if found is not None:
+        return found
+    raise RecordMissing if field is None else InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+
+
+def require_editable(tx: Transaction, workspace_id: int, table: Table[NumberedColumns], uuid: str) -> int:
+    """The id of a record that is not the system's. Raises RecordMissing or SystemRecord."""
+    mine = (table.c.workspace_id == workspace_id) & (table.c.uuid == uuid)
+    found = select(table.c.id, table.c.is_system.is_(True)).where(mine)
+    record_id, is_system = tx.execute(found).first() or (None, False)
+    if record_id is None:
+        raise RecordMissing
+    if is_system:
+        raise SystemRecord
+    return record_id
 
 
 def check_room(

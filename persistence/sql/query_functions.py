@@ -6,6 +6,7 @@ which has to be a UTF-8 one.
 """
 
 import json
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -84,7 +85,7 @@ def make_name_match(name: ColumnElement[Any], prefixes: list[str]) -> ColumnElem
     return NameMatch(name, literal(prefixes, NamePrefixes()))
 
 
-def register_query_functions(connection: Any) -> None:
+def register_query_functions(connection: sqlite3.Connection) -> None:
     """Gives a new SQLite connection the functions of contact queries."""
     connection.create_function("relayboard_fold", 1, _fold, deterministic=True)
     connection.create_function("relayboard_place", 1, _name_place, deterministic=True)
@@ -134,7 +135,7 @@ def _name_place(path: str | None) -> str | None:
     return None if path is None else name_of(path)
 
 
-def _compare(first: Any, second: Any) -> int | None:
+def _compare(first: object, second: object) -> int | None:
     if first is None or second is None:
         return None
     left, right = Decimal(str(first)), Decimal(str(second))

@@ -46,7 +46,7 @@ channel_alarm = numbered_table(
     Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
     Index("ix_channel_alarm_closed", "closed_on", "id"),
 )
-"""At most one alarm of a kind is open per channel; the unique index settles races between workers."""
+"""At most one alarm of a kind is open per channel; the unique index decides races between workers."""
 
 
 class ChannelEventColumns(RecordColumns):

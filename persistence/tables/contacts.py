@@ -53,7 +53,7 @@ contact = numbered_table(
     info={FOUND_BY: "is_deleted IN (true, false)"},
 )
 """`fields` maps a field's uuid to what the value was read as: {"text", "number", "datetime", "state", "district",
-"ward"}. `timezone` is set by flows only. `handling_until` is the lease under which a worker has the contact's turn."""
+"ward"}. `timezone` is set by flows only. `handling_until` is when a worker's lease of the contact ends."""
 
 
 class ContactUrnColumns(OwnedColumns):

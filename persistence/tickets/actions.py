@@ -63,20 +63,19 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
         return None
     topic_id = find_default_topic(tx, workspace.id) if new.topic_id is None else new.topic_id
     flow_uuid, flow_name = new.flow or (None, None)
-    values = {
-        "workspace_id": workspace.id,
-        "uuid": new.uuid or new_uuid(),
-        "contact_id": new.contact_id,
-        "status": OPEN,
-        "topic_id": topic_id,
-        "assignee_id": new.assignee_id,
-        "opened_by_id": new.opened_by_id,
-        "flow_uuid": flow_uuid,
-        "flow_name": flow_name,
-        "opened_on": tx.now,
-        "modified_on": stamped(tx, ticket, workspace.id),
-    }
-    ticket_id: int = tx.execute(insert(ticket).values(values).returning(ticket.c.id)).scalar_one()
+    ticket_id = tx.insert(
+        ticket,
+        workspace_id=workspace.id,
+        uuid=new.uuid or new_uuid(),
+        contact_id=new.contact_id,
+        topic_id=topic_id,
+        assignee_id=new.assignee_id,
+        opened_by_id=new.opened_by_id,
+        flow_uuid=flow_uuid,
+        flow_name=flow_name,
+        opened_on=tx.now,
+        modified_on=stamped(tx, ticket, workspace.id),
+    )
     given = {"assignee_id": new.assignee_id, "topic_id": topic_id, "note": new.note}
     _note_down(tx, workspace.id, OPENED, [ticket_id], new.opened_by_id, **given)
     count_tickets(tx, workspace.id, {topic_id: (1, 0)})
@@ -87,10 +86,11 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
 def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[ChosenTicket]:
     """The tickets with these uuids, locked, without repeats. Raises InvalidInput naming the first that is not found."""
     wanted = {uuid.lower() for uuid in uuids if is_uuid(uuid)}
-    columns = [ticket.c[name] for name in ChosenTicket.__slots__]
-    statement = select(*columns).where(ticket.c.workspace_id == workspace_id, ticket.c.uuid.in_(wanted))
-    rows = tx.execute(statement.order_by(ticket.c.id).with_for_update()) if wanted else ()
-    chosen = {row.uuid: ChosenTicket(*row) for row in rows}
+    rows = ticket.c
+    columns = (rows.id, rows.uuid, rows.contact_id, rows.topic_id, rows.status, rows.assignee_id)
+    statement = select(*columns).where(rows.workspace_id == workspace_id, rows.uuid.in_(wanted)).order_by(rows.id)
+    found = [ChosenTicket(*row) for row in tx.execute(statement.with_for_update())] if wanted else ()
+    chosen = {each.uuid: each for each in found}
     for uuid in uuids:
         if uuid.lower() not in chosen:
             raise InvalidInput.on("tickets", f'Nothing found for "{uuid[:64]}".')
@@ -158,8 +158,8 @@ def delete_tickets_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[
     """Removes the tickets of contacts with their history; the topics no longer count them."""
     theirs = (ticket.c.workspace_id == workspace_id) & ticket.c.contact_id.in_(contact_ids)
     removed = tx.execute(delete(ticket).where(theirs).returning(ticket.c.topic_id, ticket.c.status)).all()
-    gone = Counter((row.topic_id, row.status) for row in removed)
-    topic_ids = {row.topic_id for row in removed}
+    gone = Counter((topic_id, status) for topic_id, status in removed)
+    topic_ids = {topic_id for topic_id, _ in removed}
     count_tickets(tx, workspace_id, {each: (-gone[each, OPEN], -gone[each, CLOSED]) for each in topic_ids})
 
 
@@ -172,11 +172,8 @@ def _move(
     ids = [each.id for each in changing]
     mine = (ticket.c.workspace_id == workspace.id) & ticket.c.id.in_(ids) & (ticket.c.status == old)
     closed_on = tx.now if new == CLOSED else None
-    tx.execute(
-        update(ticket)
-        .where(mine)
-        .values(status=new, closed_on=closed_on, modified_on=stamped(tx, ticket, workspace.id))
-    )
+    moment = stamped(tx, ticket, workspace.id)
+    tx.execute(update(ticket).where(mine).values(status=new, closed_on=closed_on, modified_on=moment))
     _note_down(tx, workspace.id, CLOSED if new == CLOSED else REOPENED, ids, user_id)
     step = 1 if new == OPEN else -1
     moved = Counter(each.topic_id for each in changing)

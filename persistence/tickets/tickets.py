@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    FromClause,
-    func,
-    literal_column,
-    select,
-)
+from sqlalchemy import ColumnElement, FromClause, func, literal_column, select
 
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
@@ -91,7 +85,7 @@ def list_tickets(
 
 def read_ticket(tx: Transaction, workspace_id: int, ticket_id: int) -> str:
     """One ticket record as JSON text."""
-    tx.settle()
+    tx.flush()
     mine = (ticket.c.workspace_id == workspace_id) & (ticket.c.id == ticket_id)
     statement = select(as_text(TICKET_RECORD)).select_from(WITH_REFERENCES).where(mine)
     return tx.execute(statement).scalar_one()

@@ -11,7 +11,7 @@ from flows.words import tokens
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.flows import SURVEY, VOICE
-from persistence.sql.columns import is_uuid
+from persistence.sql.names import require_id
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow
@@ -48,6 +48,7 @@ def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) 
     if form.type != SCHEDULE and (form.at or form.contacts or form.days or form.repeat != NEVER):
         raise InvalidInput.on("type", "Only schedules have times and contacts.")
     group_ids = _find_all(tx, workspace.id, group, form.groups, "group")
+    channels = [form.channel] if form.channel is not None else []
     timing = _read_timing(workspace, form, tx.now) if form.type == SCHEDULE else {}
     if form.type == SCHEDULE and not (form.groups or form.contacts):
         raise InvalidInput.on("group", "A schedule needs groups or contacts.")
@@ -56,7 +57,7 @@ def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) 
         flow_id=find_flow_to_start(tx, workspace.id, form.flow, form.type),
         keywords=read_keywords(form.keywords),
         match=form.match,
-        channel_id=_find(tx, workspace.id, channel, form.channel, "channel") if form.channel is not None else None,
+        channel_id=next(iter(_find_all(tx, workspace.id, channel, channels, "channel")), None),
         group_ids=group_ids,
         excluded_group_ids=_find_all(tx, workspace.id, group, form.excluded_groups, "exclude_group"),
         contact_ids=_find_all(tx, workspace.id, contact, form.contacts, "contact"),
@@ -66,13 +67,13 @@ def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) 
 
 def find_flow_to_start(tx: Transaction, workspace_id: int, uuid: str, trigger_type: str) -> int:
     """The id of a flow that a trigger of this type may start. Raises InvalidInput."""
-    flow_id = _find(tx, workspace_id, flow, uuid, "flow")
-    row = tx.execute(select(flow.c.type, flow.c.is_archived).where(flow.c.id == flow_id)).one()
-    if row.is_archived:
+    flow_id = require_id(tx, workspace_id, flow, uuid, field="flow")
+    kind, is_archived = tx.execute(select(flow.c.type, flow.c.is_archived).where(flow.c.id == flow_id)).one()
+    if is_archived:
         raise InvalidInput.on("flow", "This flow is archived.")
-    if row.type == SURVEY:
+    if kind == SURVEY:
         raise InvalidInput.on("flow", "Surveys are not started by triggers.")
-    if trigger_type == INCOMING_CALL and row.type != VOICE:
+    if trigger_type == INCOMING_CALL and kind != VOICE:
         raise InvalidInput.on("flow", "Incoming calls need a voice flow.")
     return flow_id
 
@@ -105,12 +106,4 @@ def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict
 
 
 def _find_all(tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], field: str) -> frozenset[int]:
-    return frozenset(_find(tx, workspace_id, table, uuid, field) for uuid in uuids)
-
-
-def _find(tx: Transaction, workspace_id: int, table: Table, uuid: str | None, field: str) -> int:
-    if uuid and is_uuid(uuid):
-        found = tx.execute(select(table.c.id).where(table.c.workspace_id == workspace_id, table.c.uuid == uuid)).first()
-        if found is not None:
-            return int(found.id)
-    raise InvalidInput.on(field, f'Nothing found for "{(uuid or "")[:64]}".')
+    return frozenset(require_id(tx, workspace_id, table, uuid, field=field) for uuid in uuids)

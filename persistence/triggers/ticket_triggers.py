@@ -1,6 +1,7 @@
 """Triggers on closed tickets: each starts its flow for the contact of the ticket (flow format, triggers)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import insert, select
@@ -21,22 +22,36 @@ from persistence.users import USER_NAME
 GROUP_POINTS, EXCLUSION_POINTS = 2, 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """A closed ticket with its topic and assignee."""
+
+    id: int
+    uuid: str
+    contact_id: int
+    topic_uuid: str
+    topic_name: str
+    user_uuid: str | None
+    email: str | None
+    user_name: str
+
+
 def start_for_closed(tx: Transaction, workspace_id: int, ticket_ids: Sequence[int]) -> None:
     """Starts the flow of the most specific trigger for each ticket just closed; few statements for any number."""
     triggers = [each for each in load_triggers(tx, workspace_id) if each.type == TICKET_TRIGGER]
     if not triggers or not ticket_ids:
         return
-    rows = _load(tx, workspace_id, ticket_ids)
-    groups = _load_groups(tx, workspace_id, [row.contact_id for row in rows])
-    chosen = {row.id: _choose(triggers, groups.get(row.contact_id, set())) for row in rows}
+    tickets = _load(tx, workspace_id, ticket_ids)
+    groups = _load_groups(tx, workspace_id, [each.contact_id for each in tickets])
+    chosen = {each.id: _choose(triggers, groups.get(each.contact_id, set())) for each in tickets}
     flow_ids = _find_flows(tx, workspace_id, {each.flow_uuid for each in chosen.values() if each is not None})
     starts: list[dict[str, Any]] = []
     contacts: dict[str, int] = {}
-    for row in rows:
-        found = chosen[row.id]
+    for each in tickets:
+        found = chosen[each.id]
         if found is not None:
-            starts.append(_describe_start(tx, workspace_id, flow_ids[found.flow_uuid], row))
-            contacts[starts[-1]["uuid"]] = row.contact_id
+            starts.append(_describe_start(tx, workspace_id, flow_ids[found.flow_uuid], each))
+            contacts[starts[-1]["uuid"]] = each.contact_id
     if starts:
         tx.execute(insert(flow_start), starts)
         made = tx.execute(select(flow_start.c.id, flow_start.c.uuid).where(flow_start.c.uuid.in_(contacts)))
@@ -60,20 +75,12 @@ def _choose(triggers: Sequence[Trigger], held: set[str]) -> Trigger | None:
     return max(fitting, key=weigh, default=None)
 
 
-def _load(tx: Transaction, workspace_id: int, ticket_ids: Sequence[int]) -> Sequence[Any]:
-    columns = (
-        ticket.c.id,
-        ticket.c.uuid,
-        ticket.c.contact_id,
-        topic.c.uuid.label("topic_uuid"),
-        topic.c.name.label("topic_name"),
-        user.c.uuid.label("user_uuid"),
-        user.c.email,
-        USER_NAME.label("user_name"),
-    )
+def _load(tx: Transaction, workspace_id: int, ticket_ids: Sequence[int]) -> list[_Closed]:
+    of_ticket = (ticket.c.id, ticket.c.uuid, ticket.c.contact_id)
     mine = (ticket.c.workspace_id == workspace_id) & ticket.c.id.in_(ticket_ids)
-    source = select(*columns).join(topic, topic.c.id == ticket.c.topic_id)
-    return tx.execute(source.outerjoin(user, user.c.id == ticket.c.assignee_id).where(mine).order_by(ticket.c.id)).all()
+    found = select(*of_ticket, topic.c.uuid, topic.c.name, user.c.uuid, user.c.email, USER_NAME)
+    source = found.join(topic, topic.c.id == ticket.c.topic_id).outerjoin(user, user.c.id == ticket.c.assignee_id)
+    return [_Closed(*row) for row in tx.execute(source.where(mine).order_by(ticket.c.id))]
 
 
 def _load_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, set[str]]:
@@ -91,14 +98,11 @@ def _find_flows(tx: Transaction, workspace_id: int, uuids: set[str]) -> Mapping[
     return {uuid: flow_id for uuid, flow_id in rows}
 
 
-def _describe_start(tx: Transaction, workspace_id: int, flow_id: int, row: Any) -> dict[str, Any]:
-    closed: dict[str, Any] = {
-        "uuid": row.uuid,
-        "status": "closed",
-        "topic": {"uuid": row.topic_uuid, "name": row.topic_name},
-    }
-    if row.email is not None:
-        closed["assignee"] = {"uuid": row.user_uuid, "email": row.email, "name": row.user_name.strip()}
+def _describe_start(tx: Transaction, workspace_id: int, flow_id: int, each: _Closed) -> dict[str, Any]:
+    topic_ref = {"uuid": each.topic_uuid, "name": each.topic_name}
+    closed: dict[str, Any] = {"uuid": each.uuid, "status": "closed", "topic": topic_ref}
+    if each.email is not None:
+        closed["assignee"] = {"uuid": each.user_uuid, "email": each.email, "name": each.user_name.strip()}
     event = {"uuid": new_uuid(), "type": "ticket_closed", "created_on": time_text(tx.now), "ticket": closed}
     return {
         "uuid": new_uuid(),

@@ -1,15 +1,10 @@
 """Triggers: what makes contacts enter a flow by themselves, or at a time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    bindparam,
-    select,
-)
+from sqlalchemy import BindParameter, ColumnElement, bindparam, select
 
 from persistence.channels.former_channels import SEEN_UUID, join_channels
 from persistence.database import Transaction
@@ -55,22 +50,15 @@ def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
         .where(rows.workspace_id == workspace_id, ~rows.is_archived, ~flow.c.is_archived)
         .order_by(rows.id)
     )
-    found = tx.execute(statement).all()
+    found = [Trigger(*row) for row in tx.execute(statement)]
     groups = _load_groups(tx, workspace_id) if found else {}
     return [
-        Trigger(
-            row[0],
-            row[1],
-            row[2],
-            row[3],
-            row[4],
-            row[5],
-            row[6],
-            row[7],
-            group_uuids=tuple(groups.get((row.id, False), ())),
-            excluded_group_uuids=tuple(groups.get((row.id, True), ())),
+        replace(
+            each,
+            group_uuids=tuple(groups.get((each.id, False), ())),
+            excluded_group_uuids=tuple(groups.get((each.id, True), ())),
         )
-        for row in found
+        for each in found
     ]
 
 

@@ -1,15 +1,14 @@
 """Creating, archiving and restoring triggers, of which no two may claim the same (contract reference, triggers)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
-from typing import Any
 
 from sqlalchemy import insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.sql.columns import is_uuid, new_uuid
+from persistence.sql.names import find_id
 from persistence.tables.triggers import FIRST_WORD, trigger, trigger_contact, trigger_group
 from persistence.triggers.triggers import KEYWORD, SCHEDULE, TICKET
 from persistence.workspaces import hold_workspace
@@ -39,6 +38,19 @@ class NewTrigger:
     next_fire_on: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KnownTrigger:
+    """What tells one trigger of a type and channel from another, and the groups it is for and not for."""
+
+    id: int
+    flow_id: int
+    match: str
+    keywords: Sequence[str]
+    is_archived: bool
+    group_ids: frozenset[int] = frozenset()
+    excluded_group_ids: frozenset[int] = frozenset()
+
+
 def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
     """A new trigger; its id. Raises InvalidInput when an active one claims the same."""
     hold_workspace(tx, workspace_id)
@@ -46,22 +58,21 @@ def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
     if rivals:
         field = "keyword" if new.type == KEYWORD else "type"
         raise InvalidInput.on(field, "Another trigger with the same channel and groups does this already.")
-    values = {
-        "uuid": new_uuid(),
-        "type": new.type,
-        "flow_id": new.flow_id,
-        "keywords": list(new.keywords),
-        "match": new.match,
-        "channel_id": new.channel_id,
-        "repeat": new.repeat,
-        "days": new.days,
-        "time_of_day": new.time_of_day,
-        "next_fire_on": new.next_fire_on,
-        "created_on": tx.now,
-        "modified_on": tx.now,
-    }
-    made = insert(trigger).values(workspace_id=workspace_id, **values).returning(trigger.c.id)
-    trigger_id: int = tx.execute(made).scalar_one()
+    trigger_id = tx.insert(
+        trigger,
+        workspace_id=workspace_id,
+        type=new.type,
+        flow_id=new.flow_id,
+        keywords=list(new.keywords),
+        match=new.match,
+        channel_id=new.channel_id,
+        repeat=new.repeat,
+        days=new.days,
+        time_of_day=new.time_of_day,
+        next_fire_on=new.next_fire_on,
+        created_on=tx.now,
+        modified_on=tx.now,
+    )
     groups = [
         {"trigger_id": trigger_id, "group_id": group_id, "is_excluded": is_excluded}
         for is_excluded, ids in ((False, new.group_ids), (True, new.excluded_group_ids))
@@ -80,38 +91,34 @@ def find_rivals(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[int
     if new.type in UNRIVALLED:
         return []
     return [
-        row.id
-        for row, included, _ in _load(tx, workspace_id, new)
-        if not row.is_archived and included == new.group_ids and _share_keyword(row.keywords, new)
+        each.id
+        for each in _load(tx, workspace_id, new)
+        if not each.is_archived and each.group_ids == new.group_ids and _share_keyword(each.keywords, new)
     ]
 
 
-def find_same(tx: Transaction, workspace_id: int, new: NewTrigger) -> Any | None:
-    """The row of the trigger, active rather than archived, that does exactly what this one would."""
+def find_same(tx: Transaction, workspace_id: int, new: NewTrigger) -> KnownTrigger | None:
+    """The trigger, active rather than archived, that does exactly what this one would."""
     same = [
-        row
-        for row, included, excluded in _load(tx, workspace_id, new)
-        if row.flow_id == new.flow_id
-        and row.match == new.match
-        and sorted(row.keywords) == sorted(new.keywords)
-        and (included, excluded) == (new.group_ids, new.excluded_group_ids)
+        each
+        for each in _load(tx, workspace_id, new)
+        if (each.flow_id, each.match, sorted(each.keywords)) == (new.flow_id, new.match, sorted(new.keywords))
+        and (each.group_ids, each.excluded_group_ids) == (new.group_ids, new.excluded_group_ids)
     ]
-    return min(same, key=lambda row: (row.is_archived, row.id), default=None)
+    return min(same, key=lambda each: (each.is_archived, each.id), default=None)
 
 
 def set_archived(tx: Transaction, workspace_id: int, trigger_ids: Sequence[int], *, is_archived: bool) -> None:
-    """Puts triggers away, or lets them work again."""
+    """Archives triggers, or restores them."""
     mine = (trigger.c.workspace_id == workspace_id) & trigger.c.id.in_(trigger_ids)
     changed = update(trigger).where(mine, trigger.c.is_archived != is_archived)
     tx.execute(changed.values(is_archived=is_archived, modified_on=tx.now))
 
 
 def archive_trigger(tx: Transaction, workspace_id: int, uuid: str) -> int:
-    """Puts a trigger away; its id. Raises RecordMissing."""
+    """Archives a trigger; its id. Raises RecordMissing."""
     hold_workspace(tx, workspace_id)
-    named = trigger.c.uuid == uuid if is_uuid(uuid) else trigger.c.id < 0
-    found = tx.execute(select(trigger.c.id).where(trigger.c.workspace_id == workspace_id, named))
-    trigger_id: int | None = found.scalar_one_or_none()
+    trigger_id = find_id(tx, workspace_id, trigger, uuid)
     if trigger_id is None:
         raise RecordMissing(f"There is no trigger {uuid[:64]}.")
     set_archived(tx, workspace_id, [trigger_id], is_archived=True)
@@ -119,30 +126,37 @@ def archive_trigger(tx: Transaction, workspace_id: int, uuid: str) -> int:
 
 
 def archive_triggers_of_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
-    """Puts away all triggers that start a flow."""
+    """Archives all triggers that start a flow."""
     mine = (trigger.c.workspace_id == workspace_id) & (trigger.c.flow_id == flow_id) & ~trigger.c.is_archived
     tx.execute(update(trigger).where(mine).values(is_archived=True, modified_on=tx.now))
 
 
 def archive_triggers_of_channels(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
-    """Puts away the triggers that listen to these channels only."""
+    """Archives the triggers that listen to these channels only."""
     if not channel_ids:
         return
     theirs = (trigger.c.workspace_id == workspace_id) & trigger.c.channel_id.in_(channel_ids) & ~trigger.c.is_archived
     tx.execute(update(trigger).where(theirs).values(is_archived=True, modified_on=tx.now))
 
 
-def _load(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[tuple[Any, frozenset[int], frozenset[int]]]:
-    """The triggers of a type and channel, with the groups they are for and not for."""
+def _load(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[KnownTrigger]:
+    """The triggers of a type and channel."""
+    rows, links = trigger.c, trigger_group.c
     mine = (trigger.c.workspace_id == workspace_id) & (trigger.c.type == new.type)
     on_channel = trigger.c.channel_id == new.channel_id if new.channel_id else trigger.c.channel_id.is_(None)
-    rows = tx.execute(select(trigger).where(mine, on_channel).order_by(trigger.c.id)).all()
-    links = select(trigger_group).join(trigger, trigger.c.id == trigger_group.c.trigger_id).where(mine, on_channel)
+    columns = (rows.id, rows.flow_id, rows.match, rows.keywords, rows.is_archived)
+    known = [KnownTrigger(*row) for row in tx.execute(select(*columns).where(mine, on_channel).order_by(rows.id))]
+    linked = select(links.trigger_id, links.is_excluded, links.group_id).join(trigger, rows.id == links.trigger_id)
     groups: dict[tuple[int, bool], set[int]] = {}
-    for link in tx.execute(links):
-        groups.setdefault((link.trigger_id, link.is_excluded), set()).add(link.group_id)
+    for trigger_id, is_excluded, group_id in tx.execute(linked.where(mine, on_channel)):
+        groups.setdefault((trigger_id, is_excluded), set()).add(group_id)
     return [
-        (row, frozenset(groups.get((row.id, False), ())), frozenset(groups.get((row.id, True), ()))) for row in rows
+        replace(
+            each,
+            group_ids=frozenset(groups.get((each.id, False), ())),
+            excluded_group_ids=frozenset(groups.get((each.id, True), ())),
+        )
+        for each in known
     ]
 
 

@@ -32,7 +32,7 @@ def run_create(options: argparse.Namespace) -> None:
 def run_access(options: argparse.Namespace) -> None:
     with writing_in(options) as (tx, workspace):
         try:
-            field_id = require_field(tx, workspace.id, options.key).id
+            field_id, _, _ = require_field(tx, workspace.id, options.key)
         except RecordMissing as error:
             raise CommandFailed(f"there is no field {options.key}") from error
         set_agent_access(tx, workspace.id, field_id, options.agents)

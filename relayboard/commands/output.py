@@ -13,7 +13,7 @@ import phonenumbers
 from persistence.database import Database, Transaction
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
-from persistence.secrets.key_check import confirm_secret_key
+from persistence.secrets.renewal import confirm_secret_key
 from persistence.sql.columns import is_uuid, time_text
 from persistence.workspaces import Workspace, find_workspace_by_uuid
 from relayboard.base.settings import Settings, load_settings

@@ -4,8 +4,7 @@ import argparse
 from typing import Any
 
 from persistence.secrets.encryption import KeyRing
-from persistence.secrets.key_check import confirm_secret_key
-from persistence.secrets.renewal import renew_secrets
+from persistence.secrets.renewal import confirm_secret_key, renew_secrets
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import opened_database, print_json
 from relayboard.commands.parser import add_action, add_noun

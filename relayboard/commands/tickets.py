@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from persistence.contacts.actions import find_contact
 from persistence.contacts.lookup import find_contact
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid

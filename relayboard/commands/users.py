@@ -7,8 +7,7 @@ import orjson
 
 from persistence.database import Transaction
 from persistence.lists import ListQuery, read_list
-from persistence.members import change_role, remove_member
-from persistence.users import ROLES, USERS, add_member
+from persistence.users import ROLES, USERS, add_member, change_role, remove_member
 from persistence.workspaces import Workspace
 from relayboard.commands.output import print_json, print_records, reading_in, writing_in
 from relayboard.commands.parser import add_noun, workspace_action

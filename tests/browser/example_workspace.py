@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import insert, update
 
 from persistence.database import Database
-from persistence.limits.registration_limits import Origin
+from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.sql.names import name_key
 from persistence.tables import metadata

@@ -14,7 +14,7 @@ from temba_client.exceptions import (
 )
 from temba_client.v2 import TembaClient
 
-from persistence.contacts.lookup import find_contact
+from persistence.contacts.actions import find_contact
 from tests.api import make_token
 from tests.compat.conftest import Tenant
 from tests.factories import make_contact, make_messages

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from persistence.contacts.lookup import find_contact
+from persistence.contacts.actions import find_contact
 from persistence.tables.contacts import group
 from tests.api import make_token
 from tests.channel_rows import add_channel

@@ -13,7 +13,7 @@ from sqlalchemy import event, select
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.media.media import RECEIVED_SECONDS, settle_received
+from persistence.media.media import RECEIVED_SECONDS, finish_received
 from persistence.media.store import MediaStore
 from persistence.tables.messages import media
 from relayboard.base.settings import Settings
@@ -129,7 +129,7 @@ def test_a_file_that_cannot_take_its_place_at_once_does_so_later(api: Api, store
     place.unlink()
     age_received(store)
 
-    settle_received(api.database, store)
+    finish_received(api.database, store)
 
     with api.database.reading() as tx:
         url = tx.execute(select(media.c.url)).scalar_one()
@@ -145,10 +145,10 @@ def test_what_a_killed_process_received_is_deleted_when_nobody_can_be_writing_it
         with store.receiving(uuid) as file:
             file.write(PICTURE)
 
-    settle_received(api.database, store)
+    finish_received(api.database, store)
     young = len(files_of(store))
     age_received(store)
-    settle_received(api.database, store)
+    finish_received(api.database, store)
 
     assert (young, files_of(store)) == (2, [])
 

@@ -92,7 +92,7 @@ class TestMoments:
 
         with database.writing() as tx:
             touch_contacts(tx, workspace.id, [ours])
-            tx.settle()
+            tx.flush()
             with database.writing() as other:
                 touch_contacts(other, other_workspace.id, [theirs])
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import ColumnElement, func, select, update
 
 from persistence.limits.idempotency import claim_key
-from persistence.limits.registration_limits import Origin
+from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.tables import metadata
 from persistence.tables.campaigns import campaign_fire

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import func, select
 
-from persistence.campaigns.fires import read_timings, settle_fires
+from persistence.campaigns.fires import read_timings, update_fires
 from persistence.contacts.urns import note_seen
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
@@ -98,5 +98,5 @@ def test_changes_and_fires_do_not_get_in_each_others_way(
     assert made == len(fired(database)) > 0
     scheduled = unfired(database)
     with database.writing() as tx:
-        settle_fires(tx, workspace.id, read_timings(tx), contact_ids, since=tx.now)
+        update_fires(tx, workspace.id, read_timings(tx), contact_ids, since=tx.now)
     assert unfired(database) == scheduled

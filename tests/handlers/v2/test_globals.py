@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.globals import create_global, read_global_values
+from persistence.globals import create_global
+from persistence.tables.service import global_value
 from persistence.workspaces import Workspace
 from tests.api import Api
 
@@ -132,7 +134,7 @@ class TestDeleteGlobal:
         assert api.delete(PATH, key="clinic_phone").status_code == 204
         assert api.delete(PATH, key="clinic_phone").status_code == 404
         with database.reading() as tx:
-            assert read_global_values(tx, workspace.id) == {}
+            assert tx.execute(select(global_value.c.key).where(global_value.c.workspace_id == workspace.id)).all() == []
 
     def test_a_deletion_names_its_global(self, api: Api) -> None:
         assert api.delete(PATH).status_code == 400

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from persistence.campaigns.due_moments import UNITS, find_due_moment
+from persistence.campaigns.fires import UNITS, find_due_moment
 
 NEW_YORK = NY = "America/New_York"  # clocks skip 02:00-03:00 on 8 March 2026, repeat 01:00-02:00 on 1 November 2026
 LONDON = "Europe/London"  # skips 01:00-02:00 on 29 March 2026, repeats 01:00-02:00 on 25 October 2026

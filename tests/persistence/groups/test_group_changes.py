@@ -9,7 +9,7 @@ from sqlalchemy import select
 from persistence.campaigns.writes import create_campaign, find_any_group
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, Refused
-from persistence.groups.groups import remove_group
+from persistence.groups.groups import delete_group
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
@@ -36,7 +36,7 @@ def test_no_campaign_at_work_ever_loses_its_group(database: Database, workspace:
         return work
 
     def remove(uuid: str) -> Callable[[Transaction], None]:
-        return lambda tx: remove_group(tx, workspace.id, uuid)
+        return lambda tx: delete_group(tx, workspace.id, uuid)
 
     rivals = [threading.Thread(target=settle, args=("campaign", found(name))) for name in names]
     rivals += [threading.Thread(target=settle, args=("removal", remove(uuid))) for uuid in uuids]

@@ -1,7 +1,6 @@
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
-from persistence.contacts.urns import count_contacts
 from persistence.messages.outgoing import send_event_reply
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -35,6 +34,10 @@ def send(database, workspace, channel_id):
 def recipients(database):
     with database.reading() as tx:
         return list(tx.execute(select(message.c.urn).order_by(message.c.id)).scalars())
+
+
+def count_contacts(tx, workspace_id):
+    return tx.execute(select(func.count()).where(contact.c.workspace_id == workspace_id)).scalar_one()
 
 
 def uuid_of(database, contact_id):

@@ -3,8 +3,7 @@ from sqlalchemy import Text, select, type_coerce
 
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing, SecretKeyChanged
-from persistence.secrets.key_check import confirm_secret_key
-from persistence.secrets.renewal import BATCH, Renewal, renew_secrets
+from persistence.secrets.renewal import BATCH, Renewal, confirm_secret_key, renew_secrets
 from persistence.tables.channels import channel
 from persistence.tables.service import secret_key_check
 from tests.api import KEYS, SECRET_KEY

@@ -5,9 +5,8 @@ import threading
 import pytest
 
 from persistence.errors import InvalidInput, RecordMissing, Refused
-from persistence.members import change_role, remove_member
 from persistence.tokens import create_token, find_credentials
-from persistence.users import add_member, find_member, read_role
+from persistence.users import add_member, change_role, find_member, read_role, remove_member
 from tests.api import SECRET_KEY
 
 ADA, BEN = "ada@example.org", "ben@example.org"
