@@ -124,7 +124,7 @@ DATE_TYPE = "datetime"
 def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
     """Rename a field or change its type; its id. The key stays. Raises RecordMissing or InvalidInput.
 
-    A field that campaign events count from holds dates as long as they do. Groups whose queries speak of a field that
+    A field that campaign events count from holds dates as long as they do. Groups whose queries name a field that
     gets another type find their members anew.
     """
     hold_workspace(tx, workspace_id)
@@ -144,7 +144,7 @@ def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: 
 
 
 def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
-    """Delete a field; contacts' values of it are no longer shown and never come back.
+    """Delete a field; contacts' values of it are never shown again.
 
     Raises RecordMissing, and Refused while a query group, a campaign event or a flow uses it.
     """

@@ -73,7 +73,7 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
     hold_workspace(tx, workspace_id)
     label_id = require_id(tx, workspace_id, label, uuid)
     touched = _touch_messages(tx, workspace_id, label_id)
-    # Whoever is putting it on a message comes before this, and everybody else finds it gone.
+    # Waits for transactions that label messages; later ones find the label gone.
     tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
     if tx.execute(delete(message_label).where(message_label.c.label_id == label_id)).rowcount != touched:
         raise LostRace

@@ -65,7 +65,7 @@ class Stamps:
 
 def _advance(tx: Transaction, workspace_id: int, tables: Sequence[Table]) -> datetime:
     """The next moment of a workspace, whose clock is held from now on; rows of this unit of work get it."""
-    # A change that took a while bears the moment of its end: others may have looked for changes meanwhile.
+    # A change that took a while gets the moment of its end: others may have looked for changes meanwhile.
     present = tx.read_clock()
     wanted = tx.now if present - tx.now < QUICK else present
     values = {"workspace_id": workspace_id, "wanted": wanted, "provisional": tx.now}

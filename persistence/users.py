@@ -95,7 +95,7 @@ def add_member(
 ) -> str:
     """Give a user a role in the workspace, creating the user when the address is new; returns the user's uuid.
 
-    Whoever has that role already keeps it; raises Refused when it is another one, InvalidInput on an address or name.
+    A member with that role keeps it; raises Refused when it is another one, InvalidInput on an address or name.
     """
     email = check_email(email)
     names = {"first_name": first_name.strip(), "last_name": last_name.strip()}

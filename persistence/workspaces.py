@@ -55,10 +55,10 @@ def workspace_from_row(row: Sequence[Any]) -> Workspace:
 
 
 def hold_workspace(tx: Transaction, workspace_id: int) -> None:
-    """Whoever makes, changes or deletes what people set up in a workspace (groups, labels, fields, flows and the like)
-    waits here for others who do, so that each finds what the one before left. Call it before anything is read or held.
+    """Lock what people set up in a workspace (groups, labels, fields, flows and the like) before it is created, changed
+    or deleted, so that each change sees the one before. Call it before anything is read or locked.
 
-    Those who only use such things do not wait: they hold the rows that they use.
+    Transactions that only use such things do not wait: they lock the rows that they use.
     """
     if workspace_id not in tx.held_workspaces:
         tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update(key_share=True))

@@ -54,7 +54,7 @@ def _take_out_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -
 
 
 def _take_out_runs(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
-    """Sessions go with the last of their runs; flows go on counting runs that were archived."""
+    """Sessions are deleted with their last run; flows still count runs that were archived."""
     mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.id.in_(ids)
     session_ids = set(tx.execute(delete(flow_run).where(mine).returning(flow_run.c.session_id)).scalars()) - {None}
     has_runs = exists(select(flow_run.c.id).where(flow_run.c.session_id == flow_session.c.id).correlate(flow_session))

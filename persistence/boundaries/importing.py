@@ -45,7 +45,7 @@ class Placed:
 
 
 def read_features(document: object, country: str | None = None) -> list[NewBoundary]:
-    """The boundaries of a GeoJSON document; `country` is the code of a country that bears none.
+    """The boundaries of a GeoJSON document; `country` is the code of a country that has none.
 
     Raises InvalidInput naming the first feature that is wrong.
     """
@@ -62,7 +62,7 @@ def read_features(document: object, country: str | None = None) -> list[NewBound
 def store_boundaries(tx: Transaction, found: Iterable[NewBoundary]) -> int:
     """Stores boundaries, those that are known in place of what they were; their number.
 
-    Raises InvalidInput for a parent that nobody knows, and for more than four levels; then nothing is stored.
+    Raises InvalidInput for an unknown parent, and for more than four levels; then nothing is stored.
     """
     waiting = list(found)
     placed = _read_placed(tx, {each.parent_osm_id for each in waiting if each.parent_osm_id is not None})

@@ -41,7 +41,7 @@ def find_date(tx: Transaction, workspace_id: int, key: str) -> str:
     """The key of a date that events may count from. Raises InvalidInput for an unknown field or one without dates."""
     if key in SYSTEM_DATES:
         return key
-    # Held, so that nobody makes it another type before there is an event to refuse that.
+    # Locked, so that its type cannot change before the event exists that forbids this.
     mine = (field.c.workspace_id == workspace_id) & (field.c.key == key)
     kind = tx.execute(select(field.c.type).where(mine).with_for_update(read=True)).scalar_one_or_none()
     if kind is None:
@@ -106,7 +106,7 @@ def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, 
 
 
 def change_campaign_event(tx: Transaction, workspace_id: int, uuid: str, form: EventForm) -> int:
-    """Change what an event does and when; another time schedules it anew for all contacts. Returns its id.
+    """Change what an event does and when; another time reschedules it for all contacts. Returns its id.
 
     Raises RecordMissing.
     """

@@ -64,7 +64,7 @@ class Timing:
 
 
 def read_timings(tx: Transaction, *conditions: ColumnElement[bool]) -> list[Timing]:
-    """The timings of events; conditions may speak of `campaign_event` and `campaign`. One statement."""
+    """The timings of events; conditions may use `campaign_event` and `campaign`. One statement."""
     columns = campaign_event.c
     statement: Select[*tuple[Any, ...]] = (
         select(

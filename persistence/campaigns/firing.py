@@ -101,9 +101,9 @@ def _take_batch(tx: Transaction) -> _Batch | None:
 
 
 def _hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> set[int]:
-    """Those of these contacts that nobody is changing, held against deletion; the others have to wait.
+    """Those of these contacts that no transaction is changing, locked against deletion; the others wait.
 
-    Whoever changes a contact comes to its fires later, so waiting for the contact while holding the fire may never end.
+    Changes of a contact lock its fires later: waiting for a contact while its fire is locked would be a deadlock.
     """
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     held = select(contact.c.id).where(mine).with_for_update(read=True, key_share=True, skip_locked=True)

@@ -1,4 +1,4 @@
-"""Passes: scheduling an event anew for all its contacts, a batch at a time.
+"""Passes: rescheduling an event for all its contacts, a batch at a time.
 
 The event's row says that a pass is due and how far it has come; a batch and its note are one transaction.
 """
@@ -20,7 +20,7 @@ WAKE = "campaigns"
 def request_passes(
     tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool], is_retimed: bool = False
 ) -> None:
-    """Have the events that fit the conditions on `campaign` and `campaign_event` scheduled anew for all contacts.
+    """Have the events that meet the conditions on `campaign` and `campaign_event` rescheduled for all contacts.
 
     `is_retimed`: what they are timed by has changed just now, so only moments from now on count.
     """

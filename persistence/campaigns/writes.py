@@ -24,7 +24,7 @@ def create_campaign(tx: Transaction, workspace_id: int, name: str, group_id: int
 
 
 def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, group_id: int) -> int:
-    """Rename a campaign and give it a group; another group schedules its events anew. Returns its id.
+    """Rename a campaign and give it a group; another group reschedules its events. Returns its id.
 
     Raises RecordMissing, for archived campaigns too, or InvalidInput.
     """

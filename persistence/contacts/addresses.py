@@ -28,7 +28,7 @@ def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field
 def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
     """Like `read_urns`, of people who are to get something. Raises InvalidInput where the workspace hides addresses.
 
-    The message or run that follows stands in lists under its contact, and would tell whose address it is.
+    Lists would show the message or run under its contact, and so tell whose address it is.
     """
     if texts and workspace.is_anonymous:
         raise InvalidInput.on(field, HIDDEN)

@@ -20,7 +20,7 @@ from persistence.tables.deliveries import resthook_subscriber, webhook_trouble
 LEAST_GIVEN_UP = 20
 """Fewer deliveries than this say too little about a receiver."""
 LONGEST_PAUSE = 2 / 3
-"""A pause between failures of more than this part of the time begins anew: what was not tried did not fail."""
+"""After a pause of more than this part of the time failures count from the start: what was not tried did not fail."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def list_due_receivers(tx: Transaction) -> list[str]:
 
 
 def lease_deliveries(tx: Transaction, rooms: Mapping[str, int], lease: timedelta) -> list[DueDelivery]:
-    """Takes due deliveries, oldest first and so many per receiver at most; nobody else does while the lease lasts."""
+    """Leases due deliveries, oldest first, up to a number per receiver; until then no other worker gets them."""
     picks = [_pick(receiver, room, tx.now) for receiver, room in rooms.items() if room > 0]
     if not picks:
         return []

@@ -59,7 +59,7 @@ def record_channel_events(
 
     Nothing is queued for a channel that is released or has no delivery URL, for a receiver that was switched off
     because it failed for long, nor for events that are switched off.
-    In anonymous workspaces events name no phone and no URN.
+    In anonymous workspaces events contain neither phone nor URN.
     """
     wanted = _find_subscription(tx, workspace_id, channel_id) if events else None
     if wanted is None:

@@ -78,7 +78,7 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
         raise Refused("Active triggers or campaigns still use this group.")
     group_id = require_editable(tx, workspace_id, group, uuid)
     _touch_members(tx, workspace_id, group_id)
-    # Whoever is putting somebody into the group comes before this, and everybody else finds it gone.
+    # Waits for transactions that add members; later ones find the group gone.
     tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
     rows = group_membership.c
     latecomers = select(rows.contact_id).join(contact, contact.c.id == rows.contact_id).where(rows.group_id == group_id)

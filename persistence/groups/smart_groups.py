@@ -83,9 +83,9 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
 
 
 def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
-    """Lets a worker find the members of all query groups anew that speak of a field, which has changed.
+    """Has a worker find the members of all query groups again that name a field, which has changed.
 
-    Waits for those who are placing contacts by what the field was; whoever comes later sees what it is now.
+    Waits for transactions that use the old field; later ones see the new one.
     """
     mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
     rows = tx.execute(select(group.c.id, group.c.query).where(mine))
@@ -173,7 +173,7 @@ class LeasedGroup:
 
 
 def lease_group(tx: Transaction) -> LeasedGroup | None:
-    """The oldest group that waits for its members, or whose worker did not come back, as `evaluating`."""
+    """The oldest group that waits for its members, or whose worker died, as `evaluating`."""
     is_free = group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= tx.now)
     due = (
         select(group.c.id)
@@ -190,7 +190,7 @@ def lease_group(tx: Transaction) -> LeasedGroup | None:
 def evaluate_some(tx: Transaction, leased: LeasedGroup, after_id: int) -> int | None:
     """Find members of a leased group among the contacts after an id; the last one looked at, None at the end.
 
-    The group is `ready` then. One that is deleted, or that is to be evaluated anew, is dropped.
+    The group is `ready` then. One that is deleted, or that is to be evaluated again, is dropped.
     """
     mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
     held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)

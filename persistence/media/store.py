@@ -58,18 +58,18 @@ class MediaStore:
         self._path(f"{RECEIVED}/{file_uuid}").replace(path)
 
     def discard(self, file_uuid: str) -> None:
-        """Delete a received file; one that was accepted, or never was, is no error."""
+        """Delete a received file; does nothing for one that was accepted or never existed."""
         self.remove(f"{RECEIVED}/{file_uuid}")
 
     def list_received(self, untouched_seconds: float) -> list[str]:
-        """The received files that nobody has written to for so long: what a process left behind that was killed."""
+        """The received files that nobody has written to for so long: what killed processes left."""
         before = time.time() - untouched_seconds
         folder = self._path(RECEIVED)
         files = sorted(folder.iterdir()) if folder.is_dir() else []
         return [each.name for each in files if each.stat().st_mtime < before]
 
     def remove(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file if it exists."""
         self._path(name).unlink(missing_ok=True)
 
     def open_path(self, name: str) -> Path | None:

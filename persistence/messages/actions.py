@@ -64,7 +64,7 @@ def _is_number(reference: int | str) -> bool:
 def add_label(
     tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int, *, may_be_gone: bool = False
 ) -> None:
-    """Label messages; those that bear the label already are left alone.
+    """Label messages; those that have the label already are left alone.
 
     Raises LostRace when one was deleted since the caller selected it, unless they `may_be_gone`.
     """

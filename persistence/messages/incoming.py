@@ -27,7 +27,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The message a report stands for, and whether the report was the first of it."""
+    """The message of a report, and whether the report was the first of it."""
 
     message_id: int
     is_new: bool

@@ -113,7 +113,7 @@ def find_routes(
         .outerjoin(contact_urn, rows.contact_id == contact.c.id)
         .where(contact.c.workspace_id == workspace_id, contact.c.id.in_(contact_ids), ~contact.c.is_deleted)
         .order_by(contact.c.id, rows.priority, rows.id)
-        # Held until the messages are there, so that whoever deletes the contact deletes them too.
+        # Locked until the messages are stored, so that deleting a contact deletes them too.
         .with_for_update(read=True, of=contact)
     )
     candidates: dict[int, _Candidates] = {}

@@ -31,7 +31,7 @@ class SealedComparator(TypeDecorator.Comparator[Any]):
 
 
 class Sealed(TypeDecorator[Any]):
-    """A text that stands in the database encrypted, bound to its table and column (`place`).
+    """A text that is stored encrypted, bound to its table and column (`place`).
 
     Reading raises SecretKeyChanged, SecretDamaged (`persistence.secrets.encryption`). Copying from one sealed column to
     another needs reading and writing.
@@ -81,7 +81,7 @@ def sealed_json_column(table: str, name: str) -> Column[Any]:
 
 
 def sealed_text(column: ColumnElement[Any]) -> ColumnElement[str]:
-    """What stands in a sealed column, to be opened row by row: reading the column opens all rows or fails."""
+    """What a sealed column holds, to be opened row by row: reading the column opens all rows or fails."""
     return type_coerce(column, Text)
 
 

@@ -20,7 +20,7 @@ BATCH = 500
 
 @dataclass(slots=True)
 class Renewal:
-    """How many secrets were sealed anew, and how many were emptied because no key opens them."""
+    """How many secrets were sealed again, and how many were emptied because no key opens them."""
 
     renewed: int = 0
     dropped: int = 0

@@ -40,7 +40,7 @@ def check_name_is_free(
     field: str = "name",
     besides_id: int | None = None,
 ) -> None:
-    """Raises InvalidInput when another record of the table bears this name; the unique index decides races.
+    """Raises InvalidInput when another record of the table has this name; the unique index decides races.
 
     `extra` conditions say among which records names are unique.
     """
@@ -60,7 +60,7 @@ def free_name(
     field: str = "name",
     besides_id: int | None = None,
 ) -> dict[str, str]:
-    """The columns `name` and `name_key` of a record that is to bear this name. Raises InvalidInput as the checks do."""
+    """The columns `name` and `name_key` of a record that is to have this name. Raises InvalidInput as the checks do."""
     name = check_name(name, field)
     check_name_is_free(tx, workspace_id, table, name, *extra, field=field, besides_id=besides_id)
     return {"name": name, "name_key": name_key(name)}

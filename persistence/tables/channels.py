@@ -128,7 +128,7 @@ channel = numbered_table(
     Index("ix_channel_parted_from", "parted_from_id"),
 )
 
-"""A phone that registers anew keeps its secret until the new one is used (`previous_secret`). `parted_from_id` is the
+"""A phone that registers again keeps its secret until the new one is used (`previous_secret`). `parted_from_id` is the
 phone under whose id and device uuid another one syncs, with a secret of its own (see `persistence.relayers`). Push
 tokens are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials
 included. The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""

@@ -96,4 +96,4 @@ flow_start_batch = numbered_table(
     partial_index("ix_flow_start_batch_due", "number", "id", where="status = 'pending'"),
 )
 """At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait
-for the end of a large one. Batches go with the end of their start."""
+for the end of a large one. Batches are deleted when their start ends."""

@@ -196,7 +196,7 @@ def _note_down(
 
 
 def _count_open(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
-    """Counts the open tickets of contacts anew and puts them into the groups that ask for it."""
+    """Recounts the open tickets of contacts and updates the groups that depend on it."""
     theirs = (contact.c.workspace_id == workspace.id) & contact.c.id.in_(contact_ids)
     tx.execute(select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update())
     open_tickets = (

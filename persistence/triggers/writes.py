@@ -1,4 +1,4 @@
-"""Creating, archiving and restoring triggers, of which no two may claim the same (contract reference, triggers)."""
+"""Creating, archiving and restoring triggers, of which no two may do the same (contract reference, triggers)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ class KnownTrigger:
 
 
 def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
-    """A new trigger; its id. Raises InvalidInput when an active one claims the same."""
+    """A new trigger; its id. Raises InvalidInput when an active one does the same."""
     hold_workspace(tx, workspace_id)
     rivals = find_rivals(tx, workspace_id, new)
     if rivals:
