@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from sqlalchemy import case, delete, func, literal, select, update
+from sqlalchemy import Row, case, delete, func, literal, select, update
 
 from persistence.campaign_events.v2 import is_date_used
 from persistence.database import Transaction
@@ -12,7 +12,7 @@ from persistence.flows.writes import find_flow_using
 from persistence.groups.smart_groups import renew_groups_about, speaks_of
 from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_name_is_free, check_room, name_key
+from persistence.sql.names import check_room, free_name
 from persistence.sql.pages import Order
 from persistence.stamps import stamped
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
@@ -85,12 +85,11 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
     if key in RESERVED_KEYS:
         raise InvalidInput.on("name", "The key made from this name is reserved.")
-    check_name_is_free(tx, workspace_id, field, name)
+    naming = free_name(tx, workspace_id, field, name)
     if find_fields(tx, workspace_id, [key]):
         raise InvalidInput.on("name", "Another field has the key made from this name.")
     check_room(tx, workspace_id, field)
-    values = {"key": key, "name": name, "name_key": name_key(name), "type": kind}
-    return tx.insert(field, workspace_id=workspace_id, created_on=tx.now, **values)
+    return tx.insert(field, workspace_id=workspace_id, key=key, type=kind, created_on=tx.now, **naming)
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
@@ -99,13 +98,13 @@ def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: 
     tx.execute(update(field).where(mine).values(agent_access=access))
 
 
-def require_field(tx: Transaction, workspace_id: int, key: str) -> tuple[int, str, str]:
+def require_field(tx: Transaction, workspace_id: int, key: str) -> Row[int, str, str]:
     """The id, uuid and type of the field with this key. Raises RecordMissing."""
     mine = (field.c.workspace_id == workspace_id) & (field.c.key == key)
     row = tx.execute(select(field.c.id, field.c.uuid, field.c.type).where(mine)).one_or_none()
     if row is None:
         raise RecordMissing
-    return row.tuple()
+    return row
 
 
 def check_field_name(name: str) -> str:
@@ -125,19 +124,18 @@ def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: 
     """Rename a field or change its type; its id. The key stays. Raises RecordMissing or InvalidInput.
 
     A field that campaign events count from holds dates as long as they do. Groups whose queries name a field that
-    gets another type find their members anew.
+    gets another type find their members again.
     """
     hold_workspace(tx, workspace_id)
     field_id, uuid, present = require_field(tx, workspace_id, key)
     is_other_type = present != kind
     if is_other_type and present == DATE_TYPE and is_date_used(tx, workspace_id, key):
         raise InvalidInput.on("type", "Campaign events use this date field.")
-    name = check_field_name(name)
-    check_name_is_free(tx, workspace_id, field, name, besides_id=field_id)
+    naming = free_name(tx, workspace_id, field, check_field_name(name), besides_id=field_id)
     if is_other_type:
         _touch_contacts_with(tx, workspace_id, uuid)
     change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id)
-    tx.execute(change.values(name=name, name_key=name_key(name), type=kind))
+    tx.execute(change.values(type=kind, **naming))
     if is_other_type:
         renew_groups_about(tx, workspace_id, key)
     return field_id

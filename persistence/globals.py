@@ -10,7 +10,7 @@ from persistence.fields import make_key
 from persistence.flows.writes import find_flow_using
 from persistence.lists import ListSpec, equals, reversible, within
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_name_is_free, check_room, name_key
+from persistence.sql.names import check_room, free_name
 from persistence.stamps import stamped
 from persistence.tables.contacts import FIELD_KEY as KEY
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
@@ -48,13 +48,12 @@ def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> 
     key = make_key(name)
     if not KEY.match(key):
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
-    check_name_is_free(tx, workspace_id, global_value, name)
+    naming = free_name(tx, workspace_id, global_value, name)
     if tx.execute(select(global_value.c.id).where(_is_of(workspace_id), global_value.c.key == key)).first():
         raise InvalidInput.on("name", "Another global has the key made from this name.")
     check_room(tx, workspace_id, global_value)
-    values = {"key": key, "name": name, "name_key": name_key(name), "value": value}
     times = {"created_on": tx.now, "modified_on": stamped(tx, global_value, workspace_id)}
-    return tx.insert(global_value, workspace_id=workspace_id, **values, **times)
+    return tx.insert(global_value, workspace_id=workspace_id, key=key, value=value, **naming, **times)
 
 
 def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name: str | None = None) -> int:
@@ -66,9 +65,7 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
     global_id = _find(tx, workspace_id, key)
     values = {"value": _check_value(value)}
     if name is not None:
-        name = _check_name(name)
-        check_name_is_free(tx, workspace_id, global_value, name, besides_id=global_id)
-        values |= {"name": name, "name_key": name_key(name)}
+        values |= free_name(tx, workspace_id, global_value, _check_name(name), besides_id=global_id)
     change = update(global_value).where(_is_of(workspace_id), global_value.c.id == global_id)
     tx.execute(change.values(modified_on=stamped(tx, global_value, workspace_id), **values))
     return global_id

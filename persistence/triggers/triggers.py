@@ -6,11 +6,12 @@ from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, bindparam, select
 
-from persistence.channels.former_channels import SEEN_UUID, join_channels
+from persistence.channels.former_channels import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
-from persistence.tables.contacts import group
-from persistence.tables.flows import flow
-from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_group
+from persistence.sql.json_sql import as_text, declare_record, json_list, json_record, json_record_or_null
+from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
+from persistence.tables.flows import FLOW_REF, flow
+from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_contact, trigger_group
 
 KEYWORD, CATCH_ALL, NEW_CONVERSATION = "keyword", "catch_all", "new_conversation"
 MISSED_CALL, INCOMING_CALL, SCHEDULE, TICKET = "missed_call", "incoming_call", "schedule", "ticket"
@@ -22,6 +23,42 @@ _MESSAGE_TYPES: BindParameter[Any] = bindparam(
     None, (KEYWORD, CATCH_ALL, NEW_CONVERSATION), expanding=True, literal_execute=True
 )
 IS_MESSAGE_TRIGGER: ColumnElement[bool] = trigger.c.type.in_(_MESSAGE_TYPES) & ~trigger.c.is_archived
+
+
+_GROUPS = (
+    select(json_record(GROUP_REF).label("item"))
+    .join(trigger_group, trigger_group.c.group_id == group.c.id)
+    .where(trigger_group.c.trigger_id == trigger.c.id)
+    .order_by(group.c.name_key)
+    .correlate(trigger)
+)
+_CONTACTS = (
+    select(json_record(CONTACT_REF).label("item"))
+    .join(trigger_contact, trigger_contact.c.contact_id == contact.c.id)
+    .where(trigger_contact.c.trigger_id == trigger.c.id)
+    .order_by(contact.c.id)
+    .correlate(trigger)
+)
+
+TRIGGER_RECORD = declare_record(
+    {
+        "uuid": trigger.c.uuid,
+        "type": trigger.c.type,
+        "flow": json_record(FLOW_REF),
+        "keywords": trigger.c.keywords,
+        "match": trigger.c.match,
+        "channel": json_record_or_null(SEEN_ID, SEEN_REF),
+        "groups": json_list(_GROUPS.where(~trigger_group.c.is_excluded)),
+        "exclude_groups": json_list(_GROUPS.where(trigger_group.c.is_excluded)),
+        "contacts": json_list(_CONTACTS),
+        "repeat": trigger.c.repeat,
+        "days": trigger.c.days,
+        "next_fire_on": trigger.c.next_fire_on,
+        "archived": trigger.c.is_archived,
+        "created_on": trigger.c.created_on,
+    }
+)
+SOURCE = join_channels(trigger.join(flow, flow.c.id == trigger.c.flow_id), trigger)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +83,7 @@ def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
     columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
     statement = (
         select(*columns)
-        .select_from(join_channels(trigger.join(flow, flow.c.id == rows.flow_id), trigger))
+        .select_from(SOURCE)
         .where(rows.workspace_id == workspace_id, ~rows.is_archived, ~flow.c.is_archived)
         .order_by(rows.id)
     )
@@ -74,3 +111,15 @@ def _load_groups(tx: Transaction, workspace_id: int) -> dict[tuple[int, bool], l
     for trigger_id, is_excluded, uuid in tx.execute(statement):
         found.setdefault((trigger_id, is_excluded), []).append(uuid)
     return found
+
+
+def list_triggers(tx: Transaction, workspace_id: int) -> list[str]:
+    """All triggers of a workspace as JSON texts, newest first."""
+    statement = select(as_text(TRIGGER_RECORD)).select_from(SOURCE).where(trigger.c.workspace_id == workspace_id)
+    return list(tx.execute(statement.order_by(trigger.c.created_on.desc(), trigger.c.id.desc())).scalars())
+
+
+def read_trigger(tx: Transaction, workspace_id: int, trigger_id: int) -> str:
+    """One trigger as JSON text."""
+    mine = (trigger.c.workspace_id == workspace_id) & (trigger.c.id == trigger_id)
+    return tx.execute(select(as_text(TRIGGER_RECORD)).select_from(SOURCE).where(mine)).scalar_one()

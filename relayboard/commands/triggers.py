@@ -5,9 +5,8 @@ from typing import Any
 
 from persistence.tables.triggers import FIRST_WORD
 from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.records import list_triggers, read_trigger
 from persistence.triggers.schedules import NEVER, REPEATS
-from persistence.triggers.triggers import KEYWORD_MATCHES, TYPES
+from persistence.triggers.triggers import KEYWORD_MATCHES, TYPES, list_triggers, read_trigger
 from persistence.triggers.writes import archive_trigger, create_trigger
 from relayboard.commands.output import print_record, print_records, reading_in, writing_in
 from relayboard.commands.parser import add_noun, moment, workspace_action
