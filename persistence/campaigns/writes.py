@@ -5,6 +5,7 @@ from sqlalchemy import select, update
 from persistence.campaigns.rescheduling import request_passes
 from persistence.campaigns.v2 import require_campaign
 from persistence.database import Transaction
+from persistence.sql.columns import is_uuid
 from persistence.sql.names import free_name, require_id
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group

@@ -4,7 +4,6 @@ import argparse
 from typing import Any
 
 from persistence.contacts.actions import find_contact
-from persistence.contacts.lookup import find_contact
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
 from persistence.tickets.actions import NewTicket, open_ticket
