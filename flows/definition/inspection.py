@@ -6,12 +6,7 @@ from typing import Any
 
 from flows.definition.issues import Issue, is_missing, list_issues
 from flows.definition.model import Flow
-from flows.definition.references import (
-    FoundReference,
-    KnownAssets,
-    Reference,
-    find_references,
-)
+from flows.definition.references import FoundReference, KnownAssets, Reference, find_references
 from flows.definition.results import ResultSpec, list_locals, list_results
 
 

@@ -10,12 +10,7 @@ from typing import Any, Protocol
 
 from flows import asset_kinds
 from flows.definition.action_types import fields_of
-from flows.definition.flow_texts import (
-    find_translation,
-    list_languages,
-    list_templates_of_node,
-    read_objects,
-)
+from flows.definition.flow_texts import find_translation, list_languages, list_templates_of_node, read_objects
 from flows.definition.model import Action, Case, Flow, Node, Place
 from flows.definition.raw_parts import read_text
 from flows.definition.versions import read_version

@@ -6,12 +6,7 @@ from typing import Any
 
 from flows.definition.derived_uuids import NewUuid
 from flows.definition.raw_parts import JsonObject, list_actions, list_objects, list_routers, read_text
-from flows.definition.raw_translations import (
-    drop_translation,
-    find_translation,
-    list_translations,
-    set_translation,
-)
+from flows.definition.raw_translations import drop_translation, find_translation, list_translations, set_translation
 from flows.definition.template_places import rewrite_templates
 from flows.expressions.rewriting import rewrite_template
 from flows.expressions.syntax import BracketLookup, ContextReference, DotLookup, Expression, TextLiteral

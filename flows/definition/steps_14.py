@@ -10,12 +10,7 @@ from flows.definition.raw_parts import (
     list_splits,
     read_text,
 )
-from flows.definition.raw_translations import (
-    drop_translation,
-    find_translation,
-    list_translations,
-    set_translation,
-)
+from flows.definition.raw_translations import drop_translation, find_translation, list_translations, set_translation
 from flows.languages import is_language_of_translations
 
 LONGEST_EXPIRATIONS_MINUTES = {"messaging": 20160, "voice": 15}

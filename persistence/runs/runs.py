@@ -6,20 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    bindparam,
-    delete,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, insert, select, update
 
 from persistence.database import Transaction
-from persistence.sql.columns import (
-    split,
-)
+from persistence.sql.columns import split
 from persistence.stamps import stamped
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run

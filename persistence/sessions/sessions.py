@@ -5,18 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Integer,
-    bindparam,
-    delete,
-    insert,
-    literal,
-    select,
-    true,
-    update,
-)
+from sqlalchemy import BindParameter, ColumnElement, Integer, bindparam, delete, insert, literal, select, true, update
 
 from persistence.database import Transaction
 from persistence.runs.runs import INTERRUPTED, IS_OPEN, WAITING, close_runs, delete_runs_of

@@ -14,13 +14,7 @@ from flows.definition.exports.model import (
 )
 from flows.definition.exports.needs import Needs, list_needs
 from flows.definition.exports.reading import is_definition, read_export
-from flows.definition.exports.selection import (
-    CampaignParts,
-    Dependencies,
-    Selection,
-    WorkspaceParts,
-    select_parts,
-)
+from flows.definition.exports.selection import CampaignParts, Dependencies, Selection, WorkspaceParts, select_parts
 from flows.definition.exports.updating import update_file
 
 __all__ = ["CampaignParts", "Dependencies", "ExportError", "ExportFile", "ExportedCampaign"]

@@ -5,16 +5,7 @@ from decimal import Decimal
 
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.registry import (
-    ANY,
-    BOOLEAN,
-    DATE,
-    DATETIME,
-    NUMBER,
-    TEXT,
-    TIME,
-    function,
-)
+from flows.expressions.functions.registry import ANY, BOOLEAN, DATE, DATETIME, NUMBER, TEXT, TIME, function
 from flows.expressions.values import Value, XArray, XObject
 
 ITEM_LIMIT = 10_000

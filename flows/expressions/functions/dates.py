@@ -10,16 +10,7 @@ from flows.expressions import conversions, decimals
 from flows.expressions.conversions import in_zone
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.registry import (
-    ANY,
-    DATE,
-    DATETIME,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    TIME,
-    function,
-)
+from flows.expressions.functions.registry import ANY, DATE, DATETIME, INTEGER, NUMBER, TEXT, TIME, function
 from flows.expressions.rendering import render_offset
 from flows.expressions.values import Value, describe
 from flows.layouts import LayoutError, format_with_layout, parse_with_layout
