@@ -10,7 +10,7 @@ from string import Formatter
 import pytest
 
 import flows
-from flows.asset_kinds import ASSET_TYPES
+from flows.asset_kinds import KINDS
 from flows.definition import Action
 from flows.definition.action_types import ActionType, action_types, draw_action
 
@@ -54,7 +54,7 @@ def test_a_declaration_is_complete(kind: ActionType) -> None:
 
 @pytest.mark.parametrize("kind", TYPES.values(), ids=list(TYPES))
 def test_what_a_type_refers_to_is_a_kind_of_asset_that_a_workspace_has(kind: ActionType) -> None:
-    known = {"", "contact", "flow", *(name.removesuffix("s") for name in ASSET_TYPES)}
+    known = {"", "contact", "flow", *KINDS}
     assert {each.refers_to for each in kind.fields.values()} <= known
 
 
