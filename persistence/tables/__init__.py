@@ -1,7 +1,7 @@
 """All tables, imported so that `metadata` is complete; declarations and standing conditions, no logic."""
 
 from persistence.sql.columns import metadata
-from persistence.tables import (
+from persistence.tables import (  # noqa: F401
     accounts,
     campaigns,
     channels,
@@ -16,18 +16,4 @@ from persistence.tables import (
     triggers,
 )
 
-__all__ = [
-    "accounts",
-    "campaigns",
-    "channels",
-    "contacts",
-    "deliveries",
-    "flow_starts",
-    "flows",
-    "messages",
-    "metadata",
-    "runs",
-    "service",
-    "tickets",
-    "triggers",
-]
+__all__ = ["metadata"]
