@@ -11,16 +11,16 @@ class JobPool:
     """Runs work by name. A wake-up that finds all threads of its kind busy makes one of them look once more."""
 
     def __init__(self, jobs: Iterable[Job], services: Services) -> None:
-        self._turns = {work.kind: _Turn(work.begin(services), work.threads, services.stopping) for work in jobs}
+        self._runners = {job.kind: _JobRunner(job.begin(services), job.threads, services.stopping) for job in jobs}
 
     def run(self, kind: str) -> None:
         """Does what is due of a kind, in this thread; returns at once when others are at it. Raises what it raises."""
-        turn = self._turns.get(kind)
-        if turn is not None:  # another version of the program may know more kinds
-            turn.run()
+        runner = self._runners.get(kind)
+        if runner is not None:  # another version of the program may know more kinds
+            runner.run()
 
 
-class _Turn:
+class _JobRunner:
     def __init__(self, step: Step, threads: int, stopping: threading.Event) -> None:
         self._step = step
         self._threads = threads

@@ -45,6 +45,19 @@ class Job:
     threads: int = 1
 
 
+def begin_writes(*works: Callable[[Transaction], bool]) -> Callable[[Services], Step]:
+    """What begins a step that does these one after the other, each in a transaction of its own."""
+
+    def begin(services: Services) -> Step:
+        def step() -> bool:
+            are_more_due = [services.database.write(work) for work in works]
+            return any(are_more_due)
+
+        return step
+
+    return begin
+
+
 def begin_alarms(services: Services) -> Callable[[], bool]:
     """The step that opens and closes the alarms of all phones."""
 
@@ -69,26 +82,6 @@ def begin_archiving(services: Services) -> Callable[[], bool]:
     return step
 
 
-def begin_broadcasts(services: Services) -> Callable[[], bool]:
-    """The step that makes one batch of messages of the broadcast that has waited longest."""
-
-    def step() -> bool:
-        return services.database.write(expand_next)
-
-    return step
-
-
-def begin_campaigns(services: Services) -> Callable[[], bool]:
-    """The step that schedules one batch of contacts and fires one batch of what is due."""
-
-    def step() -> bool:
-        has_scheduled = services.database.write(run_next_pass)
-        has_fired = services.database.write(fire_next)
-        return has_scheduled or has_fired
-
-    return step
-
-
 def begin_expiry(services: Services) -> Callable[[], bool]:
     """The step that fails one batch of messages that are too old."""
 
@@ -100,7 +93,7 @@ def begin_expiry(services: Services) -> Callable[[], bool]:
 
 
 def begin_groups(services: Services) -> Callable[[], bool]:
-    """The step that evaluates one query group, a portion of contacts at a time."""
+    """The step that evaluates one query group, a part of its contacts at a time."""
 
     def step() -> bool:
         leased = services.database.write(lease_group)
@@ -108,15 +101,6 @@ def begin_groups(services: Services) -> Callable[[], bool]:
             return False
         _evaluate(services, leased)
         return True
-
-    return step
-
-
-def begin_schedules(services: Services) -> Callable[[], bool]:
-    """The step that makes starts of the schedules that are due."""
-
-    def step() -> bool:
-        return services.database.write(start_due)
 
     return step
 
@@ -135,6 +119,10 @@ def begin_trimming(services: Services) -> Callable[[], bool]:
 
     return step
 
+
+begin_broadcasts = begin_writes(expand_next)
+begin_campaigns = begin_writes(run_next_pass, fire_next)
+begin_schedules = begin_writes(start_due)
 
 JOBS = (
     Job("incoming", begin_incoming, every_seconds=2, threads=2),

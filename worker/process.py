@@ -1,4 +1,4 @@
-"""A worker process: a Huey consumer that runs the crew's work, and stops gracefully on SIGINT and SIGTERM."""
+"""A worker process: a Huey consumer that runs all jobs, and stops gracefully on SIGINT and SIGTERM."""
 
 import logging
 import resource

@@ -56,9 +56,9 @@ class ReceiverSlots:
     def share(self, receivers: Iterable[str]) -> dict[str, int]:
         """How many more slots each of these receivers gets.
 
-        In rounds of one slot each, beginning with those that occupy fewest and were served longest ago.
+        One slot each, again and again, beginning with those that occupy fewest and were served longest ago.
         """
-        served = {receiver: turn for turn, receiver in enumerate(self._served, start=1)}
+        served = {receiver: position for position, receiver in enumerate(self._served, start=1)}
         waiting = sorted(receivers, key=lambda receiver: (self._busy[receiver], served.get(receiver, 0)))
         rooms: Counter[str] = Counter()
         free = self.total - self.busy

@@ -6,9 +6,8 @@ that dies leaves neither, and two workers never make messages of the same broadc
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import select, update
 
 from flows.queries import QueryError
 from persistence.audience import OF_BROADCAST, SavedAudience
@@ -16,7 +15,7 @@ from persistence.broadcasts.personal_texts import Wording, Writer
 from persistence.broadcasts.v2 import COMPLETED, FAILED, PENDING, QUEUED, STARTED
 from persistence.database import Transaction
 from persistence.messages.outgoing import add_outgoing
-from persistence.sessions.contacts import CONTACT_COLUMNS
+from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.tables.contacts import contact
 from persistence.tables.messages import broadcast
 from persistence.workspaces import find_workspace
@@ -61,7 +60,7 @@ def expand_next(tx: Transaction) -> bool:
     return True
 
 
-def _hold_contacts(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> Sequence[Row[*tuple[Any, ...]]]:
+def _hold_contacts(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> Sequence[ContactRow]:
     """These contacts without those deleted this very moment; nobody deletes the others until the transaction ends."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(ids) & ~contact.c.is_deleted
     statement = select(*CONTACT_COLUMNS).where(mine).order_by(contact.c.id)

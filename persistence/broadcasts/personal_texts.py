@@ -10,7 +10,7 @@ from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_contact_assets
 from persistence.messages.outgoing import Draft
-from persistence.sessions.contacts import complete_contacts
+from persistence.sessions.contacts import ContactRow, complete_contacts
 from persistence.workspaces import Workspace
 
 PLACE_FUNCTIONS = ("has_state", "has_district", "has_ward")
@@ -38,7 +38,7 @@ class Writer:
     a text: then four, one more where groups may be looked at, three for tickets, two for places.
     """
 
-    def __init__(self, tx: Transaction, workspace: Workspace, wording: Wording, contacts: Sequence[Any]) -> None:
+    def __init__(self, tx: Transaction, workspace: Workspace, wording: Wording, contacts: Sequence[ContactRow]) -> None:
         self._workspace = workspace
         self._wording = wording
         self._rows = contacts
@@ -61,7 +61,7 @@ class Writer:
         drafts = (self._write(one) for one in self._rows)
         return [draft for draft in drafts if not draft.is_empty]
 
-    def _write(self, one: Any) -> Draft:
+    def _write(self, one: ContactRow) -> Draft:
         wording = self._wording
         language = self._choose(wording.text, one)
         text = self._literals[language]
@@ -71,6 +71,6 @@ class Writer:
         replies = wording.quick_replies.get(self._choose(wording.quick_replies, one), [])
         return Draft(one.id, text, tuple(files), tuple(replies), broadcast_id=wording.broadcast_id, is_bulk=True)
 
-    def _choose(self, translations: Mapping[str, Any], one: Any) -> str:
+    def _choose(self, translations: Mapping[str, Any], one: ContactRow) -> str:
         wanted = (one.language, self._workspace.default_language)
         return next((language for language in wanted if translations.get(language)), self._wording.base_language)

@@ -32,7 +32,7 @@ class PendingCall:
     occurred_on: datetime
 
 
-def shelve_calls(tx: Transaction, limit: int) -> int:
+def finish_plain_calls(tx: Transaction, limit: int) -> int:
     """Marks the oldest calls in workspaces without a trigger for calls as done; returns how many."""
     may_start = exists().where(
         trigger.c.workspace_id == channel_event.c.workspace_id,

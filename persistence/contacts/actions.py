@@ -101,12 +101,12 @@ def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
 
 def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Take contacts out of the flow they wait in; a sprint that is under way for one of them is not recorded."""
-    interrupt_sessions(tx, workspace_id, contact_ids, takes_turns=True)
+    interrupt_sessions(tx, workspace_id, contact_ids, ends_leases=True)
 
 
 def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """`interrupt_contacts` for the older generation, which lets runs end as expired."""
-    interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, takes_turns=True)
+    interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, ends_leases=True)
 
 
 def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

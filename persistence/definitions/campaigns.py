@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table, case, insert, select, update
+from sqlalchemy import Row, Table, case, insert, select, update
 
 from flows.definition.exports import ExportedCampaign, ExportError
 from flows.languages import is_language
@@ -25,7 +25,7 @@ from persistence.errors import InvalidInput
 from persistence.fields import find_fields
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import NAME_LENGTH, check_name, check_name_is_free, name_key
-from persistence.tables.campaigns import INTERRUPT, LIVING_EVENT, START_MODES, campaign, campaign_event
+from persistence.tables.campaigns import INTERRUPT, START_MODES, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
@@ -168,19 +168,7 @@ class ExportedCampaigns:
 
     campaigns: list[dict[str, Any]]
     group_uuids: frozenset[str]
-    flow_uuids: frozenset[str]
     field_keys: frozenset[str]
-
-
-def find_campaigns_of_flows(tx: Transaction, workspace_id: int, flow_uuids: Collection[str]) -> set[str]:
-    """The uuids of the campaigns, none of them archived, with events that start one of these flows."""
-    statement = (
-        select(campaign.c.uuid)
-        .join(campaign_event, campaign_event.c.campaign_id == campaign.c.id)
-        .join(flow, flow.c.id == campaign_event.c.flow_id)
-        .where(campaign.c.workspace_id == workspace_id, LIVING_EVENT, flow.c.uuid.in_(sorted(flow_uuids)))
-    )
-    return set(tx.execute(statement).scalars())
 
 
 def export_campaigns(tx: Transaction, workspace_id: int, uuids: Collection[str]) -> ExportedCampaigns:
@@ -198,12 +186,11 @@ def export_campaigns(tx: Transaction, workspace_id: int, uuids: Collection[str])
     return ExportedCampaigns(
         list(exported.values()),
         frozenset(one["group"]["uuid"] for one in exported.values()),
-        frozenset(row.flow_uuid for row in rows if row.flow_uuid is not None),
         frozenset(row.relative_to for row in rows if row.field_id is not None),
     )
 
 
-def _read_events(tx: Transaction, workspace_id: int, campaign_ids: Collection[int]) -> list[Any]:
+def _read_events(tx: Transaction, workspace_id: int, campaign_ids: Collection[int]) -> list[Row[*tuple[Any, ...]]]:
     columns = campaign_event.c
     statement = (
         select(
@@ -222,7 +209,7 @@ def _read_events(tx: Transaction, workspace_id: int, campaign_ids: Collection[in
     return list(tx.execute(statement).all()) if campaign_ids else []
 
 
-def _describe(row: Any) -> dict[str, Any]:
+def _describe(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "uuid": row.uuid,
         "offset": row.offset,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import select
 
 from flows.definition.exports import Dependencies, ExportedField, ExportedGroup, Selection, select_parts
 from flows.definition.exports.model import FILE_VERSION
@@ -105,10 +105,10 @@ def _export_groups(
     tx: Transaction, workspace: Workspace, uuids: Collection[str]
 ) -> tuple[list[dict[str, Any]], set[str]]:
     """The groups, and the keys of the fields that their queries look at."""
-    columns = (group.c.uuid, group.c.name, group.c.query)
-    rows = _find_rows(tx, workspace.id, group, columns, group.c.uuid.in_(sorted(uuids)))
-    exported = [ExportedGroup(row.uuid, row.name, row.query).to_json() for row in rows]
-    queries = [row.query for row in rows if row.query]
+    mine = (group.c.workspace_id == workspace.id) & group.c.uuid.in_(sorted(uuids))
+    rows = tx.execute(select(group.c.uuid, group.c.name, group.c.query).where(mine).order_by(group.c.id)).all()
+    exported = [ExportedGroup(uuid, name, query).to_json() for uuid, name, query in rows]
+    queries = [query for _, _, query in rows if query]
     if not queries:
         return exported, set()
     scope = open_group_scope(tx, workspace)
@@ -123,13 +123,6 @@ def _export_groups(
 
 
 def _export_fields(tx: Transaction, workspace_id: int, keys: Collection[str]) -> list[dict[str, Any]]:
-    columns = (field.c.key, field.c.name, field.c.type)
-    rows = _find_rows(tx, workspace_id, field, columns, field.c.key.in_(sorted(keys)))
-    return [ExportedField(row.key, row.name, row.type).to_json() for row in rows]
-
-
-def _find_rows(
-    tx: Transaction, workspace_id: int, table: Table, columns: Sequence[Any], wanted: ColumnElement[bool]
-) -> Sequence[Any]:
-    statement = select(*columns).where(table.c.workspace_id == workspace_id, wanted).order_by(table.c.id)
-    return tx.execute(statement).all()
+    mine = (field.c.workspace_id == workspace_id) & field.c.key.in_(sorted(keys))
+    rows = tx.execute(select(field.c.key, field.c.name, field.c.type).where(mine).order_by(field.c.id))
+    return [ExportedField(key, name, kind).to_json() for key, name, kind in rows]

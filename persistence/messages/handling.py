@@ -35,7 +35,7 @@ class UnhandledMessage:
     created_on: datetime
 
 
-def shelve_plain(tx: Transaction, limit: int) -> int:
+def finish_plain_messages(tx: Transaction, limit: int) -> int:
     """Put the oldest messages that no flow can want into the inbox; returns how many. Several processes may do so.
 
     No flow wants a message when its workspace has no trigger for messages and its contact is in no flow.

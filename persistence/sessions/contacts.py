@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from flows.engine import Contact
 from flows.engine.contact import Ticket
@@ -32,6 +32,9 @@ CONTACT_COLUMNS = (
 )
 """The columns of a contact that the engine sees."""
 
+ContactRow = Row[*tuple[Any, ...]]
+"""A row with at least CONTACT_COLUMNS."""
+
 
 def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, Contact]:
     """The contacts of these ids that are not deleted, by id; five statements whatever their number."""
@@ -43,7 +46,7 @@ def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
 def complete_contacts(
     tx: Transaction,
     workspace_id: int,
-    rows: Sequence[Any],
+    rows: Sequence[ContactRow],
     keys: Mapping[str, str],
     *,
     with_groups: bool = True,
@@ -67,7 +70,7 @@ def _read_field_keys(tx: Transaction, workspace_id: int) -> dict[str, str]:
     return {uuid: key for uuid, key in tx.execute(statement)}
 
 
-def _read_contact(row: Any, keys: Mapping[str, str]) -> Contact:
+def _read_contact(row: ContactRow, keys: Mapping[str, str]) -> Contact:
     return Contact(
         row.uuid,
         row.id,

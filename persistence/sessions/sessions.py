@@ -53,7 +53,7 @@ class SessionState:
 def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> dict[str, int]:
     """Stores new sessions and the present state of known ones, by uuid; the ids of those stored, by uuid.
 
-    Call it under the turns of their contacts, one session of a contact at a time, after older ones were interrupted.
+    Call it under leases on their contacts, one session of a contact at a time, after older ones were interrupted.
     A known session that no longer waits stays as it is, and is left out of the answer. The contacts' current flow
     follows.
     """
@@ -122,17 +122,17 @@ def interrupt_contacts(
     contact_ids: Sequence[int],
     *,
     status: str = INTERRUPTED,
-    takes_turns: bool = False,
+    ends_leases: bool = False,
 ) -> None:
     """Ends the sessions these contacts wait in, and their runs, as `interrupted` (or `expired`), without the engine.
 
-    `takes_turns` is for requests: runs that were made ahead for these contacts end too, though no session has begun,
-    and a worker that holds the turn of such a contact loses it, so that the sprint under way is not recorded and what
+    `ends_leases` is for requests: runs that were made ahead for these contacts end too, though no session has begun,
+    and a worker that holds a lease on such a contact loses it, so that the sprint under way is not recorded and what
     set it in motion is looked at again.
     """
     _lock_contacts(tx, workspace_id, contact_ids)
     _end_sessions(tx, workspace_id, contact_ids, true(), status)
-    if takes_turns:
+    if ends_leases:
         for some in split(contact_ids):
             made = flow_run.c.contact_id.in_(some) & flow_run.c.session_id.is_(None)
             close_runs(tx, workspace_id, made, status)
@@ -154,7 +154,7 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
 
 
 def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Locks contacts before all else and in the order of ids, as workers do, so that nobody waits in a ring."""
+    """Locks contacts before all else and in the order of ids, as workers do, to avoid deadlock."""
     for some in split(sorted(contact_ids)):
         mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
         tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))

@@ -62,7 +62,7 @@ def lock_waiting(tx: Transaction, workspace_id: int, session_ids: Collection[int
 
 
 def find_due_waits(tx: Transaction, limit: int) -> list[DueContact]:
-    """Contacts whose wait has timed out or expired and whose turn nobody has, those due longest first."""
+    """Contacts whose wait has timed out or expired and whom nobody has leased, those due longest first."""
     due: list[DueContact] = []
     for moment in (flow_session.c.timeout_on, flow_session.c.expires_on):
         statement = (

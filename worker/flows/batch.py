@@ -1,4 +1,4 @@
-"""A round of flow work: one batch of the contacts of one workspace for whom something is due."""
+"""Flow work on one batch: contacts of one workspace for whom something is due."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,10 +14,10 @@ Plan = Callable[[Transaction, BatchContext, Sequence[int]], tuple[Sequence[Task]
 
 
 def run_batch(runner: FlowRunner, find: Find, plan: Plan) -> bool:
-    """Takes turns, plans the work under them, performs and records it; whether there was anything to do.
+    """Leases contacts, plans the work on them, performs and records it; whether there was anything to do.
 
-    `find` names contacts whose turn nobody has, most urgent first, at most so many. `plan` is given the contact ids
-    whose turn it is now, and says what is to happen to them, and what else in the transaction that records it.
+    `find` names contacts that nobody has leased, most urgent first, at most so many. `plan` is given the ids of those
+    leased. It says what is to happen to them, and what else in the transaction that records it.
     """
 
     def take(tx: Transaction) -> tuple[int, ContactLeases]:

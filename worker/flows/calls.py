@@ -3,7 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from flows.engine.events import write_moment
-from persistence.channels.call_handling import PendingCall, find_callers, finish_calls, load_first_calls, shelve_calls
+from persistence.channels.call_handling import (
+    PendingCall,
+    find_callers,
+    finish_calls,
+    finish_plain_calls,
+    load_first_calls,
+)
 from persistence.database import Transaction
 from persistence.triggers.triggers import MISSED_CALL, Trigger, load_triggers
 from worker.flows.batch import run_batch
@@ -20,8 +26,8 @@ def begin_calls(services: Services) -> Callable[[], bool]:
     runner = FlowRunner(services)
 
     def step() -> bool:
-        shelved = services.database.write(lambda tx: shelve_calls(tx, PLAIN_BATCH))
-        return run_batch(runner, find_callers, _plan_all) or shelved == PLAIN_BATCH
+        finished = services.database.write(lambda tx: finish_plain_calls(tx, PLAIN_BATCH))
+        return run_batch(runner, find_callers, _plan_all) or finished == PLAIN_BATCH
 
     return step
 

@@ -10,8 +10,8 @@ from persistence.messages.handling import (
     UnhandledMessage,
     find_newcomers,
     find_senders,
+    finish_plain_messages,
     load_first_unhandled,
-    shelve_plain,
 )
 from persistence.sessions.waiting import WaitingSession, load_waiting
 from persistence.triggers.triggers import KEYWORD_MATCHES, NEW_CONVERSATION, Trigger, load_triggers
@@ -29,8 +29,8 @@ def begin_incoming(services: Services) -> Callable[[], bool]:
     runner = FlowRunner(services)
 
     def step() -> bool:
-        shelved = services.database.write(lambda tx: shelve_plain(tx, PLAIN_BATCH))
-        return run_batch(runner, find_senders, _plan_all) or shelved == PLAIN_BATCH
+        finished = services.database.write(lambda tx: finish_plain_messages(tx, PLAIN_BATCH))
+        return run_batch(runner, find_senders, _plan_all) or finished == PLAIN_BATCH
 
     return step
 

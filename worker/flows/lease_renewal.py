@@ -1,4 +1,4 @@
-"""Holding the turns of contacts while their sprints take long."""
+"""Renewing the leases of contacts while their sprints take long."""
 
 import threading
 from datetime import timedelta
@@ -10,7 +10,7 @@ RENEWED_AFTER = LEASE / 3
 
 
 class LeaseRenewal:
-    """Turns that are renewed by whoever works under them, from any thread, before they can run out."""
+    """Leases of contacts, renewed from any thread by the work that is done under them before they run out."""
 
     def __init__(self, database: Database, leases: ContactLeases) -> None:
         self._database = database
@@ -18,7 +18,7 @@ class LeaseRenewal:
         self.leases = leases
 
     def refresh(self) -> None:
-        """Renews the turns if a third of their time is over."""
+        """Renews the leases if a third of their time is over."""
         with self._lock:
             left = self.leases.until - self._database.clock()
             if left <= LEASE - RENEWED_AFTER and left > timedelta():

@@ -1,4 +1,4 @@
-"""Recording what sprints did: one transaction for many contacts, and nothing of it for those whose turn was lost."""
+"""Recording what sprints did: one transaction for many contacts, and nothing for those whose lease was lost."""
 
 from collections.abc import Iterator, Sequence
 
@@ -30,9 +30,9 @@ BACKGROUND = "messaging_background"
 def record_outcomes(
     tx: Transaction, workspace: Workspace, assets: DatabaseAssets, leases: ContactLeases, outcomes: Sequence[Outcome]
 ) -> list[int]:
-    """Stores sessions and runs, carries out what the flows decided, and ends the turns; the contacts it counted for.
+    """Stores sessions and runs, carries out what the flows decided, and ends the leases; the contacts it was for.
 
-    Outcomes whose turn or waiting session is gone change nothing: whoever took it over does the work anew. Events of a
+    Outcomes whose lease or waiting session is gone change nothing: whoever took over does the work anew. Events of a
     session that failed are not carried out.
     """
     rows = lock_leased(tx, leases, *CHANGED_COLUMNS)

@@ -1,4 +1,4 @@
-"""One round of flow work in one workspace: take the turns, look, let the engine run, record."""
+"""Performing flow work in one workspace: read what it needs, let the engine run, record."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ OnRecorded = Callable[[Transaction, Sequence[int]], None]
 
 @dataclass(frozen=True, slots=True)
 class BatchContext:
-    """What is known at the beginning of a round: the contacts, and the assets and formats of their workspace."""
+    """What is known when a batch begins: the contacts, and the assets and formats of their workspace."""
 
     workspace: Workspace
     assets: DatabaseAssets
@@ -46,7 +46,7 @@ class FlowRunner:
         self.clock = clock or _DatabaseClock(services.database)
 
     def open_context(self, tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> BatchContext:
-        """Reads what a round needs; a constant number of statements."""
+        """Reads what a batch needs; a constant number of statements."""
         workspace = find_workspace(tx, workspace_id)
         assert workspace is not None, "workspaces are never deleted"
         assets = self.cache.find_assets(tx, workspace)
@@ -55,19 +55,19 @@ class FlowRunner:
     def perform(
         self, context: BatchContext, leases: ContactLeases, tasks: Sequence[Task], on_recorded: OnRecorded | None = None
     ) -> list[int]:
-        """Runs tasks under turns and records what came of them; the contacts whose turn was still held at the end.
+        """Runs tasks under leases and records what came of them; the contacts whose lease was still held at the end.
 
         `on_recorded` is done in the recording transaction, with those contacts.
         """
-        keeper = LeaseRenewal(self.database, leases)
-        outside = open_outside(self.services, context.workspace, keeper.refresh)
-        stage = SprintRunner(
-            context.assets, context.environment, self.clock, outside, keeper.refresh, self.services.settings.secret_key
+        renewal = LeaseRenewal(self.database, leases)
+        outside = open_outside(self.services, context.workspace, renewal.refresh)
+        runner = SprintRunner(
+            context.assets, context.environment, self.clock, outside, renewal.refresh, self.services.settings.secret_key
         )
-        outcomes: list[Outcome] = stage.run(tasks, context.contacts)
+        outcomes: list[Outcome] = runner.run(tasks, context.contacts)
 
         def record(tx: Transaction) -> list[int]:
-            recorded = record_outcomes(tx, context.workspace, context.assets, keeper.leases, outcomes)
+            recorded = record_outcomes(tx, context.workspace, context.assets, renewal.leases, outcomes)
             if on_recorded is not None:
                 on_recorded(tx, recorded)
             return recorded
@@ -78,13 +78,13 @@ class FlowRunner:
             raise  # the database is away: everything is done anew
         except Exception:
             logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
-        recorded = [each for outcome in outcomes for each in self._record_alone(context, keeper.leases, outcome)]
+        recorded = [each for outcome in outcomes for each in self._record_alone(context, renewal.leases, outcome)]
         if on_recorded is not None:
             self.database.write(lambda tx: on_recorded(tx, recorded))
         return recorded
 
     def _record_alone(self, context: BatchContext, leases: ContactLeases, outcome: Outcome) -> list[int]:
-        """Records one outcome; one that cannot be recorded fails its session, lest it is tried for ever."""
+        """Records one outcome; one that cannot be recorded fails its session, or it would be tried forever."""
         alone = ContactLeases(leases.contact_ids & {outcome.task.contact_id}, leases.until)
         try:
             return self.database.write(

@@ -1,4 +1,4 @@
-"""Running the engine for contacts whose turn it is, outside any transaction."""
+"""Running the engine for leased contacts, outside any transaction."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence

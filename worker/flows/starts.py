@@ -48,10 +48,10 @@ def _expand(tx: Transaction) -> bool:
 
 
 def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
-    """Starts those contacts of a batch that are not started yet; where a turn is taken, the batch comes again soon."""
+    """Starts the contacts of a batch that are not started yet; where some are leased, the batch comes again soon."""
     leases = runner.database.write(lambda tx: acquire_leases(tx, batch.contact_ids))
     with runner.database.reading() as tx:
-        # Only under the turn is it certain that nobody starts this contact at this moment.
+        # Only under the lease is it certain that nobody else starts this contact at this moment.
         begun = find_started(tx, batch)
         left_out = find_left_out(tx, batch) - begun
         made = find_made_runs(tx, batch)
