@@ -10,8 +10,7 @@ import orjson
 from handlers.request import Request
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list, read_record
-from persistence.sql.numbered_pages import NumberedPage
-from persistence.sql.pages import InvalidCursor, Order, Page, Position, decode_cursor, encode_cursor
+from persistence.sql.pages import InvalidCursor, decode_cursor, encode_cursor
 
 LARGEST_PAGE_NUMBER = 1_000_000
 
@@ -28,10 +27,6 @@ class Answer:
 
 def ok(document: str | bytes) -> Answer:
     return Answer(200, document)
-
-
-def _ok_list(document: str) -> Answer:
-    return Answer(200, document, is_list=True)
 
 
 def created(document: str | bytes) -> Answer:
@@ -71,7 +66,7 @@ class ListAnswer:
     spec: ListSpec
     show: Callable[[Request, str], str] | None = None
 
-    def __call__(self, request: Request, **values: Any) -> Answer:
+    def __call__(self, request: Request, /, **values: Any) -> Answer:
         """`next`, `previous` and `results`, as v2 has it. Raises RecordMissing (404) for another list's cursor."""
         order = self.spec.order_of(values)
         try:
@@ -96,7 +91,7 @@ class ListAnswer:
 class NumberedListAnswer(ListAnswer):
     """The handler of a list operation of v1, whose parameter `page` is the number of a page."""
 
-    def __call__(self, request: Request, *, page: str = "1", **values: Any) -> Answer:
+    def __call__(self, request: Request, /, *, page: str = "1", **values: Any) -> Answer:
         """`count`, `next`, `previous` and `results`. Raises RecordMissing (404) for a page that does not exist."""
         number = int(page) if page.isascii() and page.isdecimal() and len(page) < 10 else 0
         if not 1 <= number <= LARGEST_PAGE_NUMBER:
@@ -113,50 +108,3 @@ def _page_url(request: Request, parameter: str, place: str) -> str:
         (name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != parameter
     ]
     return f"{request.url}?{urlencode([*others, (parameter, place)])}"
-
-
-def answer_page(request: Request, order: Order, fetch: Callable[[Position | None, int], Page]) -> Answer:
-    """The list envelope of v2: `next`, `previous` and `results`, with absolute URLs that keep all other parameters.
-
-    Raises RecordMissing (404) for a cursor this list did not make.
-    """
-    cursor = request.cursor
-    try:
-        position = decode_cursor(cursor, order) if cursor is not None else None
-    except InvalidCursor as error:
-        raise RecordMissing("This cursor is not valid.") from error
-    page = fetch(position, request.settings.page_size)
-    following = orjson.dumps(_cursor_url(request, page.next, order)).decode()
-    preceding = orjson.dumps(_cursor_url(request, page.previous, order)).decode()
-    return _ok_list(f'{{"next":{following},"previous":{preceding},"results":[{",".join(page.records)}]}}')
-
-
-def _cursor_url(request: Request, position: Position | None, order: Order) -> str | None:
-    if position is None:
-        return None
-    others = [
-        (name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != "cursor"
-    ]
-    return f"{request.url}?{urlencode([*others, ('cursor', encode_cursor(position, order))])}"
-
-
-def answer_numbered_page(request: Request, page: str | None, fetch: Callable[[int, int], NumberedPage]) -> Answer:
-    """The list envelope of v1: `count`, `next`, `previous` and `results`; `page` is the parameter's text.
-
-    Raises RecordMissing (404) for a page that does not exist.
-    """
-    text = "1" if page is None else page
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
-    if not 1 <= number <= LARGEST_PAGE_NUMBER:
-        raise RecordMissing("This page does not exist.")
-    size = request.settings.page_size
-    found = fetch(number, size)
-    following = _numbered_url(request, number + 1) if number * size < found.count else None
-    preceding = _numbered_url(request, number - 1) if number > 1 else None
-    links = f'"next":{orjson.dumps(following).decode()},"previous":{orjson.dumps(preceding).decode()}'
-    return _ok_list(f'{{"count":{found.count},{links},"results":[{",".join(found.records)}]}}')
-
-
-def _numbered_url(request: Request, number: int) -> str:
-    others = [(name, value) for name, value in parse_qsl(request.query_text, keep_blank_values=True) if name != "page"]
-    return f"{request.url}?{urlencode([*others, ('page', str(number))])}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, func, insert, or_, select, union
+from sqlalchemy import ColumnElement, Select, Table, func, insert, select, union
 
 from flows.queries import parse_query
 from flows.urns import UrnError, parse
@@ -19,8 +19,7 @@ from persistence.contacts.query_scope import open_scope
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.sql.columns import is_uuid
-from persistence.sql.names import find_ids, name_key
+from persistence.sql.names import find_all_called, find_ids
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
 from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
 from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group
@@ -113,19 +112,7 @@ def find_audience(tx: Transaction, workspace: Workspace, event: Mapping[str, Any
 
 def find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -> list[int]:
     """The ids of groups of any kind, named by uuid or name. Raises InvalidInput at the first unknown one."""
-    keys = {name_key(reference.strip()) for reference in references}
-    uuids = {reference.lower() for reference in references if is_uuid(reference)}
-    named = or_(group.c.uuid.in_(uuids), group.c.name_key.in_(keys))
-    rows = tx.execute(
-        select(group.c.id, group.c.uuid, group.c.name_key).where(group.c.workspace_id == workspace_id, named)
-    )
-    ids: dict[str, int] = {}
-    for group_id, uuid, key in rows:
-        ids |= {uuid: group_id, key: group_id}
-    for reference in references:
-        if reference.lower() not in ids and name_key(reference.strip()) not in ids:
-            raise InvalidInput.on("groups", f'Nothing found for "{reference[:64]}".')
-    return [ids.get(reference.lower()) or ids[name_key(reference.strip())] for reference in references]
+    return [row.id for row in find_all_called(tx, workspace_id, group, references, "groups")]
 
 
 def save_audience(tx: Transaction, tables: AudienceTables, thing_id: int, audience: Audience) -> None:

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Table, select
+from sqlalchemy import ColumnElement, FromClause, Select, Table, select
 
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import as_text
 from persistence.sql.names import name_key
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_selection
-from persistence.sql.pages import Order, Page, Position, Selection, fetch_selected
+from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
+from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
 from persistence.workspaces import Workspace
 
 RECORDS_PER_STATEMENT = 250
@@ -44,7 +43,7 @@ class ListSpec:
     `source`, else from the table; `masked` takes its place in anonymous workspaces, and `show` changes its JSON text.
     `standing` conditions hold whatever is asked. `options` are the parameters that are no filters of their own: the
     order, the record or the standing conditions depend on them. `changing` names the filters of numbered pages whose
-    answer changes in a record's life (see `fetch_numbered_selection`); None says that the order does.
+    answer changes in a record's life (see `fetch_numbered_page`); None says that the order does.
     """
 
     table: Table
@@ -67,9 +66,15 @@ class ListSpec:
 
     def select(self, query: ListQuery, order: Order) -> Selection:
         """The records that are asked for."""
+        return Selection(self._record(query), self._source(query), self.table.c.id, order, self.conditions(query))
+
+    def select_ids(self, query: ListQuery) -> Select[int]:
+        """The ids of all records that are asked for."""
+        return select(self.table.c.id).where(*self.conditions(query)).order_by(self.table.c.id)
+
+    def conditions(self, query: ListQuery) -> list[Condition]:
         standing = self.standing(query) if callable(self.standing) else self.standing
-        conditions = [*self._mine(query), *standing, *self.asked(query)]
-        return Selection(self._record(query), self._source(query), self.table.c.id, order, conditions)
+        return [*self._mine(query), *standing, *self.asked(query)]
 
     def asked(self, query: ListQuery) -> list[Condition]:
         """The conditions of the parameters that were given."""
@@ -107,14 +112,14 @@ class ListSpec:
 
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
     """A page of a list at a position, in one statement beside those that look up what parameters name."""
-    page = fetch_selected(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
+    page = fetch_page(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
     return Page(spec.shown(page.records), page.next, page.previous)
 
 
 def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> NumberedPage:
     """Page `number`, from 1, of a list of v1. Raises RecordMissing beyond the end."""
     selection = spec.select(query, spec.order_of(query.values))
-    page = fetch_numbered_selection(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
+    page = fetch_numbered_page(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
     return NumberedPage(spec.shown(page.records), page.count)
 
 
@@ -150,7 +155,7 @@ def one_of(column: ColumnElement[Any]) -> SimpleRule:
     return lambda _query, values: column == values[0] if len(values) == 1 else column.in_(values)
 
 
-def within(column: ColumnElement[datetime]) -> dict[str, Rule]:
+def within(column: ColumnElement[Any]) -> dict[str, Rule]:
     """The parameters `before` and `after`, both inclusive, by this time."""
     return {"before": lambda _query, moment: column <= moment, "after": lambda _query, moment: column >= moment}
 

@@ -1,12 +1,6 @@
 """`/api/v1/boundaries.json`."""
 
-from handlers.answers import Answer, answer_numbered_page
-from handlers.request import Request
-from persistence.boundaries.boundaries import list_boundary_summaries
+from handlers.answers import NumberedListAnswer
+from persistence.boundaries.boundaries import BOUNDARIES_V1
 
-
-def list_boundaries(request: Request, *, page: str | None = None) -> Answer:
-    workspace = request.workspace
-    return answer_numbered_page(
-        request, page, lambda number, size: list_boundary_summaries(request.tx, workspace, number, size)
-    )
+list_boundaries = NumberedListAnswer(BOUNDARIES_V1)

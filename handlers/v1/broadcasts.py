@@ -1,37 +1,17 @@
 """`/api/v1/broadcasts.json`."""
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-from handlers.answers import Answer, answer_numbered_page, created
+from handlers.answers import Answer, NumberedListAnswer, created_record
 from handlers.request import Request
 from persistence.broadcasts.form import read_form
-from persistence.broadcasts.v1 import list_broadcast_summaries, read_broadcast_summary
+from persistence.broadcasts.v1 import BROADCASTS_V1
 from persistence.broadcasts.v2 import create_broadcast as store_broadcast
 from persistence.channels.channels import is_channel_active
 from persistence.errors import InvalidInput
 
-
-def list_broadcasts(
-    request: Request,
-    *,
-    id: list[int] | None = None,
-    status: list[str] | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    page: str | None = None,
-) -> Answer:
-    workspace = request.workspace
-    letters = None if status is None else [letter.upper() for letter in status]
-    filters: dict[str, Any] = {"ids": id, "letters": letters, "before": before, "after": after}
-    return answer_numbered_page(
-        request,
-        page,
-        lambda number, size: list_broadcast_summaries(
-            request.tx, workspace.id, number, size, masked=workspace.is_anonymous, **filters
-        ),
-    )
+list_broadcasts = NumberedListAnswer(BROADCASTS_V1)
 
 
 def create_broadcast(request: Request) -> Answer:
@@ -43,4 +23,4 @@ def create_broadcast(request: Request) -> Answer:
     recipients: dict[str, Any] = {name: [given] if isinstance(given, str) else given for name, given in named.items()}
     form = read_form(request.tx, workspace, {"text": request.body["text"], **recipients})
     broadcast_id = store_broadcast(request.tx, workspace.id, replace(form, channel_id=channel_id))
-    return created(read_broadcast_summary(request.tx, workspace.id, broadcast_id, masked=workspace.is_anonymous))
+    return created_record(request, BROADCASTS_V1, broadcast_id)

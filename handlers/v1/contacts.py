@@ -1,44 +1,24 @@
 """`/api/v1/contacts.json`."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from typing import Any
 
 from flows.urns import Urn
-from handlers.answers import Answer, answer_numbered_page, created, no_content
+from handlers.answers import Answer, NumberedListAnswer, created_record, no_content
 from handlers.request import Request
-from handlers.v1.addresses import read_addresses
-from persistence.contacts import v1 as contact_summaries
+from persistence.contacts import v1 as contacts
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.actions import find_contact
 from persistence.contacts.addresses import read_urns
 from persistence.contacts.urns import find_owners
-from persistence.contacts.v1 import ContactFilter
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups
+from persistence.lists import ListQuery
 from persistence.sql.columns import is_uuid
+from persistence.sql.names import must_exist
 
-
-def list_contacts(
-    request: Request,
-    *,
-    uuid: list[str] | None = None,
-    urns: list[str] | None = None,
-    group_uuids: list[str] | None = None,
-    deleted: bool = False,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    page: str | None = None,
-) -> Answer:
-    workspace = request.workspace
-    wanted = ContactFilter(uuid, read_addresses(request, urns, "urns"), group_uuids, before, after)
-    return answer_numbered_page(
-        request,
-        page,
-        lambda number, size: contact_summaries.list_contact_summaries(
-            request.tx, workspace.id, wanted, number, size, deleted=deleted, masked=workspace.is_anonymous
-        ),
-    )
+list_contacts = NumberedListAnswer(contacts.CONTACTS_V1)
 
 
 def write_contact(request: Request) -> Answer:
@@ -50,20 +30,11 @@ def write_contact(request: Request) -> Answer:
         contact_id = contact_writes.create_contact(request.tx, workspace, change)
     else:
         _change(request, contact_id, change)
-    masked = workspace.is_anonymous
-    return created(contact_summaries.read_contact_summary(request.tx, workspace.id, contact_id, masked=masked))
+    return created_record(request, contacts.CONTACTS_V1, contact_id)
 
 
-def delete_contacts(
-    request: Request,
-    *,
-    uuid: list[str] | None = None,
-    urns: list[str] | None = None,
-    group_uuids: list[str] | None = None,
-) -> Answer:
-    workspace = request.workspace
-    wanted = ContactFilter(uuid, read_addresses(request, urns, "urns"), group_uuids)
-    contact_summaries.delete_matching_contacts(request.tx, workspace.id, wanted)
+def delete_contacts(request: Request, **values: Any) -> Answer:
+    contacts.delete_matching_contacts(ListQuery(request.tx, request.workspace, values))
     return no_content()
 
 
@@ -96,10 +67,7 @@ def _find_unnamed(request: Request, urns: Sequence[Urn]) -> int | None:
 
 
 def _find_by_uuid(request: Request, uuid: str) -> int:
-    contact_id = find_contact(request.tx, request.workspace.id, uuid)
-    if contact_id is None:
-        raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".')
-    return contact_id
+    return must_exist(find_contact(request.tx, request.workspace.id, uuid), "uuid", uuid)
 
 
 def _read_change(request: Request, urns: Sequence[Urn], contact_id: int | None) -> ContactChange:
@@ -108,11 +76,11 @@ def _read_change(request: Request, urns: Sequence[Urn], contact_id: int | None) 
     # The empty list that the record shows in place of hidden addresses takes none away.
     hides = request.workspace.is_anonymous
     if contact_id is not None and body.get("uuid") is None:
-        present = contact_summaries.list_urns(request.tx, workspace_id, contact_id)
+        present = contacts.list_urns(request.tx, workspace_id, contact_id)
         known = {urn.identity for urn in present}
         urns = [*present, *(urn for urn in urns if urn.identity not in known)]
     fields = body.get("fields") or {}
-    keys = contact_summaries.find_field_keys(request.tx, workspace_id, list(fields))
+    keys = contacts.find_field_keys(request.tx, workspace_id, list(fields))
     return ContactChange(
         name=body.get("name"),
         language=body.get("language"),
@@ -129,8 +97,7 @@ def _group_ids(request: Request) -> list[int] | None:
         return None
     uuids = _texts(request, "group_uuids")
     for uuid in uuids:
-        if not is_uuid(uuid):
-            raise InvalidInput.on("group_uuids", f'Nothing found for "{uuid[:64]}".')
+        must_exist(uuid if is_uuid(uuid) else None, "group_uuids", uuid)
     return find_manual_groups(request.tx, request.workspace.id, uuids, field="group_uuids")
 
 

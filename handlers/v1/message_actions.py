@@ -7,6 +7,7 @@ from persistence import labels
 from persistence.errors import InvalidInput
 from persistence.messages import actions as message_actions
 from persistence.sql.columns import is_uuid
+from persistence.sql.names import must_exist
 
 WITHOUT_LABEL = {
     "archive": message_actions.archive_messages,
@@ -37,9 +38,7 @@ def _find_label(request: Request, action: str) -> int | None:
         return None
     if uuid is not None:
         label_id = labels.find_label(request.tx, request.workspace.id, uuid) if is_uuid(uuid) else None
-        if label_id is None:
-            raise InvalidInput.on("label_uuid", f'Nothing found for "{uuid[:64]}".')
-        return label_id
+        return must_exist(label_id, "label_uuid", uuid)
     if name is None:
         raise InvalidInput.across(f'The action "{action}" needs a label.')
     refuse_signs(name, "label")

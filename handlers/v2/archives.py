@@ -1,32 +1,19 @@
 """`/api/v2/archives.json`."""
 
-from datetime import datetime
+import orjson
 
-from handlers.answers import Answer, answer_page
+from handlers.answers import ListAnswer
 from handlers.asgi.archive_files import link_to_archive
 from handlers.request import Request
-from persistence.archives import archives
-from persistence.sql.pages import Page, Position
+from persistence.archives.archives import ARCHIVES
 
 
-def list_archives(
-    request: Request,
-    *,
-    archive_type: str | None = None,
-    type: str | None = None,
-    period: str | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-) -> Answer:
-    workspace = request.workspace
-    kinds = [kind for kind in (archive_type, type) if kind is not None]
+def _with_link(request: Request, stored: str) -> str:
+    record = orjson.loads(stored)
+    location = record["download_url"]
+    if location is not None:
+        record["download_url"] = link_to_archive(request.root, request.settings.secret_key, location, request.now)
+    return orjson.dumps(record).decode()
 
-    def link(location: str) -> str:
-        return link_to_archive(request.root, request.settings.secret_key, location, request.now)
 
-    def fetch(position: Position | None, size: int) -> Page:
-        return archives.list_archives(
-            request.tx, workspace.id, position, size, link=link, kinds=kinds, period=period, before=before, after=after
-        )
-
-    return answer_page(request, archives.ARCHIVES_ORDER, fetch)
+list_archives = ListAnswer(ARCHIVES, show=_with_link)

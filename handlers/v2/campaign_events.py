@@ -1,32 +1,22 @@
 """`/api/v2/campaign_events.json`."""
 
-from handlers.answers import Answer, answer_page, created, no_content, ok
+from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence.campaign_events import v2 as campaign_events
 from persistence.campaign_events.form import change_from_form, create_from_form
 from persistence.campaign_events.writes import delete_campaign_events, require_event
 from persistence.errors import RecordMissing
-from persistence.sql.pages import Page, Position
 
-
-def list_campaign_events(request: Request, *, uuid: str | None = None, campaign: str | None = None) -> Answer:
-    workspace = request.workspace
-
-    def fetch(position: Position | None, size: int) -> Page:
-        return campaign_events.list_campaign_events(
-            request.tx, workspace.id, position, size, uuid=uuid, campaign_reference=campaign
-        )
-
-    return answer_page(request, campaign_events.CAMPAIGN_EVENTS_ORDER, fetch)
+list_campaign_events = ListAnswer(campaign_events.CAMPAIGN_EVENTS)
 
 
 def write_campaign_event(request: Request, *, uuid: str | None = None) -> Answer:
     workspace = request.workspace
     if uuid is None:
         event_id = create_from_form(request.tx, workspace, request.body)
-        return created(campaign_events.read_campaign_event(request.tx, workspace.id, event_id))
+        return created_record(request, campaign_events.CAMPAIGN_EVENTS, event_id)
     event_id = change_from_form(request.tx, workspace, uuid, request.body)
-    return ok(campaign_events.read_campaign_event(request.tx, workspace.id, event_id))
+    return changed_record(request, campaign_events.CAMPAIGN_EVENTS, event_id)
 
 
 def delete_campaign_event(request: Request, *, uuid: str) -> Answer:

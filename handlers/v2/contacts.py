@@ -1,63 +1,29 @@
 """`/api/v2/contacts.json`."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from decimal import Decimal
 
 from flows.numbers import render_decimal
 from flows.urns import Urn
-from handlers.answers import Answer, answer_page, created, no_content, ok
+from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
-from persistence.contacts import v2 as contact_records
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.actions import find_contact
-from persistence.contacts.addresses import find_urns, read_urns
+from persistence.contacts.addresses import read_lookup, read_urns
 from persistence.contacts.urns import find_owners
+from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange
-from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.errors import InvalidInput, RecordMissing
 from persistence.groups.members import find_manual_groups
-from persistence.sql.pages import Page, Position
 
-
-def list_contacts(
-    request: Request,
-    *,
-    uuid: str | None = None,
-    urn: str | None = None,
-    group: str | None = None,
-    deleted: bool = False,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    reverse: bool = False,
-) -> Answer:
-    workspace = request.workspace
-    address = None if urn is None else _read_lookup(request, urn)
-
-    def fetch(position: Position | None, size: int) -> Page:
-        return contact_records.list_contacts(
-            request.tx,
-            workspace.id,
-            position,
-            size,
-            uuid=uuid,
-            urn=address,
-            group_reference=group,
-            deleted=deleted,
-            before=before,
-            after=after,
-            reverse=reverse,
-            masked=workspace.is_anonymous,
-            for_agent=request.is_agent,
-        )
-
-    return answer_page(request, contact_records.contacts_order(reverse=reverse), fetch)
+list_contacts = ListAnswer(CONTACTS)
 
 
 def write_contact(request: Request, *, uuid: str | None = None, urn: str | None = None) -> Answer:
     workspace = request.workspace
     if urn is not None and "urns" in request.body:
         raise InvalidInput.on("urns", "Not together with the parameter urn.")
-    address = None if urn is None else _read_lookup(request, urn)
+    address = None if urn is None else read_lookup(request.tx, workspace, urn)
     contact_id = None if uuid is None and address is None else _find(request, uuid, address)
     if workspace.is_anonymous and contact_id is not None and "urns" in request.body:
         raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
@@ -65,36 +31,19 @@ def write_contact(request: Request, *, uuid: str | None = None, urn: str | None 
     if contact_id is None and uuid is not None:
         raise RecordMissing
     if contact_id is None:
-        return created(
-            _read(request, contact_writes.create_contact(request.tx, workspace, change, by_agent=request.is_agent))
-        )
+        contact_id = contact_writes.create_contact(request.tx, workspace, change, by_agent=request.is_agent)
+        return created_record(request, CONTACTS, contact_id)
     contact_writes.change_contact(request.tx, workspace, contact_id, change, by_agent=request.is_agent)
-    return ok(_read(request, contact_id))
+    return changed_record(request, CONTACTS, contact_id)
 
 
 def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None = None) -> Answer:
     workspace = request.workspace
-    contact_id = _find(request, uuid, None if urn is None else _read_lookup(request, urn))
+    contact_id = _find(request, uuid, None if urn is None else read_lookup(request.tx, workspace, urn))
     if contact_id is None:
         raise RecordMissing
     contact_writes.delete_contacts(request.tx, workspace.id, [contact_id])
     return no_content()
-
-
-def _read(request: Request, contact_id: int) -> str:
-    masked = request.workspace.is_anonymous
-    return contact_records.read_contact(
-        request.tx, request.workspace.id, contact_id, masked=masked, for_agent=request.is_agent
-    )
-
-
-def _read_lookup(request: Request, urn: str) -> Urn:
-    if request.workspace.is_anonymous:
-        raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
-    found = find_urns(request.tx, request.workspace, [urn])
-    if urn not in found:
-        raise Refused("Parameter urn must be a URN; phone numbers need a country code.")
-    return found[urn]
 
 
 def _find(request: Request, uuid: str | None, urn: Urn | None) -> int | None:

@@ -5,6 +5,7 @@ from handlers.request import Request
 from persistence import labels
 from persistence.errors import InvalidInput
 from persistence.messages import actions as message_actions
+from persistence.sql.names import must_exist
 
 WITHOUT_LABEL = {
     "archive": message_actions.archive_messages,
@@ -37,10 +38,7 @@ def _find_label(request: Request, action: str) -> int | None:
     if bool(reference) == bool(name):
         raise InvalidInput.across(f'The action "{action}" needs either a label or a label_name.')
     if reference is not None:
-        label_id = labels.find_label(request.tx, request.workspace.id, reference)
-        if label_id is None:
-            raise InvalidInput.on("label", f'Nothing found for "{reference[:64]}".')
-        return label_id
+        return must_exist(labels.find_label(request.tx, request.workspace.id, reference), "label", reference)
     if action == "label":
         return labels.ensure_label(request.tx, request.workspace.id, name, field="label_name")
     return labels.find_label_by_name(request.tx, request.workspace.id, name)

@@ -3,6 +3,7 @@
 from handlers.answers import Answer, as_json, no_content
 from handlers.request import Request
 from persistence.errors import InvalidInput
+from persistence.sql.names import must_exist
 from persistence.tickets import actions as ticket_actions
 from persistence.tickets.actions import ChosenTicket
 from persistence.topics import find_topic
@@ -19,9 +20,7 @@ def _assign(request: Request, chosen: list[ChosenTicket]) -> list[str]:
     if "assignee" not in request.body:
         raise InvalidInput.across('The action "assign" needs an assignee, which may be null.')
     email: str = request.body["assignee"] or ""
-    assignee_id = find_member(request.tx, request.workspace.id, email) if email else None
-    if email and assignee_id is None:
-        raise InvalidInput.on("assignee", f'Nothing found for "{email[:64]}".')
+    assignee_id = must_exist(find_member(request.tx, request.workspace.id, email), "assignee", email) if email else None
     user_id = request.credentials.user_id
     return ticket_actions.assign_tickets(request.tx, request.workspace.id, chosen, assignee_id, user_id)
 
@@ -37,9 +36,7 @@ def _change_topic(request: Request, chosen: list[ChosenTicket]) -> list[str]:
     reference: str = request.body.get("topic") or ""
     if not reference:
         raise InvalidInput.across('The action "change_topic" needs a topic.')
-    topic_id = find_topic(request.tx, request.workspace.id, reference)
-    if topic_id is None:
-        raise InvalidInput.on("topic", f'Nothing found for "{reference[:64]}".')
+    topic_id = must_exist(find_topic(request.tx, request.workspace.id, reference), "topic", reference)
     return ticket_actions.change_topic(request.tx, request.workspace.id, chosen, topic_id, request.credentials.user_id)
 
 

@@ -22,7 +22,7 @@ from persistence.archives.kinds import KINDS, ArchivedKind
 from persistence.database import Database, Transaction
 from persistence.media.store import MediaStore
 from persistence.sql.columns import new_uuid
-from persistence.sql.pages import fetch_page
+from persistence.sql.pages import Selection, fetch_page
 from persistence.tables.accounts import workspace
 from persistence.tables.service import archive
 
@@ -191,19 +191,12 @@ def _read_day(database: Database, due: DueDay) -> Iterator[list[str]]:
     """The records of a day, batch by batch, oldest first; those that are not kept have none."""
     kind, records = due.kind, due.kind.table.c
     conditions = [_is_on_day(kind, due.workspace_id, due.day, due.cutoff), records.id <= due.last_id, kind.is_kept]
+    record = kind.masked_record if due.is_anonymous else kind.record
+    chosen = Selection(record, kind.source, records.id, kind.oldest_first, conditions)
     position = None
     while True:
         with database.reading() as tx:
-            page = fetch_page(
-                tx,
-                record=kind.masked_record if due.is_anonymous else kind.record,
-                source=kind.source,
-                source_id=records.id,
-                order=kind.oldest_first,
-                conditions=conditions,
-                position=position,
-                size=RECORDS_PER_STATEMENT,
-            )
+            page = fetch_page(tx, chosen, position, RECORDS_PER_STATEMENT)
         if page.records:
             yield [kind.finish(record) for record in page.records]
         position = page.next

@@ -3,44 +3,27 @@
 Other names of a boundary belong to the workspace that uses them.
 """
 
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import String, cast, delete, insert, null, select
+from sqlalchemy import ColumnElement, String, cast, delete, insert, null, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
+from persistence.lists import Condition, ListQuery, ListSpec
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_text_list
 from persistence.sql.names import check_name, name_key
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.service import BOUNDARY_NAME_LENGTH, boundary, boundary_alias
 from persistence.workspaces import Workspace
 
 parent = boundary.alias("parent")
 
-BOUNDARIES_ORDER = Order(boundary.c.osm_id, boundary.c.id, descending=False)
 
-
-def list_boundaries(
-    tx: Transaction, workspace: Workspace, position: Position | None, size: int, *, with_geometry: bool = True
-) -> Page:
-    """The boundaries of the workspace's country by osm_id, smallest first; none without a country."""
-    return fetch_page(
-        tx,
-        record=_boundary_record(workspace.id, with_geometry=with_geometry),
-        source=boundary.outerjoin(parent, parent.c.id == boundary.c.parent_id),
-        source_id=boundary.c.id,
-        order=BOUNDARIES_ORDER,
-        conditions=[boundary.c.country == workspace.country.upper(), boundary.c.country != ""],
-        position=position,
-        size=size,
-    )
-
-
-def _boundary_record(workspace_id: int, *, with_geometry: bool) -> Any:
+def _boundary_record(query: ListQuery) -> ColumnElement[Any]:
     aliases = (
         select(boundary_alias.c.name.label("item"))
-        .where(boundary_alias.c.boundary_id == boundary.c.id, boundary_alias.c.workspace_id == workspace_id)
+        .where(boundary_alias.c.boundary_id == boundary.c.id, boundary_alias.c.workspace_id == query.workspace.id)
         .order_by(boundary_alias.c.name)
         .correlate(boundary)
     )
@@ -51,9 +34,37 @@ def _boundary_record(workspace_id: int, *, with_geometry: bool) -> Any:
             "parent": json_record_or_null(parent.c.id, {"osm_id": parent.c.osm_id, "name": parent.c.name}),
             "level": boundary.c.level,
             "aliases": json_text_list(aliases),
-            "geometry": boundary.c.geometry if with_geometry else null(),
+            "geometry": boundary.c.geometry if query.values.get("geometry", True) else null(),
         }
     )
+
+
+def _of_country(query: ListQuery) -> list[Condition]:
+    """A workspace without a country has none."""
+    return [boundary.c.country == query.workspace.country.upper(), boundary.c.country != ""]
+
+
+BOUNDARIES = ListSpec(
+    boundary,
+    _boundary_record,
+    Order(boundary.c.osm_id, boundary.c.id, descending=False),
+    source=boundary.outerjoin(parent, parent.c.id == boundary.c.parent_id),
+    standing=_of_country,
+    options=frozenset({"geometry"}),
+)
+
+BOUNDARY_RECORD_V1 = declare_record(
+    {
+        "boundary": boundary.c.osm_id,
+        "name": boundary.c.name,
+        "level": boundary.c.level,
+        "parent": parent.c.osm_id,
+        "geometry": boundary.c.geometry,
+    }
+)
+BY_LEVEL_AND_NAME = Order(cast(boundary.c.level, String) + boundary.c.name, boundary.c.id, descending=False)
+"""Levels have one digit."""
+BOUNDARIES_V1 = replace(BOUNDARIES, record=BOUNDARY_RECORD_V1, order=BY_LEVEL_AND_NAME, options=frozenset())
 
 
 def add_alias(tx: Transaction, workspace: Workspace, osm_id: str, name: str) -> None:
@@ -110,29 +121,3 @@ def _find(tx: Transaction, workspace: Workspace, osm_id: str) -> int:
     if boundary_id is None:
         raise RecordMissing(f"No boundary {osm_id} in the country of the workspace.")
     return boundary_id
-
-
-BOUNDARY_SUMMARY = declare_record(
-    {
-        "boundary": boundary.c.osm_id,
-        "name": boundary.c.name,
-        "level": boundary.c.level,
-        "parent": parent.c.osm_id,
-        "geometry": boundary.c.geometry,
-    }
-)
-BY_LEVEL_AND_NAME = Order(cast(boundary.c.level, String) + boundary.c.name, boundary.c.id, descending=False)
-"""Levels have one digit."""
-
-
-def list_boundary_summaries(tx: Transaction, workspace: Workspace, number: int, size: int) -> NumberedPage:
-    """The boundaries of the workspace's country, by level and then by name; none without a country."""
-    return fetch_numbered_page(
-        tx,
-        record=BOUNDARY_SUMMARY,
-        source=boundary.outerjoin(parent, parent.c.id == boundary.c.parent_id),
-        order=BY_LEVEL_AND_NAME,
-        conditions=[boundary.c.country == workspace.country.upper(), boundary.c.country != ""],
-        number=number,
-        size=size,
-    )

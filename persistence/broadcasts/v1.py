@@ -1,17 +1,16 @@
 """Broadcasts as v1 shows them: one text, plain UUIDs, and a letter for the state."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column, select
+from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column
 
 from persistence.audience import OF_BROADCAST
-from persistence.broadcasts.v2 import BROADCASTS_ORDER, COMPLETED, PENDING, QUEUED, STARTED
-from persistence.database import Transaction
+from persistence.broadcasts.v2 import COMPLETED, PENDING, QUEUED, STARTED
+from persistence.lists import Condition, ListQuery, ListSpec, one_of, within
 from persistence.messages.states import IS_UNDELIVERED
-from persistence.sql.json_sql import as_text, declare_record, json_text_list
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
+from persistence.sql.json_sql import declare_record, json_text_list
+from persistence.sql.pages import Order
 from persistence.tables.contacts import contact, group
 from persistence.tables.messages import broadcast, message
 
@@ -40,41 +39,14 @@ MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urns": literal_column("'[]'"
 """The record in an anonymous workspace, which shows no address."""
 
 
-def list_broadcast_summaries(
-    tx: Transaction,
-    workspace_id: int,
-    number: int,
-    size: int,
-    *,
-    ids: Sequence[int] | None = None,
-    letters: Sequence[str] | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    masked: bool = False,
-) -> NumberedPage:
-    """The broadcasts of a workspace, newest first; filters combine by AND, `letters` are capital."""
-    conditions: list[ColumnElement[bool]] = [broadcast.c.workspace_id == workspace_id]
-    if ids:
-        conditions.append(broadcast.c.id.in_(ids))
-    if letters:
-        conditions.append(LETTER.in_(letters))
-    if before is not None:
-        conditions.append(broadcast.c.created_on <= before)
-    if after is not None:
-        conditions.append(broadcast.c.created_on >= after)
-    return fetch_numbered_page(
-        tx,
-        record=MASKED_SUMMARY if masked else SUMMARY,
-        source=broadcast,
-        order=BROADCASTS_ORDER,
-        conditions=conditions,
-        number=number,
-        size=size,
-    )
+def _with_letters(_query: ListQuery, letters: Sequence[str]) -> Condition:
+    return LETTER.in_([letter.upper() for letter in letters])
 
 
-def read_broadcast_summary(tx: Transaction, workspace_id: int, broadcast_id: int, *, masked: bool = False) -> str:
-    """One broadcast's record as JSON text."""
-    mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.id == broadcast_id)
-    record = MASKED_SUMMARY if masked else SUMMARY
-    return tx.execute(select(as_text(record)).select_from(broadcast).where(mine)).scalar_one()
+BROADCASTS_V1 = ListSpec(
+    broadcast,
+    SUMMARY,
+    Order(broadcast.c.created_on, broadcast.c.id),
+    masked=MASKED_SUMMARY,
+    filters={"id": one_of(broadcast.c.id), "status": _with_letters, **within(broadcast.c.created_on)},
+)

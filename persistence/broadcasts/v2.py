@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, insert, literal_column, select
+from sqlalchemy import JSON, ColumnElement, insert, literal_column
 
 from persistence.audience import OF_BROADCAST, Audience, save_audience
 from persistence.database import Transaction
+from persistence.lists import ListSpec, equals, within
 from persistence.sql.columns import new_uuid
-from persistence.sql.json_sql import as_text, declare_record, json_list, json_record
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.json_sql import declare_record, json_list, json_record
+from persistence.sql.pages import Order
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF
 from persistence.tables.messages import broadcast
 
@@ -35,7 +35,13 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
 BROADCAST_RECORD = declare_record(_FIELDS)
 MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]'", JSON())})
 """The record in an anonymous workspace, which shows no address."""
-BROADCASTS_ORDER = Order(broadcast.c.created_on, broadcast.c.id)
+BROADCASTS = ListSpec(
+    broadcast,
+    BROADCAST_RECORD,
+    Order(broadcast.c.created_on, broadcast.c.id),
+    masked=MASKED_BROADCAST_RECORD,
+    filters={"id": equals(broadcast.c.id), "uuid": equals(broadcast.c.uuid), **within(broadcast.c.created_on)},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,43 +83,3 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
     save_audience(tx, OF_BROADCAST, broadcast_id, new.audience)
     tx.wake(WAKE)
     return broadcast_id
-
-
-def list_broadcasts(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    broadcast_id: int | None = None,
-    uuid: str | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    masked: bool = False,
-) -> Page:
-    """The broadcasts of a workspace, newest first; filters combine by AND."""
-    conditions: list[ColumnElement[bool]] = [broadcast.c.workspace_id == workspace_id]
-    if broadcast_id is not None:
-        conditions.append(broadcast.c.id == broadcast_id)
-    if uuid is not None:
-        conditions.append(broadcast.c.uuid == uuid)
-    if before is not None:
-        conditions.append(broadcast.c.created_on <= before)
-    if after is not None:
-        conditions.append(broadcast.c.created_on >= after)
-    return fetch_page(
-        tx,
-        record=MASKED_BROADCAST_RECORD if masked else BROADCAST_RECORD,
-        source=broadcast,
-        source_id=broadcast.c.id,
-        order=BROADCASTS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_broadcast(tx: Transaction, workspace_id: int, broadcast_id: int, *, masked: bool = False) -> str:
-    """One broadcast record as JSON text."""
-    mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.id == broadcast_id)
-    return tx.execute(select(as_text(MASKED_BROADCAST_RECORD if masked else BROADCAST_RECORD)).where(mine)).scalar_one()

@@ -8,7 +8,6 @@ from persistence.campaign_events.writes import (
     EventForm,
     change_campaign_event,
     create_campaign_event,
-    find_active_flow,
     find_date,
     read_message,
     require_event,
@@ -16,6 +15,8 @@ from persistence.campaign_events.writes import (
 from persistence.campaigns.v2 import find_campaign
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.flows.flows import require_active_flow
+from persistence.sql.names import must_exist
 from persistence.workspaces import Workspace
 
 
@@ -24,9 +25,7 @@ def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, A
     uuid = body.get("campaign")
     if uuid is None:
         raise InvalidInput.on("campaign", "A value is required.")
-    campaign_id = find_campaign(tx, workspace.id, uuid)
-    if campaign_id is None:
-        raise InvalidInput.on("campaign", f'Nothing found for "{uuid[:64]}".')
+    campaign_id = must_exist(find_campaign(tx, workspace.id, uuid), "campaign", uuid)
     return create_campaign_event(tx, workspace.id, campaign_id, _read(tx, workspace, body))
 
 
@@ -46,5 +45,5 @@ def _read(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Eve
     relative_to = find_date(tx, workspace.id, body["relative_to"])
     timing = (relative_to, body["offset"], body["unit"], body["delivery_hour"])
     if message is None:
-        return EventForm(*timing, flow_id=find_active_flow(tx, workspace.id, str(flow), field_name="flow"))
+        return EventForm(*timing, flow_id=require_active_flow(tx, workspace.id, str(flow), field="flow"))
     return EventForm(*timing, *read_message(workspace, message))

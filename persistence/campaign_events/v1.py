@@ -1,22 +1,18 @@
 """Campaign events as v1 shows, writes and deletes them: letters for units, one text, plain values."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, case, select
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import String, case, select
 
-from persistence.campaign_events.v2 import CAMPAIGN_EVENT_SOURCE, CAMPAIGN_EVENTS_ORDER, RELATIVE_NAME, living_events_of
+from persistence.campaign_events.v2 import CAMPAIGN_EVENTS, RELATIVE_NAME
 from persistence.campaign_events.writes import (
     ONE_OF_TWO,
     EventForm,
     change_campaign_event,
     create_campaign_event,
     delete_campaign_events,
-    find_active_flow,
     find_event,
     find_or_create_date,
     read_message,
@@ -24,9 +20,11 @@ from persistence.campaign_events.writes import (
 from persistence.campaigns.v2 import find_campaign
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.flows.flows import require_active_flow
+from persistence.lists import Condition, ListQuery, one_of, within
 from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import as_text, declare_record
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
+from persistence.sql.json_sql import Template, declare_record
+from persistence.sql.names import must_exist
 from persistence.tables.campaigns import campaign, campaign_event
 from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
@@ -35,27 +33,13 @@ UNIT_LETTERS = {"minutes": "M", "hours": "H", "days": "D", "weeks": "W"}
 UNITS = {letter: word for word, letter in UNIT_LETTERS.items()}
 
 
-class _Translation(FunctionElement[str]):
+class _Translation(
+    Template, sqlite="""json_extract({0}, '$."' || {1} || '"')""", postgresql="({0} ->> {1})", kind=String()
+):
     """The text of a document at the key that a column holds; null when there is none."""
 
-    type = String()
-    name = "translation"
-    inherit_cache = True
 
-
-@compiles(_Translation, "sqlite")
-def _translation_sqlite(element: _Translation, compiler: SQLCompiler, **options: Any) -> str:
-    document, key = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"""json_extract({document}, '$."' || {key} || '"')"""
-
-
-@compiles(_Translation, "postgresql")
-def _translation_postgresql(element: _Translation, compiler: SQLCompiler, **options: Any) -> str:
-    document, key = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"({document} ->> {key})"
-
-
-EVENT_SUMMARY = declare_record(
+EVENT_RECORD = declare_record(
     {
         "uuid": campaign_event.c.uuid,
         "campaign_uuid": campaign.c.uuid,
@@ -73,39 +57,21 @@ EVENT_SUMMARY = declare_record(
 )
 
 
-def list_event_summaries(
-    tx: Transaction,
-    workspace_id: int,
-    number: int,
-    size: int,
-    *,
-    uuids: Sequence[str] | None = None,
-    campaign_uuids: Sequence[str] | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-) -> NumberedPage:
-    """The events of campaigns that are not archived, newest first."""
-    conditions = _choose(workspace_id, uuids, campaign_uuids)
-    if before is not None:
-        conditions.append(campaign_event.c.created_on <= before)
-    if after is not None:
-        conditions.append(campaign_event.c.created_on >= after)
-    return fetch_numbered_page(
-        tx,
-        record=EVENT_SUMMARY,
-        source=CAMPAIGN_EVENT_SOURCE,
-        order=CAMPAIGN_EVENTS_ORDER,
-        conditions=conditions,
-        number=number,
-        size=size,
-    )
+def _of_campaigns(query: ListQuery, uuids: Sequence[str]) -> Condition:
+    known = [uuid for uuid in uuids if is_uuid(uuid)]
+    named = select(campaign.c.id).where(campaign.c.workspace_id == query.workspace.id, campaign.c.uuid.in_(known))
+    return campaign_event.c.campaign_id.in_(named)
 
 
-def read_event_summary(tx: Transaction, workspace_id: int, event_id: int) -> str:
-    """One event's record as JSON text."""
-    statement = select(as_text(EVENT_SUMMARY)).select_from(CAMPAIGN_EVENT_SOURCE)
-    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
-    return tx.execute(statement.where(mine)).scalar_one()
+EVENTS_V1 = replace(
+    CAMPAIGN_EVENTS,
+    record=EVENT_RECORD,
+    filters={
+        "uuid": one_of(campaign_event.c.uuid),
+        "campaign_uuid": _of_campaigns,
+        **within(campaign_event.c.created_on),
+    },
+)
 
 
 def write_event(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> int:
@@ -114,14 +80,11 @@ def write_event(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) 
     if uuid is not None:
         if campaign_uuid is not None:
             raise InvalidInput.across("Give either uuid or campaign_uuid.")
-        if find_event(tx, workspace.id, uuid) is None:
-            raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".')
+        must_exist(find_event(tx, workspace.id, uuid), "uuid", uuid)
         return change_campaign_event(tx, workspace.id, uuid, _read(tx, workspace, body))
     if campaign_uuid is None:
         raise InvalidInput.on("campaign_uuid", "A value is required.")
-    campaign_id = find_campaign(tx, workspace.id, campaign_uuid)
-    if campaign_id is None:
-        raise InvalidInput.on("campaign_uuid", f'Nothing found for "{campaign_uuid[:64]}".')
+    campaign_id = must_exist(find_campaign(tx, workspace.id, campaign_uuid), "campaign_uuid", campaign_uuid)
     return create_campaign_event(tx, workspace.id, campaign_id, _read(tx, workspace, body))
 
 
@@ -131,7 +94,7 @@ def _read(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Eve
         raise InvalidInput.across(ONE_OF_TWO)
     flow_id = None
     if flow_uuid is not None:
-        flow_id = find_active_flow(tx, workspace.id, flow_uuid, field_name="flow_uuid")
+        flow_id = require_active_flow(tx, workspace.id, flow_uuid, field="flow_uuid")
     relative_to = find_or_create_date(tx, workspace.id, body["relative_to"])
     timing = (relative_to, body["offset"], UNITS[body["unit"]], body["delivery_hour"])
     if message is None:
@@ -139,27 +102,11 @@ def _read(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Eve
     return EventForm(*timing, *read_message(workspace, message))
 
 
-def delete_events(
-    tx: Transaction, workspace_id: int, *, uuids: Sequence[str] | None, campaign_uuids: Sequence[str] | None
-) -> None:
-    """Delete the events that fit both lists. Raises Refused without any list, RecordMissing when nothing fits."""
-    if not uuids and not campaign_uuids:
+def delete_events(query: ListQuery) -> None:
+    """Delete the events that are asked for. Raises Refused without a list, RecordMissing when nothing fits."""
+    if not query.values:
         raise Refused("One of these parameters is needed: uuid, campaign_uuid.")
-    chosen = select(campaign_event.c.id).where(*_choose(workspace_id, uuids, campaign_uuids))
-    event_ids = list(tx.execute(chosen).scalars())
+    event_ids = list(query.tx.execute(EVENTS_V1.select_ids(query)).scalars())
     if not event_ids:
         raise RecordMissing
-    delete_campaign_events(tx, workspace_id, event_ids)
-
-
-def _choose(
-    workspace_id: int, uuids: Sequence[str] | None, campaign_uuids: Sequence[str] | None
-) -> list[ColumnElement[bool]]:
-    conditions = living_events_of(workspace_id)
-    if uuids:
-        conditions.append(campaign_event.c.uuid.in_(uuids))
-    if campaign_uuids:
-        known = [uuid for uuid in campaign_uuids if is_uuid(uuid)]
-        named = select(campaign.c.id).where(campaign.c.workspace_id == workspace_id, campaign.c.uuid.in_(known))
-        conditions.append(campaign_event.c.campaign_id.in_(named))
-    return conditions
+    delete_campaign_events(query.tx, query.workspace.id, event_ids)

@@ -3,10 +3,10 @@
 from sqlalchemy import ColumnElement, case, literal, select
 
 from persistence.database import Transaction
-from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import as_text, declare_record, json_record, json_record_or_null
-from persistence.sql.names import name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.lists import Condition, ListQuery, ListSpec, equals
+from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
+from persistence.sql.names import is_called
+from persistence.sql.pages import Order
 from persistence.tables.campaigns import CAMPAIGN_REF, campaign, campaign_event
 from persistence.tables.contacts import field
 from persistence.tables.flows import FLOW_REF, flow
@@ -45,38 +45,6 @@ CAMPAIGN_EVENT_SOURCE = (
     )
     .outerjoin(flow, flow.c.id == campaign_event.c.flow_id)
 )
-CAMPAIGN_EVENTS_ORDER = Order(campaign_event.c.created_on, campaign_event.c.id)
-
-
-def list_campaign_events(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    campaign_reference: str | None = None,
-) -> Page:
-    """The events of campaigns that are not archived, newest first; a campaign is named by uuid or name (any case)."""
-    conditions = living_events_of(workspace_id)
-    if uuid is not None:
-        conditions.append(campaign_event.c.uuid == uuid)
-    if campaign_reference is not None:
-        chosen = campaign.c.name_key == name_key(campaign_reference.strip())
-        if is_uuid(campaign_reference):
-            chosen |= campaign.c.uuid == campaign_reference
-        named = select(campaign.c.id).where(campaign.c.workspace_id == workspace_id, ~campaign.c.is_archived, chosen)
-        conditions.append(campaign_event.c.campaign_id.in_(named))
-    return fetch_page(
-        tx,
-        record=CAMPAIGN_EVENT_RECORD,
-        source=CAMPAIGN_EVENT_SOURCE,
-        source_id=campaign_event.c.id,
-        order=CAMPAIGN_EVENTS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
 
 
 def living_events_of(workspace_id: int) -> list[ColumnElement[bool]]:
@@ -89,11 +57,24 @@ def living_events_of(workspace_id: int) -> list[ColumnElement[bool]]:
     ]
 
 
-def read_campaign_event(tx: Transaction, workspace_id: int, event_id: int) -> str:
-    """One event record as JSON text."""
-    statement = select(as_text(CAMPAIGN_EVENT_RECORD)).select_from(CAMPAIGN_EVENT_SOURCE)
-    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
-    return tx.execute(statement.where(mine)).scalar_one()
+def living_events(query: ListQuery) -> list[Condition]:
+    """The standing conditions of events: that they exist, of campaigns that are not archived."""
+    return living_events_of(query.workspace.id)
+
+
+def _of_campaign(query: ListQuery, reference: str) -> Condition:
+    mine = (campaign.c.workspace_id == query.workspace.id) & ~campaign.c.is_archived
+    return campaign_event.c.campaign_id.in_(select(campaign.c.id).where(mine, is_called(campaign, reference)))
+
+
+CAMPAIGN_EVENTS = ListSpec(
+    campaign_event,
+    CAMPAIGN_EVENT_RECORD,
+    Order(campaign_event.c.created_on, campaign_event.c.id),
+    source=CAMPAIGN_EVENT_SOURCE,
+    standing=living_events,
+    filters={"uuid": equals(campaign_event.c.uuid), "campaign": _of_campaign},
+)
 
 
 def is_date_used(tx: Transaction, workspace_id: int, key: str) -> bool:

@@ -11,10 +11,9 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.fields import create_field, find_fields, make_key
 from persistence.sql.columns import is_uuid
-from persistence.sql.names import name_key
+from persistence.sql.names import must_exist, name_key
 from persistence.tables.campaigns import INTERRUPT, campaign_event
 from persistence.tables.contacts import field
-from persistence.tables.flows import flow
 from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
@@ -44,9 +43,7 @@ def find_date(tx: Transaction, workspace_id: int, key: str) -> str:
     # Locked, so that its type cannot change before the event exists that forbids this.
     mine = (field.c.workspace_id == workspace_id) & (field.c.key == key)
     kind = tx.execute(select(field.c.type).where(mine).with_for_update(read=True)).scalar_one_or_none()
-    if kind is None:
-        raise InvalidInput.on("relative_to", f'Nothing found for "{key[:36]}".')
-    if kind != DATE_TYPE:
+    if must_exist(kind, "relative_to", key[:36]) != DATE_TYPE:
         raise InvalidInput.on("relative_to", NO_DATE)
     return key
 
@@ -69,18 +66,6 @@ def find_or_create_date(tx: Transaction, workspace_id: int, name: str) -> str:
     except InvalidInput as error:
         raise InvalidInput({"relative_to": error.errors["name"]}) from error
     return tx.execute(select(field.c.key).where(mine, field.c.id == field_id)).scalar_one()
-
-
-def find_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field_name: str) -> int:
-    """The id of a flow that is not archived. Raises InvalidInput."""
-    if is_uuid(uuid):
-        mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == uuid)
-        flow_id, is_archived = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first() or (None, False)
-        if is_archived:
-            raise InvalidInput.on(field_name, "This flow is archived.")
-        if flow_id is not None:
-            return flow_id
-    raise InvalidInput.on(field_name, f'Nothing found for "{uuid[:64]}".')
 
 
 def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[dict[str, str], str]:

@@ -1,13 +1,12 @@
 """Campaigns: events relative to a date of each member of a group."""
 
-from datetime import datetime
-
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func
 
 from persistence.database import Transaction
-from persistence.sql.json_sql import as_text, declare_record, json_record
+from persistence.lists import Condition, ListQuery, ListSpec, equals, within
+from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.names import find_id, require_id
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
 
@@ -26,43 +25,21 @@ CAMPAIGN_RECORD = declare_record(
     }
 )
 CAMPAIGN_SOURCE = campaign.outerjoin(group, group.c.id == campaign.c.group_id)
-CAMPAIGNS_ORDER = Order(campaign.c.created_on, campaign.c.id)
 
 
-def list_campaigns(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-) -> Page:
-    """The campaigns of a workspace, newest first; archived ones only when asked for by uuid."""
-    conditions: list[ColumnElement[bool]] = [campaign.c.workspace_id == workspace_id]
-    conditions.append(~campaign.c.is_archived if uuid is None else campaign.c.uuid == uuid)
-    if before is not None:
-        conditions.append(campaign.c.created_on <= before)
-    if after is not None:
-        conditions.append(campaign.c.created_on >= after)
-    return fetch_page(
-        tx,
-        record=CAMPAIGN_RECORD,
-        source=CAMPAIGN_SOURCE,
-        source_id=campaign.c.id,
-        order=CAMPAIGNS_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
+def _in_use(query: ListQuery) -> list[Condition]:
+    """Archived ones show only when asked for by uuid."""
+    return [] if "uuid" in query.values else [~campaign.c.is_archived]
 
 
-def read_campaign(tx: Transaction, workspace_id: int, campaign_id: int) -> str:
-    """One campaign record as JSON text."""
-    statement = select(as_text(CAMPAIGN_RECORD)).select_from(CAMPAIGN_SOURCE)
-    mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
-    return tx.execute(statement.where(mine)).scalar_one()
+CAMPAIGNS = ListSpec(
+    campaign,
+    CAMPAIGN_RECORD,
+    Order(campaign.c.created_on, campaign.c.id),
+    source=CAMPAIGN_SOURCE,
+    standing=_in_use,
+    filters={"uuid": equals(campaign.c.uuid), **within(campaign.c.created_on)},
+)
 
 
 def find_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int | None:

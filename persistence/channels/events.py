@@ -23,11 +23,10 @@ CHANNEL_EVENT_RECORD = declare_record(
     }
 )
 
-CHANNEL_EVENTS_ORDER = Order(channel_event.c.created_on, channel_event.c.id)
 CHANNEL_EVENTS = ListSpec(
     channel_event,
     CHANNEL_EVENT_RECORD,
-    CHANNEL_EVENTS_ORDER,
+    Order(channel_event.c.created_on, channel_event.c.id),
     source=join_channels(channel_event.join(contact, contact.c.id == channel_event.c.contact_id), channel_event),
     filters={
         "id": equals(channel_event.c.id),

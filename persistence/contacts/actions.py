@@ -17,6 +17,7 @@ from persistence.messages.states import INCOMING
 from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
 from persistence.sql.columns import is_uuid
+from persistence.sql.names import must_exist
 from persistence.stamps import later, stamped
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import ARCHIVED, VISIBLE, message
@@ -58,10 +59,7 @@ def find_contacts(
     ids = []
     for reference in references:
         urn = urns.get(reference)
-        contact_id = found.get(urn.identity if urn is not None else reference.lower())
-        if contact_id is None:
-            raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
-        ids.append(contact_id)
+        ids.append(must_exist(found.get(urn.identity if urn is not None else reference.lower()), field, reference))
     return list(dict.fromkeys(ids))
 
 

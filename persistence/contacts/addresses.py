@@ -7,7 +7,7 @@ from sqlalchemy import select
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.contacts.urns import is_one_of
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, Refused
 from persistence.tables.contacts import contact_urn
 from persistence.workspaces import Workspace
 
@@ -33,6 +33,16 @@ def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str],
     if texts and workspace.is_anonymous:
         raise InvalidInput.on(field, HIDDEN)
     return read_urns(tx, workspace, texts, field)
+
+
+def read_lookup(tx: Transaction, workspace: Workspace, text: str) -> Urn:
+    """The address by which a query looks up a contact. Raises Refused where addresses are hidden, and for a bad one."""
+    if workspace.is_anonymous:
+        raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
+    found = find_urns(tx, workspace, [text])
+    if text not in found:
+        raise Refused("Parameter urn must be a URN; phone numbers need a country code.")
+    return found[text]
 
 
 def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Mapping[str, Urn]:

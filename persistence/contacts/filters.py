@@ -14,7 +14,7 @@ from persistence.tables.contacts import contact_urn, group, group_membership
 
 
 def select_owners(query: ListQuery, texts: Sequence[str], parameter: str) -> Select[int | None]:
-    """The contacts who have one of these addresses; texts that are no address are left out.
+    """The contacts who have one of these addresses; strings that are not addresses are left out.
 
     Raises Refused in a workspace that hides addresses.
     """

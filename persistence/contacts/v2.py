@@ -1,21 +1,17 @@
 """Contacts as v2 shows them: the record, and the list with its filters."""
 
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, case, literal, literal_column, null, or_, select, type_coerce
+from sqlalchemy import Boolean, ColumnElement, case, literal, literal_column, null, select, type_coerce
 
-from flows.urns import Urn
-from persistence.database import Transaction
-from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import JsonPart, as_text, json_list, json_map, json_record, json_text_list
-from persistence.sql.names import name_key
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.contacts.addresses import read_lookup
+from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
+from persistence.sql.json_sql import JsonPart, json_list, json_map, json_record, json_text_list
+from persistence.sql.names import is_called
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
 from persistence.tables.flows import FLOW_REF, flow
 
 MASKED_PATH = "********"
-NEVER = contact.c.id < 0
 
 
 def unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -64,16 +60,16 @@ def fields_of_contact(workspace_id: int, *, for_agent: bool) -> ColumnElement[An
     )
 
 
-def contact_record(workspace_id: int, *, masked: bool = False, for_agent: bool = False) -> ColumnElement[Any]:
-    """The v2 record; `masked` hides addresses, `for_agent` leaves out the fields that agents may not see."""
+def _contact_record(query: ListQuery) -> ColumnElement[Any]:
+    """Anonymous workspaces hide addresses, and fields that agents may not see are left out for them."""
     parts = {
         "uuid": contact.c.uuid,
         "name": contact.c.name,
         "status": unless_deleted(contact.c.status),
         "language": contact.c.language,
-        "urns": urns_of_contact(masked=masked),
+        "urns": urns_of_contact(masked=query.workspace.is_anonymous),
         "groups": GROUPS_OF_CONTACT,
-        "fields": fields_of_contact(workspace_id, for_agent=for_agent),
+        "fields": fields_of_contact(query.workspace.id, for_agent=query.is_agent),
         "flow": CURRENT_FLOW,
         "created_on": contact.c.created_on,
         "modified_on": contact.c.modified_on,
@@ -84,71 +80,36 @@ def contact_record(workspace_id: int, *, masked: bool = False, for_agent: bool =
     return json_record(parts)
 
 
-def contacts_order(*, reverse: bool = False) -> Order:
-    return Order(contact.c.modified_on, contact.c.id, descending=not reverse)
+def only_deleted(query: ListQuery) -> list[Condition]:
+    """Deleted contacts are listed alone, and only when asked for."""
+    return [contact.c.is_deleted.is_(query.values.get("deleted", False))]
 
 
-def list_contacts(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    urn: Urn | None = None,
-    group_reference: str | None = None,
-    deleted: bool = False,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    reverse: bool = False,
-    masked: bool = False,
-    for_agent: bool = False,
-) -> Page:
-    """Contacts by time of modification, newest first; unknown references give an empty page."""
-    conditions: list[ColumnElement[bool]] = [contact.c.workspace_id == workspace_id, contact.c.is_deleted.is_(deleted)]
-    if uuid is not None:
-        conditions.append(contact.c.uuid == uuid)
-    if urn is not None:
-        conditions.append(_owns(workspace_id, urn))
-    if group_reference is not None:
-        conditions.append(_is_member(workspace_id, group_reference))
-    if before is not None:
-        conditions.append(contact.c.modified_on <= before)
-    if after is not None:
-        conditions.append(contact.c.modified_on >= after)
-    return fetch_page(
-        tx,
-        record=contact_record(workspace_id, masked=masked, for_agent=for_agent),
-        source=contact,
-        source_id=contact.c.id,
-        order=contacts_order(reverse=reverse),
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def _owns(workspace_id: int, urn: Urn) -> ColumnElement[bool]:
+def _owns(query: ListQuery, text: str) -> Condition:
+    urn = read_lookup(query.tx, query.workspace, text)
     rows = contact_urn.c
-    mine = (rows.workspace_id == workspace_id) & (rows.scheme == urn.scheme) & (rows.path == urn.path)
+    mine = (rows.workspace_id == query.workspace.id) & (rows.scheme == urn.scheme) & (rows.path == urn.path)
     return contact.c.id == select(rows.contact_id).where(mine).scalar_subquery()
 
 
-def _is_member(workspace_id: int, reference: str) -> ColumnElement[bool]:
-    named = group.c.name_key == name_key(reference.strip())
-    wanted = or_(group.c.uuid == reference, named) if is_uuid(reference) else named
+def _is_member(query: ListQuery, reference: str) -> Condition:
     return contact.c.id.in_(
         select(group_membership.c.contact_id)
         .join(group, group.c.id == group_membership.c.group_id)
-        .where(group.c.workspace_id == workspace_id, wanted)
+        .where(group.c.workspace_id == query.workspace.id, is_called(group, reference))
     )
 
 
-def read_contact(
-    tx: Transaction, workspace_id: int, contact_id: int, *, masked: bool = False, for_agent: bool = False
-) -> str:
-    """One contact record as JSON text."""
-    tx.flush()
-    record = contact_record(workspace_id, masked=masked, for_agent=for_agent)
-    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
-    return tx.execute(select(as_text(record)).where(mine)).scalar_one()
+CONTACTS = ListSpec(
+    contact,
+    _contact_record,
+    reversible(contact.c.modified_on, contact.c.id),
+    standing=only_deleted,
+    options=frozenset({"deleted", "reverse"}),
+    filters={
+        "uuid": equals(contact.c.uuid),
+        "urn": _owns,
+        "group": _is_member,
+        **within(contact.c.modified_on),
+    },
+)

@@ -10,15 +10,14 @@ from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import Endpoint
 from persistence.deliveries.outbox import WAKE, name_receiver
 from persistence.errors import Refused
+from persistence.lists import ListSpec, belongs_to, equals
 from persistence.sql.json_sql import declare_record, json_list, json_record_or_null
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.sql.pages import Order
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
 
 KEPT_FOR = timedelta(days=7)
 """So long a finished delivery can be looked at and sent again."""
-
-DELIVERIES_ORDER = Order(delivery.c.created_on, delivery.c.id)
 
 ATTEMPT_RECORD = declare_record(
     {
@@ -54,6 +53,15 @@ DELIVERY_RECORD = declare_record(
 )
 
 
+DELIVERIES = ListSpec(
+    delivery,
+    DELIVERY_RECORD,
+    Order(delivery.c.created_on, delivery.c.id),
+    source=join_channels(delivery, delivery),
+    filters={"status": equals(delivery.c.status), "channel": belongs_to(delivery.c.channel_id, channel)},
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """How many deliveries there are in each state; every delivery is in exactly one."""
@@ -65,34 +73,6 @@ class Ledger:
     @property
     def total(self) -> int:
         return self.pending + self.delivered + self.failed
-
-
-def list_deliveries(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    status: str | None = None,
-    channel_uuid: str | None = None,
-) -> Page:
-    """The deliveries of a workspace with their attempts, newest first."""
-    conditions = [delivery.c.workspace_id == workspace_id]
-    if status is not None:
-        conditions.append(delivery.c.status == status)
-    if channel_uuid is not None:
-        named = select(channel.c.id).where(channel.c.workspace_id == workspace_id, channel.c.uuid == channel_uuid)
-        conditions.append(delivery.c.channel_id == named.scalar_subquery())
-    return fetch_page(
-        tx,
-        record=DELIVERY_RECORD,
-        source=join_channels(delivery, delivery),
-        source_id=delivery.c.id,
-        order=DELIVERIES_ORDER,
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
 
 
 def count_deliveries(tx: Transaction, workspace_id: int) -> Ledger:

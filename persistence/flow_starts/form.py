@@ -14,9 +14,8 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flow_starts.flow_starts import API, API_V1, NewStart
-from persistence.sql.columns import is_uuid
+from persistence.flows.flows import require_active_flow
 from persistence.tables.channels import channel
-from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 
 PARAMS_LENGTH = 10_000
@@ -25,7 +24,7 @@ PHONE = "tel"
 
 def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], created_by_id: int | None) -> NewStart:
     """The start a v2 request asks for; contacts are made for new addresses. Raises InvalidInput."""
-    flow_id = _find_flow(tx, workspace.id, body["flow"], field="flow")
+    flow_id = require_active_flow(tx, workspace.id, body["flow"], field="flow")
     params = _read_params(body)
     check_audience(body)
     return NewStart(
@@ -43,7 +42,7 @@ def read_phone_form(
     tx: Transaction, workspace: Workspace, body: Mapping[str, Any], created_by_id: int | None
 ) -> NewStart:
     """The start a v1 request asks for, whose runs are made at once. Raises InvalidInput."""
-    flow_id = _find_flow(tx, workspace.id, body["flow_uuid"], field="flow_uuid")
+    flow_id = require_active_flow(tx, workspace.id, body["flow_uuid"], field="flow_uuid")
     names = ("phone", "contact", "contacts", "groups")
     listed = {name: [given] if isinstance(given := body.get(name) or [], str) else given for name in names}
     if not any(listed.values()):
@@ -63,18 +62,6 @@ def read_phone_form(
         params=body.get("extra") or None,
         created_by_id=created_by_id,
     )
-
-
-def _find_flow(tx: Transaction, workspace_id: int, reference: str, *, field: str) -> int:
-    """The id of a flow that can be started. Raises InvalidInput for an unknown and an archived one."""
-    mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == reference)
-    row = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first() if is_uuid(reference) else None
-    if row is None:
-        raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
-    flow_id, is_archived = row
-    if is_archived:
-        raise InvalidInput.on(field, "This flow is archived.")
-    return flow_id
 
 
 def _read_params(body: Mapping[str, Any]) -> Mapping[str, Any] | None:

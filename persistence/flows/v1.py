@@ -1,17 +1,15 @@
 """Flows as v1 lists them: numbers of runs, names of labels, and the steps that save results."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
-from sqlalchemy import ColumnElement, null, select
+from sqlalchemy import null, select
 
 from persistence.database import Transaction
 from persistence.flows.flows import BACKGROUND, MESSAGE, SURVEY, VOICE
 from persistence.flows.labels import LABEL_NAMES_OF_FLOW
+from persistence.lists import Condition, ListQuery, ListSpec, one_of, within
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import name_key
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order
 from persistence.tables.flows import flow, flow_label, labeled_flow
 
@@ -36,59 +34,20 @@ FLOW_SUMMARY = declare_record(
     }
 )
 
-NEWEST_FIRST = Order(flow.c.created_on, flow.c.id)
+
+def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:
+    types = {each for letter in letters for each in TYPES_BY_LETTER[letter.upper()]}
+    return flow.c.type.in_(sorted(types))
 
 
-@dataclass(frozen=True, slots=True)
-class FlowFilter:
-    """Which flows a v1 client asks for; absent parts ask for nothing."""
-
-    ids: Sequence[int] | None = None
-    uuids: Sequence[str] | None = None
-    labels: Sequence[str] | None = None
-    letters: Sequence[str] | None = None
-    archived: bool | None = None
-    before: datetime | None = None
-    after: datetime | None = None
-
-
-def list_flow_summaries(tx: Transaction, workspace_id: int, wanted: FlowFilter, number: int, size: int) -> NumberedPage:
-    """The flows of a workspace, newest first; labels are named in any case, types by letter."""
-    return fetch_numbered_page(
-        tx,
-        record=FLOW_SUMMARY,
-        source=flow,
-        order=NEWEST_FIRST,
-        conditions=_read_conditions(tx, workspace_id, wanted),
-        number=number,
-        size=size,
+def _with_labels(query: ListQuery, texts: Sequence[str]) -> Condition:
+    named = flow_label.c.name_key.in_(_read_names(query.tx, query.workspace.id, texts))
+    labeled = (
+        select(labeled_flow.c.flow_id)
+        .join(flow_label, flow_label.c.id == labeled_flow.c.label_id)
+        .where(flow_label.c.workspace_id == query.workspace.id, named)
     )
-
-
-def _read_conditions(tx: Transaction, workspace_id: int, wanted: FlowFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [flow.c.workspace_id == workspace_id]
-    if wanted.ids:
-        conditions.append(flow.c.id.in_(wanted.ids))
-    if wanted.uuids:
-        conditions.append(flow.c.uuid.in_(wanted.uuids))
-    if wanted.labels:
-        named = flow_label.c.name_key.in_(_read_names(tx, workspace_id, wanted.labels))
-        labeled = (
-            select(labeled_flow.c.flow_id)
-            .join(flow_label, flow_label.c.id == labeled_flow.c.label_id)
-            .where(flow_label.c.workspace_id == workspace_id, named)
-        )
-        conditions.append(flow.c.id.in_(labeled))
-    if wanted.letters:
-        types = {each for letter in wanted.letters for each in TYPES_BY_LETTER[letter.upper()]}
-        conditions.append(flow.c.type.in_(sorted(types)))
-    if wanted.archived is not None:
-        conditions.append(flow.c.is_archived if wanted.archived else ~flow.c.is_archived)
-    if wanted.before is not None:
-        conditions.append(flow.c.created_on <= wanted.before)
-    if wanted.after is not None:
-        conditions.append(flow.c.created_on >= wanted.after)
-    return conditions
+    return flow.c.id.in_(labeled)
 
 
 def _read_names(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> list[str]:
@@ -103,3 +62,18 @@ def _read_names(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> lis
         for text, key in wholes.items()
     }
     return sorted({key for keys in parts.values() for key in keys})
+
+
+FLOWS_V1 = ListSpec(
+    flow,
+    FLOW_SUMMARY,
+    Order(flow.c.created_on, flow.c.id),
+    filters={
+        "flow": one_of(flow.c.id),
+        "uuid": one_of(flow.c.uuid),
+        "label": _with_labels,
+        "type": _of_types,
+        "archived": lambda _query, is_archived: flow.c.is_archived if is_archived else ~flow.c.is_archived,
+        **within(flow.c.created_on),
+    },
+)

@@ -3,37 +3,23 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import delete, select, update
 
 from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
-from persistence.sql.columns import is_uuid
-from persistence.sql.names import name_key
+from persistence.sql.names import find_all_called
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact, group, group_membership
 
 
 def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[str], *, field: str) -> list[int]:
     """The ids of groups named by uuid or name (any case). Raises InvalidInput for unknown ones and query groups."""
-    if not references:
-        return []
-    keys = {name_key(reference.strip()) for reference in references}
-    uuids = {reference.lower() for reference in references if is_uuid(reference)}
-    named = or_(group.c.uuid.in_(uuids), group.c.name_key.in_(keys)) if uuids else group.c.name_key.in_(keys)
-    statement = select(group.c.id, group.c.uuid, group.c.name_key, group.c.query, group.c.is_system)
-    rows = tx.execute(statement.where(group.c.workspace_id == workspace_id, named)).all()
-    by_key = {row.name_key: row for row in rows} | {row.uuid: row for row in rows}
     found: list[int] = []
-    for reference in references:
-        row = by_key.get(reference.lower() if is_uuid(reference) else name_key(reference.strip()))
-        row = row or by_key.get(name_key(reference.strip()))
-        if row is None:
-            raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
-        group_id, _, _, query, is_system = row
-        if query is not None or is_system:
+    for row in find_all_called(tx, workspace_id, group, references, field, (group.c.query, group.c.is_system)):
+        if row.query is not None or row.is_system:
             raise InvalidInput.on(field, "Members of a query group cannot be changed.")
-        found.append(group_id)
+        found.append(row.id)
     return list(dict.fromkeys(found))
 
 

@@ -14,6 +14,7 @@ from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import ListSpec, belongs_to, equals
 from persistence.resthooks.resthooks import find_resthook, touch_resthooks
 from persistence.sql.json_sql import declare_record
+from persistence.sql.names import must_exist
 from persistence.sql.pages import Order
 from persistence.tables.deliveries import FAILED, PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
 
@@ -54,9 +55,7 @@ def create_subscriber(
     Raises InvalidInput for an unknown resthook, a bad URL, one that names a private address outside
     `allowed_networks`, and one that is subscribed already.
     """
-    resthook_id = find_resthook(tx, workspace_id, slug)
-    if resthook_id is None:
-        raise InvalidInput.on("resthook", f'Nothing found for "{slug[:64]}".')
+    resthook_id = must_exist(find_resthook(tx, workspace_id, slug), "resthook", slug)
     target_url = check_webhook_url(target_url, "target_url")
     _check_is_public(target_url, allowed_networks)
     rows = resthook_subscriber.c

@@ -2,22 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, case, null, select
+from sqlalchemy import case, null
 
+from persistence.contacts.filters import in_groups
 from persistence.database import Transaction
+from persistence.lists import ListQuery, ListSpec, found_first, one_of, within
 from persistence.runs.runs import COMPLETED, EXPIRED
-from persistence.runs.v2 import runs_order
-from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import as_text, declare_record
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
-from persistence.tables.contacts import contact, group, group_membership
+from persistence.sql.json_sql import declare_record
+from persistence.sql.pages import Order
+from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
+from persistence.workspaces import Workspace
 
 SUMMARY = declare_record(
     {
@@ -36,67 +35,7 @@ SUMMARY = declare_record(
 )
 """What is read of a run; `_show` makes the record of it."""
 
-SOURCE = flow_run.join(flow, flow.c.id == flow_run.c.flow_id).join(contact, contact.c.id == flow_run.c.contact_id)
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are meant; None and empty lists leave a property open, all others must hold."""
-
-    ids: Sequence[int] | None = None
-    flow_uuids: Sequence[str] | None = None
-    contact_uuids: Sequence[str] | None = None
-    group_uuids: Sequence[str] | None = None
-    before: datetime | None = None
-    after: datetime | None = None
-
-
-def list_run_summaries(tx: Transaction, workspace_id: int, wanted: RunFilter, number: int, size: int) -> NumberedPage:
-    """The runs of a workspace that fit, the one changed last first."""
-    page = fetch_numbered_page(
-        tx,
-        record=SUMMARY,
-        source=SOURCE,
-        order=runs_order(),
-        conditions=_find_conditions(tx, workspace_id, wanted),
-        number=number,
-        size=size,
-    )
-    return NumberedPage([_show(document) for document in page.records], page.count)
-
-
-def read_run_summaries(tx: Transaction, workspace_id: int, start_id: int) -> list[str]:
-    """The records of the runs that a start has made so far, by their contacts."""
-    tx.flush()
-    mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.start_id == start_id)
-    statement = select(as_text(SUMMARY)).select_from(SOURCE).where(mine).order_by(flow_run.c.contact_id)
-    return [_show(document) for document in tx.execute(statement).scalars()]
-
-
-def _find_conditions(tx: Transaction, workspace_id: int, wanted: RunFilter) -> list[ColumnElement[bool]]:
-    """Flows and contacts are looked up first, so that the database goes through their runs and not everybody's."""
-    rows = flow_run.c
-    found = [rows.workspace_id == workspace_id]
-    if wanted.ids:
-        found.append(rows.id.in_(wanted.ids))
-    for column, table, uuids in (
-        (rows.flow_id, flow, wanted.flow_uuids),
-        (rows.contact_id, contact, wanted.contact_uuids),
-    ):
-        if uuids:
-            mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_([one for one in uuids if is_uuid(one)])
-            ids = tx.execute(select(table.c.id).where(mine)).scalars().all()
-            found.append(column == ids[0] if len(ids) == 1 else column.in_(ids))
-    if wanted.group_uuids:
-        theirs = group.c.uuid.in_([uuid for uuid in wanted.group_uuids if is_uuid(uuid)])
-        members = select(group_membership.c.contact_id).join(group, group.c.id == group_membership.c.group_id)
-        found.append(rows.contact_id.in_(members.where(group.c.workspace_id == workspace_id, theirs)))
-    if wanted.before is not None:
-        found.append(rows.modified_on <= wanted.before)
-    if wanted.after is not None:
-        found.append(rows.modified_on >= wanted.after)
-    return found
 
 
 def _show(document: str) -> str:
@@ -136,3 +75,25 @@ def _read_number(text: str | None) -> int | float | str | None:
     if text is None or not PLAIN_NUMBER.match(text):
         return text
     return float(text) if "." in text else int(text)
+
+
+RUNS_V1 = ListSpec(
+    flow_run,
+    SUMMARY,
+    Order(flow_run.c.modified_on, flow_run.c.id),
+    source=flow_run.join(flow, flow.c.id == flow_run.c.flow_id).join(contact, contact.c.id == flow_run.c.contact_id),
+    show=_show,
+    filters={
+        "run": one_of(flow_run.c.id),
+        "flow_uuid": found_first(flow_run.c.flow_id, flow),
+        "contact": found_first(flow_run.c.contact_id, contact),
+        "group_uuids": in_groups(flow_run.c.contact_id),
+        **within(flow_run.c.modified_on),
+    },
+)
+
+
+def read_runs_of_start(tx: Transaction, workspace: Workspace, start_id: int) -> list[str]:
+    """The records of the runs that a start has made so far, by their contacts."""
+    is_theirs = flow_run.c.start_id == start_id
+    return RUNS_V1.read(ListQuery(tx, workspace), is_theirs, order_by=[flow_run.c.contact_id])

@@ -1,7 +1,6 @@
 """Runs as v2 shows them: the record, and the list with its filters."""
 
 import re
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -9,12 +8,10 @@ from sqlalchemy import JSON, ColumnElement, case, func, literal, literal_column,
 
 from flows.phones import national_format
 from persistence.contacts.v2 import MASKED_PATH
-from persistence.database import Transaction
 from persistence.errors import Refused
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
-from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
-from persistence.sql.pages import Order, Page, Position, fetch_page
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import FLOW_REF, flow
@@ -22,7 +19,6 @@ from persistence.tables.runs import flow_run
 
 EXIT_TYPES = {COMPLETED: COMPLETED, EXPIRED: EXPIRED, INTERRUPTED: INTERRUPTED, FAILED: INTERRUPTED}
 NO_PATH = literal_column("'[]'", JSON())
-NEVER = flow_run.c.id < 0
 SHOWN_NUMBER = re.compile(r'"urn_display":"(\+[0-9]+)"')
 
 
@@ -83,69 +79,6 @@ SOURCE = (
 )
 
 
-def runs_order(*, reverse: bool = False) -> Order:
-    return Order(flow_run.c.modified_on, flow_run.c.id, descending=not reverse)
-
-
-def list_runs(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    run_id: int | None = None,
-    uuid: str | None = None,
-    flow_uuid: str | None = None,
-    contact_uuid: str | None = None,
-    responded: bool | None = None,
-    before: datetime | None = None,
-    after: datetime | None = None,
-    reverse: bool = False,
-    masked: bool = False,
-    with_path: bool = True,
-) -> Page:
-    """Runs by their last change, newest first; unknown flows and contacts give an empty page.
-
-    `responded` chooses only when it is true. Raises Refused for a flow together with a contact.
-    """
-    if flow_uuid is not None and contact_uuid is not None:
-        raise Refused("Parameters contact and flow cannot be used together.")
-    conditions: list[ColumnElement[bool]] = [flow_run.c.workspace_id == workspace_id]
-    if run_id is not None:
-        conditions.append(flow_run.c.id == run_id)
-    if uuid is not None:
-        conditions.append(flow_run.c.uuid == uuid)
-    if flow_uuid is not None:
-        mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == flow_uuid)
-        conditions.append(flow_run.c.flow_id == select(flow.c.id).where(mine).scalar_subquery())
-    if contact_uuid is not None:
-        conditions.append(_of_contact(workspace_id, contact_uuid))
-    if responded:
-        conditions.append(flow_run.c.responded)
-    if before is not None:
-        conditions.append(flow_run.c.modified_on <= before)
-    if after is not None:
-        conditions.append(flow_run.c.modified_on >= after)
-    page = fetch_page(
-        tx,
-        record=RUN_RECORDS[masked, with_path],
-        source=SOURCE,
-        source_id=flow_run.c.id,
-        order=runs_order(reverse=reverse),
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-    return Page([show_numbers(record) for record in page.records], page.next, page.previous)
-
-
-def _of_contact(workspace_id: int, contact_uuid: str) -> ColumnElement[bool]:
-    if not is_uuid(contact_uuid):
-        return NEVER
-    owner = select(contact.c.id).where(contact.c.workspace_id == workspace_id, contact.c.uuid == contact_uuid)
-    return flow_run.c.contact_id == owner.scalar_subquery()
-
-
 def show_numbers(record: str) -> str:
     """A record whose phone number is displayed as people write it; no quoted text can look like the place of one."""
     return SHOWN_NUMBER.sub(lambda found: f'"urn_display":"{_write_number(found.group(1))}"', record)
@@ -154,3 +87,37 @@ def show_numbers(record: str) -> str:
 @lru_cache(maxsize=10_000)
 def _write_number(number: str) -> str:
     return national_format(number)
+
+
+def _record(query: ListQuery) -> ColumnElement[Any]:
+    return RUN_RECORDS[query.workspace.is_anonymous, query.values.get("paths", True)]
+
+
+def _not_of_both(query: ListQuery) -> list[Condition]:
+    if query.values.keys() >= {"flow", "contact"}:
+        raise Refused("Parameters contact and flow cannot be used together.")
+    return []
+
+
+def _with_response(_query: ListQuery, responded: bool) -> list[Condition]:
+    """False chooses nothing."""
+    return [flow_run.c.responded] if responded else []
+
+
+RUNS = ListSpec(
+    flow_run,
+    _record,
+    reversible(flow_run.c.modified_on, flow_run.c.id),
+    source=SOURCE,
+    show=show_numbers,
+    standing=_not_of_both,
+    options=frozenset({"paths", "reverse"}),
+    filters={
+        "id": equals(flow_run.c.id),
+        "uuid": equals(flow_run.c.uuid),
+        "flow": belongs_to(flow_run.c.flow_id, flow),
+        "contact": belongs_to(flow_run.c.contact_id, contact),
+        "responded": _with_response,
+        **within(flow_run.c.modified_on),
+    },
+)

@@ -1,7 +1,7 @@
 """Records as JSON that the database builds: a shape is declared once and compiled for SQLite and PostgreSQL."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import (
     JSON,
@@ -22,10 +22,85 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.sql.selectable import ScalarSelect
 from sqlalchemy.sql.visitors import InternalTraversal
+from sqlalchemy.types import TypeEngine
 
 from persistence.sql.columns import UtcDateTime, UuidText
+
+
+class Template(FunctionElement[Any]):
+    """An expression that is written differently for each database; `{0}` and `{1}` in a text are its arguments."""
+
+    name = "template"
+    inherit_cache = True
+    texts: ClassVar[Mapping[str, str]]
+
+    def __init_subclass__(cls, *, sqlite: str, postgresql: str, kind: TypeEngine[Any] | None = None) -> None:
+        super().__init_subclass__()
+        cls.inherit_cache = True
+        cls.texts = {"sqlite": sqlite, "postgresql": postgresql}
+        cls.type = JSON() if kind is None else kind
+
+
+@compiles(Template)
+def _template(element: Template, compiler: SQLCompiler, **options: Any) -> str:
+    parts = [compiler.process(clause, **options) for clause in element.clauses]
+    return element.texts[compiler.dialect.name].format(*parts)
+
+
+class JsonTime(
+    Template,
+    sqlite="{0}",
+    postgresql="""to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
+    kind=String(),
+):
+    """A moment in the API's text form."""
+
+
+class JsonBoolean(
+    Template,
+    sqlite="json(CASE WHEN {0} IS NULL THEN 'null' WHEN {0} THEN 'true' ELSE 'false' END)",
+    postgresql="{0}",
+):
+    """A boolean column as JSON true, false or null."""
+
+
+class JsonDocument(Template, sqlite="json({0})", postgresql="{0}"):
+    """A JSON column or expression put inside another document."""
+
+
+class JsonList(
+    Template,
+    sqlite="json((SELECT json_group_array(json(s.item)) FROM {0} AS s))",
+    postgresql="(SELECT '[' || coalesce(string_agg(s.item::text, ','), '') || ']' FROM {0} AS s)",
+):
+    """The rows of a one-column subquery, in its order, as a JSON array; empty when it has no rows."""
+
+
+class JsonTextList(
+    Template,
+    sqlite="json((SELECT json_group_array(s.item) FROM {0} AS s))",
+    postgresql="(SELECT '[' || coalesce(string_agg(to_json(s.item)::text, ','), '') || ']' FROM {0} AS s)",
+):
+    """The texts of a one-column subquery as a JSON array."""
+
+
+class JsonMap(
+    Template,
+    sqlite="json((SELECT json_group_object(s.key, s.item) FROM {0} AS s))",
+    postgresql="(SELECT '{{' || coalesce(string_agg(to_json(s.key)::text || ':' ||"
+    " coalesce(to_json(s.item)::text, 'null'), ','), '') || '}}' FROM {0} AS s)",
+):
+    """The rows of a two-column subquery (columns named `key` and `item`) as a JSON object."""
+
+
+class JsonPart(
+    Template,
+    sqlite="""json_extract({0}, '$."' || {1} || '"."' || {2} || '"')""",
+    postgresql="({0} -> ({1})::text ->> {2})",
+    kind=String(),
+):
+    """The text at `document[key][part]`, where key and part are columns; null when there is none."""
 
 
 class JsonRecord(FunctionElement[Any]):
@@ -33,46 +108,6 @@ class JsonRecord(FunctionElement[Any]):
 
     type = JSON()
     name = "json_record"
-    inherit_cache = True
-
-
-class JsonTime(FunctionElement[str]):
-    """A moment in the API's text form."""
-
-    type = String()
-    name = "json_time"
-    inherit_cache = True
-
-
-class JsonBoolean(FunctionElement[Any]):
-    """A boolean column as JSON true, false or null."""
-
-    type = JSON()
-    name = "json_boolean"
-    inherit_cache = True
-
-
-class JsonDocument(FunctionElement[Any]):
-    """A JSON column or expression put inside another document."""
-
-    type = JSON()
-    name = "json_document"
-    inherit_cache = True
-
-
-class JsonList(FunctionElement[Any]):
-    """The rows of a one-column subquery, in its order, as a JSON array; empty when it has no rows."""
-
-    type = JSON()
-    name = "json_list"
-    inherit_cache = True
-
-
-class JsonMap(FunctionElement[Any]):
-    """The rows of a two-column subquery (columns named `key` and `item`) as a JSON object."""
-
-    type = JSON()
-    name = "json_map"
     inherit_cache = True
 
 
@@ -111,61 +146,6 @@ def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options:
     return f"coalesce(to_json(({text})::text)::text, 'null')"
 
 
-@compiles(JsonTime, "sqlite")
-def _time_sqlite(element: JsonTime, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(element.clauses, **options)
-
-
-@compiles(JsonTime, "postgresql")
-def _time_postgresql(element: JsonTime, compiler: SQLCompiler, **options: Any) -> str:
-    moment = compiler.process(element.clauses, **options)
-    return f"to_char({moment} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')"
-
-
-@compiles(JsonBoolean, "sqlite")
-def _boolean_sqlite(element: JsonBoolean, compiler: SQLCompiler, **options: Any) -> str:
-    value = compiler.process(element.clauses, **options)
-    return f"json(CASE WHEN {value} IS NULL THEN 'null' WHEN {value} THEN 'true' ELSE 'false' END)"
-
-
-@compiles(JsonBoolean, "postgresql")
-def _boolean_postgresql(element: JsonBoolean, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(element.clauses, **options)
-
-
-@compiles(JsonDocument, "sqlite")
-def _document_sqlite(element: JsonDocument, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json({compiler.process(element.clauses, **options)})"
-
-
-@compiles(JsonDocument, "postgresql")
-def _document_postgresql(element: JsonDocument, compiler: SQLCompiler, **options: Any) -> str:
-    return compiler.process(element.clauses, **options)
-
-
-@compiles(JsonList, "sqlite")
-def _list_sqlite(element: JsonList, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json((SELECT json_group_array(json(s.item)) FROM {compiler.process(element.clauses, **options)} AS s))"
-
-
-@compiles(JsonList, "postgresql")
-def _list_postgresql(element: JsonList, compiler: SQLCompiler, **options: Any) -> str:
-    inner = compiler.process(element.clauses, **options)
-    return f"(SELECT '[' || coalesce(string_agg(s.item::text, ','), '') || ']' FROM {inner} AS s)"
-
-
-@compiles(JsonMap, "sqlite")
-def _map_sqlite(element: JsonMap, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json((SELECT json_group_object(s.key, s.item) FROM {compiler.process(element.clauses, **options)} AS s))"
-
-
-@compiles(JsonMap, "postgresql")
-def _map_postgresql(element: JsonMap, compiler: SQLCompiler, **options: Any) -> str:
-    inner = compiler.process(element.clauses, **options)
-    pair = "to_json(s.key)::text || ':' || coalesce(to_json(s.item)::text, 'null')"
-    return f"(SELECT '{{' || coalesce(string_agg({pair}, ','), '') || '}}' FROM {inner} AS s)"
-
-
 def json_value(value: ColumnElement[Any]) -> ColumnElement[Any]:
     """A column as it goes into a JSON document: times in the API's form, booleans and documents as themselves."""
     if isinstance(value, FunctionElement) and isinstance(value.type, JSON):
@@ -197,40 +177,17 @@ def json_list(inner: Select[Any]) -> ColumnElement[Any]:
 
     Correlate the select with the outer table: `select(json_record({...}).label("item")).where(...).correlate(message)`.
     """
-    return JsonList(_subquery(inner))
+    return JsonList(inner.scalar_subquery())
 
 
 def json_text_list(inner: Select[Any]) -> ColumnElement[Any]:
     """An array of texts: the one column of `inner`, labeled `item`, is plain text."""
-    return JsonTextList(_subquery(inner))
-
-
-class JsonTextList(FunctionElement[Any]):
-    """The texts of a one-column subquery as a JSON array."""
-
-    type = JSON()
-    name = "json_text_list"
-    inherit_cache = True
-
-
-@compiles(JsonTextList, "sqlite")
-def _text_list_sqlite(element: JsonTextList, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json((SELECT json_group_array(s.item) FROM {compiler.process(element.clauses, **options)} AS s))"
-
-
-@compiles(JsonTextList, "postgresql")
-def _text_list_postgresql(element: JsonTextList, compiler: SQLCompiler, **options: Any) -> str:
-    inner = compiler.process(element.clauses, **options)
-    return f"(SELECT '[' || coalesce(string_agg(to_json(s.item)::text, ','), '') || ']' FROM {inner} AS s)"
+    return JsonTextList(inner.scalar_subquery())
 
 
 def json_map(inner: Select[*tuple[Any, ...]]) -> ColumnElement[Any]:
     """An object made of the columns labeled `key` (text) and `item` of `inner`; see `json_list` on correlation."""
-    return JsonMap(_subquery(inner))
-
-
-def _subquery(inner: Select[Any]) -> ScalarSelect[Any]:
-    return inner.scalar_subquery()
+    return JsonMap(inner.scalar_subquery())
 
 
 def declare_record(fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[Any]:
@@ -269,23 +226,3 @@ def as_text(document: ColumnElement[Any]) -> ColumnElement[str]:
     if id(document) in _DECLARED:
         return Document(document)
     return cast(document, Text)
-
-
-class JsonPart(FunctionElement[str]):
-    """The text at `document[key][part]`, where key and part are columns; null when there is none."""
-
-    type = String()
-    name = "json_part"
-    inherit_cache = True
-
-
-@compiles(JsonPart, "sqlite")
-def _part_sqlite(element: JsonPart, compiler: SQLCompiler, **options: Any) -> str:
-    document, key, part = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"""json_extract({document}, '$."' || {key} || '"."' || {part} || '"')"""
-
-
-@compiles(JsonPart, "postgresql")
-def _part_postgresql(element: JsonPart, compiler: SQLCompiler, **options: Any) -> str:
-    document, key, part = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"({document} -> ({key})::text ->> {part})"

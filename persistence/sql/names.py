@@ -1,10 +1,10 @@
 """How records of a workspace are named: display names, unique without regard to case, and UUIDs."""
 
 import unicodedata
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Table, func, select
+from sqlalchemy import ColumnElement, Row, Table, func, or_, select
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, SystemRecord
@@ -12,6 +12,8 @@ from persistence.sql.columns import NumberedColumns, is_uuid
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
+
+Found = TypeVar("Found")
 
 
 def name_key(name: str) -> str:
@@ -66,6 +68,19 @@ def free_name(
     return {"name": name, "name_key": name_key(name)}
 
 
+def is_called(table: Table, reference: str) -> ColumnElement[bool]:
+    """Whether a record has this UUID or this name."""
+    by_name = table.c.name_key == name_key(reference.strip())
+    return (table.c.uuid == reference) | by_name if is_uuid(reference) else by_name
+
+
+def must_exist(found: Found | None, field: str, reference: str) -> Found:
+    """What a reference names. Raises InvalidInput about the field that holds it when it names nothing."""
+    if found is None:
+        raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+    return found
+
+
 def find_id(
     tx: Transaction,
     workspace_id: int,
@@ -94,9 +109,34 @@ def require_id(
 ) -> int:
     """Like `find_id`. Raises RecordMissing when there is none, InvalidInput where a field names it."""
     found = find_id(tx, workspace_id, table, reference, *extra, by_name=by_name)
-    if found is not None:
-        return found
-    raise RecordMissing if field is None else InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+    if found is None and field is None:
+        raise RecordMissing
+    return must_exist(found, field or "", reference)
+
+
+def find_all_called(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    references: Sequence[str],
+    field: str,
+    columns: Sequence[ColumnElement[Any]] = (),
+) -> Iterator[Row[*tuple[Any, ...]]]:
+    """For each reference the row, with `id` and these columns, of the record with this UUID, else with this name.
+
+    One statement. Raises InvalidInput about the field at the first reference that names none.
+    """
+    if not references:
+        return
+    keys = {name_key(reference.strip()) for reference in references}
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    named = or_(table.c.uuid.in_(uuids), table.c.name_key.in_(keys)) if uuids else table.c.name_key.in_(keys)
+    statement = select(table.c.id, table.c.uuid, table.c.name_key, *columns)
+    rows = tx.execute(statement.where(table.c.workspace_id == workspace_id, named)).all()
+    by_uuid, by_key = {row.uuid: row for row in rows}, {row.name_key: row for row in rows}
+    for reference in references:
+        row = by_uuid.get(reference.lower()) or by_key.get(name_key(reference.strip()))
+        yield must_exist(row, field, reference)
 
 
 def require_editable(tx: Transaction, workspace_id: int, table: Table[NumberedColumns], uuid: str) -> int:

@@ -1,17 +1,15 @@
 """Numbered paging, as v1 does it: pages of JSON records with the number of all records, in a few statements."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, func, select
+from sqlalchemy import func, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.sql.deep_pages import PageStart, find_place
 from persistence.sql.json_sql import as_text
 from persistence.sql.list_counts import count_records
-from persistence.sql.pages import Order, Selection, pick_ids, sorting_of
+from persistence.sql.pages import Selection, pick_ids
 
 DEEP = 2500
 """Up to so many records are skipped one by one, which is quick."""
@@ -25,7 +23,7 @@ class NumberedPage:
     count: int
 
 
-def fetch_numbered_selection(
+def fetch_numbered_page(
     tx: Transaction, chosen: Selection, number: int, size: int, *, keeps_places: bool = False
 ) -> NumberedPage:
     """Page `number` (from 1) of the records whose ids, `order.id`, fit the conditions.
@@ -40,7 +38,7 @@ def fetch_numbered_selection(
     place = find_place(tx, order, conditions, skipped) if is_deep else PageStart(None, skipped)
     picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
     reading = select(as_text(chosen.record)).select_from(chosen.source).where(order.id.in_(select(picked.c.id)))
-    records = list(tx.execute(reading.order_by(*sorting_of(order))).scalars())
+    records = list(tx.execute(reading.order_by(*order.sorting)).scalars())
     if number > 1 and not records:
         raise RecordMissing("This page does not exist.")
     if len(records) < size:
@@ -49,19 +47,3 @@ def fetch_numbered_selection(
         return NumberedPage(records, max(place.count, skipped + size))
     counting = select(func.count(order.id)).where(*conditions)
     return NumberedPage(records, count_records(tx, counting, at_least=number * size))
-
-
-def fetch_numbered_page(
-    tx: Transaction,
-    *,
-    record: ColumnElement[Any],
-    source: FromClause,
-    order: Order,
-    conditions: Sequence[ColumnElement[bool]],
-    number: int,
-    size: int,
-    keeps_places: bool = False,
-) -> NumberedPage:
-    """`fetch_numbered_selection` of parts."""
-    chosen = Selection(record, source, order.id, order, conditions)
-    return fetch_numbered_selection(tx, chosen, number, size, keeps_places=keeps_places)

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -23,7 +24,7 @@ class InvalidCursor(Exception):
     """A cursor that this list did not make."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Order:
     """The documented order of a list: a column that is never null, then the record's id to break ties."""
 
@@ -31,8 +32,21 @@ class Order:
     id: ColumnElement[Any]
     descending: bool = True
 
+    @cached_property
     def reversed(self) -> "Order":
         return Order(self.column, self.id, not self.descending)
+
+    @cached_property
+    def sorting(self) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+        """What a statement is ordered by."""
+        if self.descending:
+            return self.column.desc(), self.id.desc()
+        return self.column.asc(), self.id.asc()
+
+    @cached_property
+    def mark(self) -> int:
+        """Tells cursors of lists with different orders apart, whose values may look the same."""
+        return zlib.crc32(str(self.column).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +89,7 @@ def encode_cursor(position: Position, order: Order) -> str:
         value = time_text(value)
     elif isinstance(value, date):
         value = value.isoformat()
-    packed = orjson.dumps([value, position.id, int(position.backward), _mark_of(order)])
+    packed = orjson.dumps([value, position.id, int(position.backward), order.mark])
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
@@ -88,14 +102,9 @@ def decode_cursor(text: str, order: Order) -> Position:
         position = Position(_sort_value(value, order.column.type), record_id, bool(backward))
     except (ValueError, TypeError, binascii.Error) as error:
         raise InvalidCursor from error
-    if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1) or mark != _mark_of(order):
+    if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1) or mark != order.mark:
         raise InvalidCursor
     return position
-
-
-def _mark_of(order: Order) -> int:
-    """Tells cursors of lists with different orders apart, whose values may look the same."""
-    return zlib.crc32(str(order.column).encode())
 
 
 def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | str:
@@ -111,16 +120,16 @@ def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | st
     return value
 
 
-def fetch_selected(tx: Transaction, chosen: Selection, position: Position | None, size: int) -> Page:
+def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, size: int) -> Page:
     """One page of records as JSON texts in one statement."""
     backward = position is not None and position.backward
-    reading = chosen.order.reversed() if backward else chosen.order
+    reading = chosen.order.reversed if backward else chosen.order
     picked = pick_ids(reading, chosen.conditions, position, size + 1, sqlite=tx.sqlite)
     key, tie = picked.c.key, picked.c.id
     statement = (
         select(as_text(chosen.record).label("document"), key, tie)
         .select_from(picked.join(chosen.source, chosen.source_id == tie))
-        .order_by(*sorting_of(Order(key, tie, reading.descending)))
+        .order_by(*Order(key, tie, reading.descending).sorting)
     )
     rows = tx.execute(statement).all()
     more = len(rows) > size
@@ -129,21 +138,6 @@ def fetch_selected(tx: Transaction, chosen: Selection, position: Position | None
     last = Position(rows[-1].key, rows[-1].id) if rows else None
     has_next, has_previous = (True, more) if backward else (more, position is not None)
     return Page([row.document for row in rows], last if has_next else None, first if has_previous else None)
-
-
-def fetch_page(
-    tx: Transaction,
-    *,
-    record: ColumnElement[Any],
-    source: FromClause,
-    source_id: ColumnElement[Any],
-    order: Order,
-    conditions: Sequence[ColumnElement[bool]],
-    position: Position | None,
-    size: int,
-) -> Page:
-    """`fetch_selected` of parts."""
-    return fetch_selected(tx, Selection(record, source, source_id, order, conditions), position, size)
 
 
 def pick_ids(
@@ -157,7 +151,7 @@ def pick_ids(
 ) -> Subquery:
     """The `id` and `key` of `limit` records after a position and `offset` more, in their order."""
     base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
-    sorting = sorting_of(order)
+    sorting = order.sorting
     if position is None:
         return _cut(base.order_by(*sorting), limit, offset)
     if not sqlite:
@@ -178,7 +172,7 @@ def _cut(ordered: Select[Any], limit: int, offset: int) -> Subquery:
 
 def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Subquery:
     # SQLite seeks only on the first column of a row value, so a long run of equal sort values would be scanned.
-    sorting = sorting_of(order)
+    sorting = order.sorting
     after_id = order.id < position.id if order.descending else order.id > position.id
     after_value = order.column < position.value if order.descending else order.column > position.value
     most = limit + offset
@@ -186,10 +180,4 @@ def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: 
     later = base.where(after_value).order_by(*sorting).limit(most).subquery()
     both = union_all(select(tied.c.id, tied.c.key), select(later.c.id, later.c.key)).subquery()
     outer = Order(both.c.key, both.c.id, order.descending)
-    return _cut(select(both.c.id, both.c.key).order_by(*sorting_of(outer)), limit, offset)
-
-
-def sorting_of(order: Order) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """What a statement is ordered by."""
-    both = order.column, order.id
-    return (both[0].desc(), both[1].desc()) if order.descending else (both[0].asc(), both[1].asc())
+    return _cut(select(both.c.id, both.c.key).order_by(*outer.sorting), limit, offset)

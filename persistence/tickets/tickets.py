@@ -2,12 +2,15 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, func, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    func,
+    literal_column,
+)
 
-from persistence.database import Transaction
-from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import as_text, declare_record, json_record, json_record_or_null
-from persistence.sql.pages import Order, Page, Position, fetch_page
+from persistence.lists import ListSpec, belongs_to, equals, reversible
+from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.tables.accounts import user
 from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.tickets import TOPIC_REF, ticket, topic
@@ -46,46 +49,11 @@ TICKET_RECORD = declare_record(
     }
 )
 
-NEVER = ticket.c.id < 0
-
-
-def tickets_order(*, reverse: bool = False) -> Order:
-    return Order(ticket.c.modified_on, ticket.c.id, descending=not reverse)
-
-
-def list_tickets(
-    tx: Transaction,
-    workspace_id: int,
-    position: Position | None,
-    size: int,
-    *,
-    uuid: str | None = None,
-    contact_uuid: str | None = None,
-    reverse: bool = False,
-) -> Page:
-    """The tickets of a workspace by their last change, newest first; an unknown contact gives an empty page."""
-    conditions = [ticket.c.workspace_id == workspace_id]
-    if uuid is not None:
-        conditions.append(ticket.c.uuid == uuid)
-    if contact_uuid is not None:
-        owner = select(contact.c.id).where(contact.c.workspace_id == workspace_id, contact.c.uuid == contact_uuid)
-        is_theirs = ticket.c.contact_id == owner.scalar_subquery()
-        conditions.append(is_theirs if is_uuid(contact_uuid) else NEVER)
-    return fetch_page(
-        tx,
-        record=TICKET_RECORD,
-        source=WITH_REFERENCES,
-        source_id=ticket.c.id,
-        order=tickets_order(reverse=reverse),
-        conditions=conditions,
-        position=position,
-        size=size,
-    )
-
-
-def read_ticket(tx: Transaction, workspace_id: int, ticket_id: int) -> str:
-    """One ticket record as JSON text."""
-    tx.flush()
-    mine = (ticket.c.workspace_id == workspace_id) & (ticket.c.id == ticket_id)
-    statement = select(as_text(TICKET_RECORD)).select_from(WITH_REFERENCES).where(mine)
-    return tx.execute(statement).scalar_one()
+TICKETS = ListSpec(
+    ticket,
+    TICKET_RECORD,
+    reversible(ticket.c.modified_on, ticket.c.id),
+    source=WITH_REFERENCES,
+    options=frozenset({"reverse"}),
+    filters={"uuid": equals(ticket.c.uuid), "contact": belongs_to(ticket.c.contact_id, contact)},
+)

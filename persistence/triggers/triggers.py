@@ -8,7 +8,9 @@ from sqlalchemy import BindParameter, ColumnElement, bindparam, select
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
-from persistence.sql.json_sql import as_text, declare_record, json_list, json_record, json_record_or_null
+from persistence.lists import ListSpec
+from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
+from persistence.sql.pages import Order
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_contact, trigger_group
@@ -59,6 +61,7 @@ TRIGGER_RECORD = declare_record(
     }
 )
 SOURCE = join_channels(trigger.join(flow, flow.c.id == trigger.c.flow_id), trigger)
+TRIGGERS = ListSpec(trigger, TRIGGER_RECORD, Order(trigger.c.created_on, trigger.c.id), source=SOURCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +114,3 @@ def _load_groups(tx: Transaction, workspace_id: int) -> dict[tuple[int, bool], l
     for trigger_id, is_excluded, uuid in tx.execute(statement):
         found.setdefault((trigger_id, is_excluded), []).append(uuid)
     return found
-
-
-def list_triggers(tx: Transaction, workspace_id: int) -> list[str]:
-    """All triggers of a workspace as JSON texts, newest first."""
-    statement = select(as_text(TRIGGER_RECORD)).select_from(SOURCE).where(trigger.c.workspace_id == workspace_id)
-    return list(tx.execute(statement.order_by(trigger.c.created_on.desc(), trigger.c.id.desc())).scalars())
-
-
-def read_trigger(tx: Transaction, workspace_id: int, trigger_id: int) -> str:
-    """One trigger as JSON text."""
-    mine = (trigger.c.workspace_id == workspace_id) & (trigger.c.id == trigger_id)
-    return tx.execute(select(as_text(TRIGGER_RECORD)).select_from(SOURCE).where(mine)).scalar_one()

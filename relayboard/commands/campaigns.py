@@ -3,15 +3,12 @@
 import argparse
 from typing import Any
 
-import orjson
-
-from persistence.campaigns.v2 import list_campaigns, read_campaign
+from persistence.campaigns.v2 import CAMPAIGNS
 from persistence.campaigns.writes import archive_campaign, find_campaign_workspace
-from persistence.sql.pages import Position
-from relayboard.commands.output import CommandFailed, opened_database, print_json, print_record, reading_in
+from persistence.lists import ListQuery, read_list, read_record
+from persistence.workspaces import find_workspace
+from relayboard.commands.output import CommandFailed, opened_database, print_record, print_records, reading_in
 from relayboard.commands.parser import add_action, add_noun, workspace_action
-
-PAGE_SIZE = 250
 
 
 def register(commands: Any) -> None:
@@ -26,24 +23,17 @@ def register(commands: Any) -> None:
 
 
 def run_list(options: argparse.Namespace) -> None:
-    records: list[Any] = []
     with reading_in(options) as (tx, workspace):
-        position: Position | None = None
-        while True:
-            page = list_campaigns(tx, workspace.id, position, PAGE_SIZE)
-            records += [orjson.loads(record) for record in page.records]
-            position = page.next
-            if position is None:
-                break
-    print_json(records)
+        records = read_list(ListQuery(tx, workspace), CAMPAIGNS)
+    print_records(records)
 
 
 def run_archive(options: argparse.Namespace) -> None:
     uuid = options.campaign
     with opened_database() as database, database.writing() as tx:
         workspace_id = find_campaign_workspace(tx, uuid)
-        if workspace_id is None:
+        workspace = None if workspace_id is None else find_workspace(tx, workspace_id)
+        if workspace is None:
             raise CommandFailed(f"there is no campaign {uuid}")
-        campaign_id = archive_campaign(tx, workspace_id, uuid)
-        record = read_campaign(tx, workspace_id, campaign_id)
+        record = read_record(tx, CAMPAIGNS, workspace, archive_campaign(tx, workspace.id, uuid))
     print_record(record)

@@ -8,7 +8,8 @@ import orjson
 from persistence.channels.channels import find_channel_workspace
 from persistence.deliveries.failing_receivers import list_switched_off
 from persistence.deliveries.outbox import record_test_event
-from persistence.deliveries.records import count_deliveries, list_deliveries, send_again, send_failed_again
+from persistence.deliveries.records import DELIVERIES, count_deliveries, send_again, send_failed_again
+from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from relayboard.commands.output import CommandFailed, print_json, reading_in, writing_in
@@ -45,9 +46,9 @@ def run_list(options: argparse.Namespace) -> None:
             raise CommandFailed(f"there is no channel {options.channel}")
         ledger = count_deliveries(tx, workspace.id)
         off = list_switched_off(tx, workspace.id)
-        page = list_deliveries(
-            tx, workspace.id, None, options.limit, status=options.status, channel_uuid=options.channel
-        )
+        asked = {"status": options.status, "channel": options.channel}
+        query = ListQuery(tx, workspace, {name: value for name, value in asked.items() if value is not None})
+        page = fetch_list(query, DELIVERIES, None, options.limit)
     counts = {"pending": ledger.pending, "delivered": ledger.delivered, "failed": ledger.failed}
     switched_off = [
         {each.endpoint.kind: each.endpoint.number, "since": each.since, "reason": each.reason} for each in off

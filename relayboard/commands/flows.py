@@ -14,8 +14,9 @@ from persistence.definitions.exporting import export_definitions, export_workspa
 from persistence.definitions.importing import ImportReport, import_definitions
 from persistence.flows.flows import find_flow
 from persistence.flows.labels import add_flow_label, remove_flow_label
-from persistence.flows.v2 import list_all_flows, read_flow
+from persistence.flows.v2 import FLOWS, list_all_flows
 from persistence.flows.writes import archive_flow, set_ignores_triggers
+from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
@@ -110,7 +111,7 @@ def _export(tx: Transaction, workspace: Workspace, options: argparse.Namespace, 
 
 def run_list(options: argparse.Namespace) -> None:
     with reading_in(options) as (tx, workspace):
-        records = list_all_flows(tx, workspace.id)
+        records = list_all_flows(tx, workspace)
     print_records(records)
 
 
@@ -121,7 +122,7 @@ def run_archive(options: argparse.Namespace) -> None:
             flow_id = _flow_named(tx, workspace, options.flow)
         archive_flow(database, workspace.id, flow_id)
         with database.reading() as tx:
-            record = read_flow(tx, workspace.id, flow_id)
+            record = read_record(tx, FLOWS, workspace, flow_id)
     print_record(record)
 
 
@@ -130,7 +131,7 @@ def run_change(options: argparse.Namespace) -> None:
     with writing_in(options) as (tx, workspace):
         flow_id = _flow_named(tx, workspace, options.flow)
         set_ignores_triggers(tx, workspace.id, flow_id, ignores_triggers=ignores_triggers)
-        record = orjson.loads(read_flow(tx, workspace.id, flow_id))
+        record = orjson.loads(read_record(tx, FLOWS, workspace, flow_id))
     print_json(record | {"ignores_triggers": ignores_triggers})
 
 
@@ -139,7 +140,7 @@ def run_label(options: argparse.Namespace) -> None:
     with writing_in(options) as (tx, workspace):
         flow_id = _flow_named(tx, workspace, options.flow)
         change(tx, workspace.id, flow_id, options.name)
-        record = read_flow(tx, workspace.id, flow_id)
+        record = read_record(tx, FLOWS, workspace, flow_id)
     print_record(record)
 
 

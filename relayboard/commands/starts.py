@@ -4,7 +4,8 @@ import argparse
 from typing import Any
 
 from persistence.flow_starts.batches import interrupt_start
-from persistence.flow_starts.v2 import list_starts, read_start
+from persistence.flow_starts.v2 import STARTS
+from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.sql.columns import is_uuid
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.commands.parser import add_noun, workspace_action
@@ -21,7 +22,7 @@ def register(commands: Any) -> None:
 
 def run_list(options: argparse.Namespace) -> None:
     with reading_in(options) as (tx, workspace):
-        page = list_starts(tx, workspace.id, None, NEWEST)
+        page = fetch_list(ListQuery(tx, workspace), STARTS, None, NEWEST)
     print_records(page.records)
 
 
@@ -30,5 +31,5 @@ def run_interrupt(options: argparse.Namespace) -> None:
         raise CommandFailed(f"there is no start {options.start}")
     with writing_in(options) as (tx, workspace):
         start_id = interrupt_start(tx, workspace.id, options.start.lower())
-        record = read_start(tx, workspace.id, start_id)
+        record = read_record(tx, STARTS, workspace, start_id)
     print_record(record)

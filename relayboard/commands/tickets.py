@@ -5,9 +5,10 @@ from typing import Any
 
 from persistence.contacts.actions import find_contact
 from persistence.database import Transaction
+from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.tickets.actions import NewTicket, open_ticket
-from persistence.tickets.tickets import read_ticket
+from persistence.tickets.tickets import TICKETS
 from persistence.topics import find_topic
 from persistence.users import find_member
 from persistence.workspaces import Workspace
@@ -29,7 +30,7 @@ def run_open(options: argparse.Namespace) -> None:
         ticket_id = open_ticket(tx, workspace, _read_ticket(tx, workspace, options))
         if ticket_id is None:
             raise CommandFailed("the contact has an open ticket already")
-        record = read_ticket(tx, workspace.id, ticket_id)
+        record = read_record(tx, TICKETS, workspace, ticket_id)
     print_record(record)
 
 

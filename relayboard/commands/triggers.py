@@ -3,10 +3,11 @@
 import argparse
 from typing import Any
 
+from persistence.lists import ListQuery, read_list, read_record
 from persistence.tables.triggers import FIRST_WORD
 from persistence.triggers.form import TriggerForm, read_trigger_form
 from persistence.triggers.schedules import NEVER, REPEATS
-from persistence.triggers.triggers import KEYWORD_MATCHES, TYPES, list_triggers, read_trigger
+from persistence.triggers.triggers import KEYWORD_MATCHES, TRIGGERS, TYPES
 from persistence.triggers.writes import archive_trigger, create_trigger
 from relayboard.commands.output import print_record, print_records, reading_in, writing_in
 from relayboard.commands.parser import add_noun, moment, workspace_action
@@ -56,18 +57,18 @@ def run_create(options: argparse.Namespace) -> None:
     )
     with writing_in(options) as (tx, workspace):
         trigger_id = create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
-        record = read_trigger(tx, workspace.id, trigger_id)
+        record = read_record(tx, TRIGGERS, workspace, trigger_id)
     print_record(record)
 
 
 def run_list(options: argparse.Namespace) -> None:
     with reading_in(options) as (tx, workspace):
-        records = list_triggers(tx, workspace.id)
+        records = read_list(ListQuery(tx, workspace), TRIGGERS)
     print_records(records)
 
 
 def run_archive(options: argparse.Namespace) -> None:
     with writing_in(options) as (tx, workspace):
         trigger_id = archive_trigger(tx, workspace.id, options.trigger)
-        record = read_trigger(tx, workspace.id, trigger_id)
+        record = read_record(tx, TRIGGERS, workspace, trigger_id)
     print_record(record)

@@ -6,13 +6,14 @@ import pytest
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, record_attempt
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.deliveries.records import (
+    DELIVERIES,
     Ledger,
     count_deliveries,
-    list_deliveries,
     send_again,
     send_failed_again,
     trim_deliveries,
 )
+from persistence.lists import ListQuery, fetch_list
 from persistence.tables.deliveries import DELIVERED, FAILED, delivery_attempt
 from tests.channel_rows import add_channel
 
@@ -39,7 +40,7 @@ def ledger(database, workspace):
 
 def listed(database, workspace, **filters):
     with database.reading() as tx:
-        page = list_deliveries(tx, workspace.id, None, 10, **filters)
+        page = fetch_list(ListQuery(tx, workspace, filters), DELIVERIES, None, 10)
     return [json.loads(record) for record in page.records]
 
 
@@ -56,8 +57,8 @@ class TestRecords:
     def test_they_can_be_filtered_by_channel(self, database, workspace, events):
         uuid = listed(database, workspace)[0]["channel"]["uuid"]
 
-        assert len(listed(database, workspace, channel_uuid=uuid)) == 3
-        assert listed(database, workspace, channel_uuid="0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e") == []
+        assert len(listed(database, workspace, channel=uuid)) == 3
+        assert listed(database, workspace, channel="0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e") == []
 
     def test_another_workspace_sees_nothing(self, database, other_workspace, events):
         assert listed(database, other_workspace) == []

@@ -178,7 +178,7 @@ class TestCheck:
         assert flow("check", path)[0] == 1
         assert flow("check", path, "--workspace", workspace.uuid) == (0, "", "")
         with database.reading() as tx:
-            assert [json.loads(each)["name"] for each in list_all_flows(tx, workspace.id)] == ["Gone"]
+            assert [json.loads(each)["name"] for each in list_all_flows(tx, workspace)] == ["Gone"]
 
     def test_a_file_that_cannot_be_read_is_refused(self, flow: Command, tmp_path: Path) -> None:
         status, _, err = flow("check", str(tmp_path / "nothing.json"))
