@@ -13,8 +13,8 @@ from starlette.responses import Response
 from handlers.answers import Answer
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
 from handlers.context import RequestContext, context_of
-from handlers.contract.json_body import read_json
 from handlers.contract.operations import OperationRules, load_contract
+from handlers.contract.validation import read_json
 from handlers.request import RelayRequest, Request
 from handlers.service import Service
 from persistence.database import Transaction

@@ -1,13 +1,15 @@
 """Connexion's validators, replaced by compiled ones (its documented `validator_map`)."""
 
+from collections.abc import MutableMapping
 from typing import Any
 
+from handlers.asgi.refusals import Refusal
 from handlers.asgi.request_body import replay
-from handlers.asgi.request_checks import check_form_type
+from handlers.asgi.request_checks import check_form_type, check_json_type
+from handlers.asgi.strict_json import StrictJsonError, parse_strict
 from handlers.asgi.uploads import receive_upload
 from handlers.auth import rules_of
 from handlers.context import context_of
-from handlers.contract.json_body import read_json
 from handlers.contract.parameters import check_lookups, read_query
 from persistence.errors import InvalidInput
 from persistence.sql.columns import new_uuid
@@ -68,6 +70,22 @@ class UploadValidator:
         # Connexion would read the form too, if it saw one.
         headers = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
         return replay(b"", receive), {**scope, "headers": headers}
+
+
+async def read_json(scope: MutableMapping[str, Any]) -> Any:
+    """Leave `raw_body` and `json` ({} for no body) in the request's context; the receive callable for later layers.
+
+    Raises Refusal (400, 413, 415, 503) or ClientGone.
+    """
+    context = context_of(scope)
+    raw = await context.body.read()
+    check_json_type(context.declared_type, has_body=bool(raw))
+    try:
+        context.json = parse_strict(raw)
+    except StrictJsonError as error:
+        raise Refusal(400, str(error)) from error
+    context.raw_body = raw
+    return replay(raw, context.body.receive)
 
 
 def trim(value: Any) -> Any:

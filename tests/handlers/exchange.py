@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from handlers.context import RequestContext, context_of
-from handlers.contract.json_body import read_json
+from handlers.contract.validation import read_json
 
 
 @dataclass(slots=True)
