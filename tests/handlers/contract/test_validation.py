@@ -15,7 +15,7 @@ SPELLINGS = (
 
 @pytest.mark.parametrize("media_type", SPELLINGS)
 @pytest.mark.parametrize("path", ["/api/v1/labels.json", "/api/v2/labels.json"])
-def test_a_body_is_checked_however_its_media_type_is_spelt(api: Api, path: str, media_type: str) -> None:
+def test_a_body_is_checked_however_its_media_type_is_spelled(api: Api, path: str, media_type: str) -> None:
     headers = {"Content-Type": media_type}
 
     missing = api.post(path, {"zzz": 1}, headers=headers)
