@@ -22,4 +22,4 @@ def set_contact_language(visit: Visit, action: Action) -> None:
     elif language and not is_language(language.lower()):
         visit.log.error(f"unrecognized language code: {language}")
     else:
-        visit.change_contact(lambda editor: attributes.change_language(editor, language.lower()))
+        visit.change_contact(lambda editor: attributes.change_property(editor, "language", language.lower()))

@@ -11,4 +11,4 @@ from flows.engine.visit import Visit
 @action_type({"status": one_of(STATUSES)}, drawn="Set status to {status}")
 def set_contact_status(visit: Visit, action: Action) -> None:
     """Sets the status."""
-    visit.change_contact(lambda editor: attributes.change_status(editor, action.fields["status"]))
+    visit.change_contact(lambda editor: attributes.change_property(editor, "status", action.fields["status"]))

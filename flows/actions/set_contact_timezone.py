@@ -18,4 +18,4 @@ def set_contact_timezone(visit: Visit, action: Action) -> None:
     if timezone and not is_timezone(timezone):
         visit.log.error(f"Unrecognized timezone: '{timezone}'", "timezone:invalid", {"timezone": timezone})
         return
-    visit.change_contact(lambda editor: attributes.change_timezone(editor, timezone))
+    visit.change_contact(lambda editor: attributes.change_property(editor, "timezone", timezone))

@@ -4,12 +4,13 @@ Fields and globals go by key, users by e-mail address, which are the same everyw
 contacts, who are not moved with flows.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flows.asset_kinds import is_relinked
 from flows.definition.action_types import fields_of
-from flows.definition.raw_parts import list_objects, read_text
+from flows.definition.raw_parts import list_actions, list_objects, list_routers, read_text
+from flows.definition.raw_translations import list_translations
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 
 Resolve = Callable[[str, str, str], tuple[str, str] | None]
@@ -24,16 +25,17 @@ def relink(definition: dict[str, Any], resolve: Resolve) -> None:
     A group or label that is referred to by a fixed name gets a UUID as well.
     """
     cases: set[str] = set()
-    for node in list_objects(definition.get("nodes")):
-        for action in list_objects(node.get("actions")):
-            _relink_action(action, resolve)
-        router = node.get("router")
-        for case in list_objects(router.get("cases") if isinstance(router, Mapping) else None):
+    for action in list_actions(definition):
+        _relink_action(action, resolve)
+    for router in list_routers(definition):
+        for case in list_objects(router.get("cases")):
             if case.get("type") == HAS_GROUP:
                 case["arguments"] = _relink_arguments(case.get("arguments"), resolve)
                 cases.add(read_text(case, "uuid"))
-    for translation in _list_translations(definition, cases):
-        translation["arguments"] = _relink_arguments(translation.get("arguments"), resolve)
+    for _, items in list_translations(definition):
+        for uuid in cases & items.keys():
+            if isinstance(items[uuid], dict):
+                items[uuid]["arguments"] = _relink_arguments(items[uuid].get("arguments"), resolve)
 
 
 def _relink_action(action: dict[str, Any], resolve: Resolve) -> None:
@@ -66,10 +68,3 @@ def _relink_arguments(arguments: Any, resolve: Resolve) -> Any:
         return arguments
     known = resolve("group", arguments[0], arguments[1] if len(arguments) > 1 else "")
     return arguments if known is None else [*known, *arguments[2:]]
-
-
-def _list_translations(definition: Mapping[str, Any], item_uuids: set[str]) -> Iterator[dict[str, Any]]:
-    localization = definition.get("localization")
-    for items in localization.values() if isinstance(localization, Mapping) else ():
-        if isinstance(items, Mapping):
-            yield from (item for key, item in items.items() if key in item_uuids and isinstance(item, dict))

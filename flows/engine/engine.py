@@ -9,7 +9,7 @@ from flows.engine.assets import Assets
 from flows.engine.contact import Contact
 from flows.engine.errors import ResumeError, TriggerError
 from flows.engine.events import EventLog
-from flows.engine.loop import Departure, find_flow_of, find_node, leave_step, run_sprint
+from flows.engine.loop import Departure, find_flow_of, leave_step, run_sprint
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.engine.resumes import apply_resume, read_resume
 from flows.engine.router import Choice, route, route_timeout
@@ -140,7 +140,7 @@ def _wake(sprint: Sprint) -> None:
         return sprint.fail_session(
             f"Reached maximum number of sprints per session ({sprint.options.sprints_per_session})"
         )
-    node = find_node(flow, run.path[-1].node_uuid) if run.path else None
+    node = flow.find_node(run.path[-1].node_uuid) if run.path else None
     if node is None:
         return sprint.fail_session("Unable to find resume node")
     if node.router is None or node.router.wait is None:
@@ -166,11 +166,7 @@ def _choose_exit(visit: Visit, kind: str) -> Choice:
     if kind == "wait_expiration":
         return Choice("")
     timeout = router.wait.timeout if kind == "wait_timeout" else None
-    choice = route_timeout(visit, router, timeout.category_uuid) if timeout else route(visit, router)
-    if not choice.exit_uuid:
-        visit.sprint.fail(visit.run, f"Router on node[uuid={visit.node.uuid}] failed to pick a category")
-    leave_step(visit.run, choice.exit_uuid)
-    return choice
+    return leave_step(visit, route_timeout(visit, router, timeout.category_uuid) if timeout else route(visit, router))
 
 
 def _finish(sprint: Sprint) -> tuple[Session, list[AnyEvent]]:

@@ -56,15 +56,14 @@ def find_flow_of(sprint: Sprint, run: Run) -> Flow | None:
     return sprint.assets.find_readable_flow(str(run.flow.get("uuid", "")))
 
 
-def find_node(flow: Flow, uuid: str) -> Node | None:
-    """The node of a UUID."""
-    return flow.find_node(uuid)
-
-
-def leave_step(run: Run, exit_uuid: str) -> None:
-    """Records by which exit the present node was left."""
-    if run.path and exit_uuid:
-        run.path[-1] = replace(run.path[-1], exit_uuid=exit_uuid)
+def leave_step(visit: Visit, choice: Choice) -> Choice:
+    """Records by which exit the present node is left; fails the run if its router found none."""
+    run = visit.run
+    if visit.node.router is not None and not choice.exit_uuid:
+        visit.sprint.fail(run, f"Router on node[uuid={visit.node.uuid}] failed to pick a category")
+    if run.path and choice.exit_uuid:
+        run.path[-1] = replace(run.path[-1], exit_uuid=choice.exit_uuid)
+    return choice
 
 
 def _enter_pushed(sprint: Sprint, parent: Run | None) -> tuple[Run | None, Node | None]:
@@ -121,7 +120,7 @@ def _leave_run(sprint: Sprint, run: Run) -> Run | None:
 
 def _return_to(sprint: Sprint, run: Run, left: Node | None) -> Departure:
     flow = find_flow_of(sprint, run)
-    node = find_node(flow, run.path[-1].node_uuid) if flow and run.path else None
+    node = flow.find_node(run.path[-1].node_uuid) if flow and run.path else None
     if flow is None or node is None:
         sprint.log.step_uuid = ""
         sprint.fail(run, "Can't resume run with missing flow asset" if flow is None else "Can't find node in flow")
@@ -168,11 +167,5 @@ def _run_action(visit: Visit, action: Action) -> None:
 
 def _route(visit: Visit) -> Choice:
     router = visit.node.router
-    if router is None:
-        choice = Choice(visit.node.exits[0].uuid if visit.node.exits else "")
-    else:
-        choice = route(visit, router)
-        if not choice.exit_uuid:
-            visit.sprint.fail(visit.run, f"Router on node[uuid={visit.node.uuid}] failed to pick a category")
-    leave_step(visit.run, choice.exit_uuid)
-    return choice
+    exits = visit.node.exits
+    return leave_step(visit, route(visit, router) if router else Choice(exits[0].uuid if exits else ""))

@@ -34,20 +34,8 @@ CACHED_EXPRESSIONS = 4096
 # Longer expressions are parsed each time: a cache of them could hold more memory than the time is worth.
 CACHED_LENGTH = 2048
 
-_PRECEDENCES = {
-    "&": 1,
-    "=": 2,
-    "!=": 2,
-    "<": 3,
-    "<=": 3,
-    ">": 3,
-    ">=": 3,
-    "+": 4,
-    "-": 4,
-    "*": 5,
-    "/": 5,
-    "^": 6,
-}
+_OPERATORS = (("&",), ("=", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"), ("^",))
+_PRECEDENCES = {symbol: level for level, symbols in enumerate(_OPERATORS, 1) for symbol in symbols}
 _NEGATION_PRECEDENCE = 7
 _LITERALS = frozenset((LexemeKind.TEXT, LexemeKind.INTEGER, LexemeKind.DECIMAL, LexemeKind.KEYWORD))
 _ESCAPE = re.compile(r"\\(?:([\"ntr\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.|$)", re.DOTALL)

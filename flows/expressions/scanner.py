@@ -11,24 +11,10 @@ import regex
 
 # The context roots of a running flow; an `@word` with any other first name stays literal text.
 CONTEXT_ROOTS = frozenset(
-    (
-        "contact",
-        "fields",
-        "urns",
-        "results",
-        "input",
-        "run",
-        "parent",
-        "child",
-        "trigger",
-        "resume",
-        "node",
-        "globals",
-        "webhook",
-        "ticket",
-        "locals",
-        "legacy_extra",
-    )
+    {
+        *("contact", "fields", "urns", "results", "input", "run", "parent", "child", "trigger", "resume", "node"),
+        *("globals", "webhook", "ticket", "locals", "legacy_extra"),
+    }
 )
 
 _LITERAL = regex.compile(r"[^@]+")

@@ -1,7 +1,7 @@
 """What export files hold besides flows: campaigns, triggers, fields and groups (flow format, export files)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from flows.definition.exports.cleaning import Renamed
@@ -21,41 +21,36 @@ class ExportError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class _Plain:
+    def to_json(self) -> JsonObject:
+        """The form of export files."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Named(_Plain):
     """A reference. The UUID is empty in old files, which know some things by name only."""
 
     uuid: str
     name: str
 
-    def to_json(self) -> JsonObject:
-        """UUID and name."""
-        return {"uuid": self.uuid, "name": self.name}
-
 
 @dataclass(frozen=True, slots=True)
-class ExportedField:
+class ExportedField(_Plain):
     """A field of contacts; types are text, number, datetime, state, district and ward."""
 
     key: str
     name: str
     type: str
 
-    def to_json(self) -> JsonObject:
-        """The form of export files."""
-        return {"key": self.key, "name": self.name, "type": self.type}
-
 
 @dataclass(frozen=True, slots=True)
-class ExportedGroup:
+class ExportedGroup(_Plain):
     """A group; without a query its members are chosen by hand. The UUID is empty where only the name is known."""
 
     uuid: str
     name: str
     query: str | None = None
-
-    def to_json(self) -> JsonObject:
-        """The form of export files."""
-        return {"uuid": self.uuid, "name": self.name, "query": self.query}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from flows.definition.action_types import fields_of
 from flows.definition.exports.model import ExportedField, ExportFile, Named
 from flows.definition.flow_texts import read_objects
 from flows.definition.loading import load
@@ -69,8 +70,9 @@ def _list_all(flow: Flow) -> Iterator[Reference]:
     yield from (each.reference for each in find_references(flow).found)
     for node in flow.nodes:
         for action in node.actions:
-            for name, kind in (("groups", "group"), ("labels", "label")):
-                yield from _list_literal_matches(kind, action.fields.get(name))
+            for name, each in fields_of(action.type).items():
+                if "name_match" in each.match:
+                    yield from _list_literal_matches(each.refers_to, action.fields.get(name))
 
 
 def _list_literal_matches(kind: str, references: Any) -> Iterator[Reference]:

@@ -16,22 +16,16 @@ _LEVELS = {"state": STATE, "district": DISTRICT, "ward": WARD}
 
 def change_name(editor: ContactEditor, name: str) -> bool:
     """Sets the name, cut to its limit; whether it changed."""
-    return _change(editor, "name", name[: editor.options.contact_name_characters])
+    return change_property(editor, "name", name[: editor.options.contact_name_characters])
 
 
-def change_language(editor: ContactEditor, language: str) -> bool:
-    """Sets the language, a three-letter code or empty text; whether it changed."""
-    return _change(editor, "language", language)
-
-
-def change_timezone(editor: ContactEditor, timezone: str) -> bool:
-    """Sets the timezone, an IANA name or empty text; whether it changed."""
-    return _change(editor, "timezone", timezone)
-
-
-def change_status(editor: ContactEditor, status: str) -> bool:
-    """Sets the status; whether it changed."""
-    return _change(editor, "status", status)
+def change_property(editor: ContactEditor, name: str, value: str, event_name: str = "") -> bool:
+    """Sets a property to a text that was checked, such as `language`, `timezone` or `status`; whether it changed."""
+    if getattr(editor.contact, name) == value:
+        return False
+    setattr(editor.contact, name, value)
+    editor.log.add(f"contact_{event_name or name}_changed", {name: value})
+    return True
 
 
 def change_last_seen(editor: ContactEditor, seen_on: str) -> bool:
@@ -39,7 +33,7 @@ def change_last_seen(editor: ContactEditor, seen_on: str) -> bool:
     last, seen = editor.contact.last_seen_at, parse_moment(seen_on)
     if seen is None or (last is not None and seen <= last):
         return False
-    return _change(editor, "last_seen_on", seen_on, "last_seen")
+    return change_property(editor, "last_seen_on", seen_on, "last_seen")
 
 
 def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
@@ -80,14 +74,6 @@ def place_path(place: Place | None, level: int) -> str:
     if place is None or place.level < level:
         return ""
     return " > ".join(part.strip() for part in place.path.split(">")[: level + 1])
-
-
-def _change(editor: ContactEditor, name: str, value: str, event_name: str = "") -> bool:
-    if getattr(editor.contact, name) == value:
-        return False
-    setattr(editor.contact, name, value)
-    editor.log.add(f"contact_{event_name or name}_changed", {name: value})
-    return True
 
 
 def _find_place(editor: ContactEditor, field: Field, text: str) -> Place | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from flows.engine.assets import Channel, Group
+from flows.engine.assets import Channel
 from flows.engine.contact import STATUSES
 from flows.engine.errors import ModifierError
 from flows.engine.input_schemas import MODIFIER
@@ -43,20 +43,20 @@ def _language(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     language = modifier.get("language") or ""
     if language and not is_language(language):
         raise ModifierError(f"{language!r} is not a language code")
-    return attributes.change_language(editor, language)
+    return attributes.change_property(editor, "language", language)
 
 
 def _timezone(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     timezone = modifier.get("timezone") or ""
     if timezone and not is_timezone(timezone):
         raise ModifierError(f"{timezone!r} is not a timezone")
-    return attributes.change_timezone(editor, timezone)
+    return attributes.change_property(editor, "timezone", timezone)
 
 
 def _status(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     if modifier["status"] not in STATUSES:
         raise ModifierError(f"{modifier['status']!r} is not a status of contacts")
-    return attributes.change_status(editor, modifier["status"])
+    return attributes.change_property(editor, "status", modifier["status"])
 
 
 def _seen(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
@@ -73,11 +73,8 @@ def _field(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
 
 
 def _groups(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
-    groups: list[Group] = []
-    for reference in modifier["groups"]:
-        group = _find(editor, "group", editor.assets.groups, reference)
-        if group is not None:
-            groups.append(group)
+    found = [_find(editor, "group", editor.assets.groups, reference) for reference in modifier["groups"]]
+    groups = [group for group in found if group is not None]
     if modifier["modification"] not in ("add", "remove"):
         raise ModifierError(f"{modifier['modification']!r} is not a modification of groups")
     is_adding = modifier["modification"] == "add"

@@ -1,8 +1,5 @@
 """Functions that convert between types (flow format, functions)."""
 
-from datetime import date, datetime, time
-from decimal import Decimal
-
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.registry import ANY, BOOLEAN, DATE, DATETIME, NUMBER, TEXT, TIME, function
@@ -12,38 +9,13 @@ ITEM_LIMIT = 10_000
 
 
 @function("text", takes=[TEXT])
-def convert_to_text(evaluation: Evaluation, value: str) -> str:
-    """The text of any value."""
-    return value
-
-
 @function("boolean", takes=[BOOLEAN])
-def convert_to_boolean(evaluation: Evaluation, value: bool) -> bool:
-    """The truth of any value."""
-    return value
-
-
 @function("number", takes=[NUMBER])
-def convert_to_number(evaluation: Evaluation, value: Decimal) -> Decimal:
-    """The number that a text plainly is."""
-    return value
-
-
 @function("date", takes=[DATE])
-def convert_to_date(evaluation: Evaluation, value: date) -> date:
-    """The day of a datetime or the date in a text."""
-    return value
-
-
 @function("datetime", takes=[DATETIME])
-def convert_to_datetime(evaluation: Evaluation, value: datetime) -> datetime:
-    """The beginning of a date, or the date and time in a text."""
-    return value
-
-
 @function("time", takes=[TIME])
-def convert_to_time(evaluation: Evaluation, value: time) -> time:
-    """The time of a datetime, an hour as a number, or the time in a text."""
+def convert(evaluation: Evaluation, value: Value) -> Value:
+    """What the converter of the argument made of it."""
     return value
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from flows.clock import Clock
 from flows.engine.assets import Assets
 from flows.engine.events import EventLog
-from flows.engine.loop import find_flow_of, find_node
+from flows.engine.loop import find_flow_of
 from flows.engine.options import Options
 from flows.engine.resumes import read_resume
 from flows.engine.services import NO_SERVICES, Services
@@ -37,5 +37,5 @@ def visit_run(
     flow = find_flow_of(sprint, run)
     if standing is None or flow is None or not run.path:
         return None
-    node = find_node(flow, run.path[-1].node_uuid)
+    node = flow.find_node(run.path[-1].node_uuid)
     return Visit(sprint, standing, flow, node) if node else None
