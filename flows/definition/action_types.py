@@ -92,12 +92,18 @@ def fields_of(type_name: object) -> Mapping[str, Field]:
 
 def check_action(kind: ActionType, fields: Mapping[str, Any], longest_name: int = NAME_LENGTH) -> None:
     """Raises CheckFailed, whose path is that of the property, if an action's own properties may not be used."""
-    for name in filter(None, (kind.result_field, kind.category_field)):
-        check_part(text(longest_name).rule, fields.get(name), name)
+    for name in (kind.result_field, kind.category_field):
+        if name:
+            check_part(_name_rule(longest_name), fields.get(name), name)
     for name, each in kind.fields.items():
         check_part(each.rule, fields.get(name), name)
     if kind.rule is not None:
         kind.rule(fields)
+
+
+@cache
+def _name_rule(longest: int) -> Rule:
+    return text(longest).rule
 
 
 class _Shown(str):
