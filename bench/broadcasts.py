@@ -23,7 +23,7 @@ from sqlalchemy import func, insert, select, text
 from bench.data import Row, contact_rows, urn_rows, write_rows
 from persistence.audience import Audience
 from persistence.broadcasts.v2 import COMPLETED, NewBroadcast, create_broadcast
-from persistence.channels.channels import ANDROID
+from persistence.channels.types import RELAYER
 from persistence.database import Database
 from persistence.groups.groups import create_group
 from persistence.migrations import upgrade
@@ -100,7 +100,7 @@ def build(database: Database, contacts: int) -> tuple[int, list[int]]:
     """A workspace with a phone and contacts in groups; the ids of the workspace and the groups."""
     with database.writing() as tx:
         workspace = create_workspace(tx, "Benchmark", country="RW", timezone="Africa/Kigali")
-        phone = {"type": ANDROID, "name": "Phone", "address": "+250788000000", "country": "RW", "schemes": ["tel"]}
+        phone = {"type": RELAYER, "name": "Phone", "address": "+250788000000", "country": "RW", "schemes": ["tel"]}
         times = {"created_on": tx.now, "last_seen": tx.now}
         tx.execute(insert(channel).values(workspace_id=workspace.id, **phone, **times))
         groups = [create_group(tx, workspace.id, f"Group {number}") for number in range(GROUPS)]

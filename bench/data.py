@@ -9,8 +9,9 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from sqlalchemy import Table, insert, select, text
 
-from persistence.channels.channels import create_external_channel
-from persistence.channels.gateway_secrets import new_gateway_secret
+from persistence.channels.channels import create_gateway
+from persistence.channels.settings import new_gateway_secret
+from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.database import Database, Transaction
 from persistence.labels import create_label
 from persistence.sql.columns import new_uuid, time_text
@@ -37,7 +38,7 @@ def build(database: Database, secret_key: str, messages: int, contacts: int) -> 
         user_id = find_member(tx, workspace.id, "bench@example.org") or 0
         token = create_token(tx, workspace.id, user_id, secret_key)
         options = {"schemes": ["tel"], "country": "RW", "secret": new_gateway_secret(), "config": {}}
-        create_external_channel(tx, workspace.id, name="Gateway", address="+250788000000", **options)
+        create_gateway(tx, workspace.id, DEFAULT_GATEWAY, name="Gateway", address="+250788000000", **options)
         label_id = create_label(tx, workspace.id, "Question")
         first_label = tx.execute(select(label.c.uuid).where(label.c.id == label_id)).scalar_one()
     columns = "[progress.description]{task.description}"

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from handlers.asgi.archive_files import ArchiveFiles
 from handlers.asgi.explorer import Explorer
-from handlers.asgi.gateway import Gateway
+from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Health
 from handlers.asgi.media_files import MediaFiles
@@ -71,7 +71,7 @@ def create_app(
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
     service = Service(settings, database, threads, limiter, callbacks, notes, MediaStore(settings.media_url), uploads)
-    app: AsgiApp = _with_service(_without_redirects(Gateway(_connexion_app())), service)
+    app: AsgiApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)

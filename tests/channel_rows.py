@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
-from persistence.channels.channels import ANDROID
 from persistence.database import Database
 from persistence.messages.states import OUTGOING, QUEUED
 from persistence.tables.channels import channel
@@ -19,7 +18,7 @@ def add_channel(database: Database, workspace: Workspace, **values: Any) -> int:
     with database.writing() as tx:
         row = {
             "workspace_id": workspace.id,
-            "type": ANDROID,
+            "type": "android",
             "name": "Front desk",
             "address": "+254733555010",
             "country": "KE",

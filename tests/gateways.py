@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 from sqlalchemy import select
 
 from flows.urns import Urn
-from persistence.channels.channels import create_external_channel
+from persistence.channels.channels import create_gateway
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.outgoing import Draft, create_outgoing
@@ -33,7 +33,7 @@ def add_gateway(database: Database, workspace: Workspace, url: str, **config: An
             "config": {"send_url": url, **config},
             "secret": SECRET,
         }
-        uuid = create_external_channel(tx, workspace.id, name="Gateway", address="+250788000000", **options)
+        uuid = create_gateway(tx, workspace.id, "external", name="Gateway", address="+250788000000", **options)
         return int(tx.execute(select(channel.c.id).where(channel.c.uuid == uuid)).scalar_one())
 
 

@@ -12,12 +12,13 @@ import logging
 import queue
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from persistence.database import Transaction
 from persistence.errors import DATABASE_AWAY
@@ -33,7 +34,7 @@ GATHER_SECONDS = 0.005
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Tell = Callable[[], None]
+AfterCommit = Callable[[], None]
 """What is logged and counted once a transaction is committed."""
 
 
@@ -56,28 +57,34 @@ class Leased(Generic[Item]):
     look_again_on: datetime | None = None
 
 
-class LeasedQueue(Protocol[Item, Result]):
+class LeasedQueue(ABC, Generic[Item, Result]):
     """What a dispatcher works on. Leases and records run in its transactions, calls in threads of their own."""
 
     name: str
 
+    @abstractmethod
     def list_due(self, tx: Transaction) -> list[str]:
         """The receivers for which anything is due."""
 
+    @abstractmethod
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[Item]:
         """Takes so much per receiver at most."""
 
+    @abstractmethod
     def call(self, item: Item) -> tuple[Result, bool]:
         """One call outside any transaction: what came of it, and whether the receiver answered."""
 
-    def record_alone(self, finished: Finished[Item, Result]) -> Tell | None:
+    def record_alone(self, finished: Finished[Item, Result]) -> AfterCommit | None:
         """Records one that wants a transaction of its own; None for all others."""
+        return None
 
-    def record(self, tx: Transaction, finished: Sequence[Finished[Item, Result]]) -> Tell:
+    @abstractmethod
+    def record(self, tx: Transaction, finished: Sequence[Finished[Item, Result]]) -> AfterCommit:
         """Writes down what came of calls."""
 
     def next_look(self, finished: Sequence[Finished[Item, Result]]) -> Sequence[datetime]:
         """When what was just recorded is due again."""
+        return ()
 
 
 class Dispatcher(Generic[Item, Result]):
@@ -146,36 +153,36 @@ class Dispatcher(Generic[Item, Result]):
     def _record_those_alone(self) -> None:
         for finished in list(self._unrecorded):
             try:
-                tell = self._work.record_alone(finished)
+                after_commit = self._work.record_alone(finished)
             except Exception:
                 # Whatever is wrong with it, the receiver accepted: it is recorded with the others.
                 logger.exception("%s: one outcome could not be recorded alone", self._work.name)
             else:
-                if tell is not None:
-                    self._settle([finished], tell)
+                if after_commit is not None:
+                    self._mark_recorded([finished], after_commit)
 
     def _record_and_lease(self) -> None:
         """Records all other calls and hands out what is due."""
         if not self._unrecorded and not self._is_anything_due():
             return
         done = list(self._unrecorded)
-        tell, leased = self._services.database.write(partial(self._exchange, done))
-        self._settle(done, tell)
+        after_commit, leased = self._services.database.write(partial(self._exchange, done))
+        self._mark_recorded(done, after_commit)
         if leased.look_again_on is not None:
             heapq.heappush(self._looks, leased.look_again_on)
         for receiver, item in leased.items:
             self._slots.take(receiver)
             self._pool.submit(self._call, receiver, item)
 
-    def _exchange(self, done: Sequence[Finished[Item, Result]], tx: Transaction) -> tuple[Tell, Leased[Item]]:
-        tell = self._work.record(tx, done)
+    def _exchange(self, done: Sequence[Finished[Item, Result]], tx: Transaction) -> tuple[AfterCommit, Leased[Item]]:
+        after_commit = self._work.record(tx, done)
         if self._services.stopping.is_set():
-            return tell, Leased()
+            return after_commit, Leased()
         rooms = self._slots.share(self._work.list_due(tx))
-        return tell, self._work.lease(tx, rooms) if rooms else Leased()
+        return after_commit, self._work.lease(tx, rooms) if rooms else Leased()
 
-    def _settle(self, done: Sequence[Finished[Item, Result]], tell: Tell) -> None:
-        tell()
+    def _mark_recorded(self, done: Sequence[Finished[Item, Result]], after_commit: AfterCommit) -> None:
+        after_commit()
         for moment in self._work.next_look(done):
             heapq.heappush(self._looks, moment)
         recorded = {id(each) for each in done}
@@ -188,13 +195,13 @@ class Dispatcher(Generic[Item, Result]):
         """
         for finished in list(self._unrecorded):
             try:
-                tell = self._services.database.write(lambda tx, each=finished: self._work.record(tx, [each]))  # type: ignore[misc]
+                after_commit = self._services.database.write(lambda tx, each=finished: self._work.record(tx, [each]))  # type: ignore[misc]
             except DATABASE_AWAY:
                 return  # the database is away, and nothing is wrong with the outcomes
             except Exception:
                 logger.exception("%s: an outcome cannot be recorded", self._work.name)
-                tell = _say_nothing
-            self._settle([finished], tell)
+                after_commit = do_nothing
+            self._mark_recorded([finished], after_commit)
 
     def _is_anything_due(self) -> bool:
         # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.
@@ -213,5 +220,18 @@ class Dispatcher(Generic[Item, Result]):
             self._news.put(finished)
 
 
-def _say_nothing() -> None:
+def do_nothing() -> None:
     return None
+
+
+def begin_dispatching(services: Services, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> Callable[[], bool]:
+    """The step that wakes this process's dispatcher; the dispatcher ends when the services close."""
+    dispatcher = Dispatcher(services, work, slots)
+    services.closing.callback(dispatcher.stop)
+    dispatcher.start()
+
+    def step() -> bool:
+        dispatcher.wake()
+        return False
+
+    return step

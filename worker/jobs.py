@@ -23,7 +23,7 @@ from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
 from persistence.triggers.schedules import start_due
-from worker.channels.external.sending import begin_sending
+from worker.channels.sending import begin_sending
 from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
 from worker.flows.starts import begin_starts

@@ -1,13 +1,10 @@
-"""What HTTP gateways call: `/c/ex/<channel uuid>/<secret>/<action>`, GET or POST, parameters in the query or a form.
+"""What gateways call, by GET or POST, at the addresses of their channel types (`handlers/channels/`).
 
-The older address `/handlers/external/<action>/<channel uuid>/<secret>/` is understood as well (relayer protocol,
-section 22.2). The secret may come as `Authorization: Bearer <secret>` instead, with addresses that leave it out.
+The secret may come as `Authorization: Bearer <secret>` instead, with addresses that leave it out.
 """
 
-import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,55 +14,46 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
+from handlers.channels.readers import READERS
 from handlers.context import context_of
 from handlers.errors import explain_database
 from handlers.service import Service
-from persistence.channels.gateway_reports import (
-    FATES,
-    GatewayMessage,
-    WrongSecret,
-    find_gateway,
-    note_fate,
-    receive_message,
-    stop_contact,
-)
+from persistence.channels.gateway_reports import Gateway, WrongSecret, find_gateway
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused
 
-ADDRESS = re.compile(r"/c/ex/(?P<uuid>[^/]+)/(?:(?P<secret>[^/]+)/)?(?P<action>[a-z]+)/?\Z")
-OLD_ADDRESS = re.compile(r"/handlers/external/(?P<action>[a-z]+)/(?P<uuid>[^/]+)(?:/(?P<secret>[^/]+))?/?\Z")
-SECRET_PLACE = re.compile(r"(/c/ex/[^/]*/|/handlers/external/[^/]*/[^/]*/)[^/]{16,}")
-"""Actions are shorter than secrets."""
-PREFIXES = ("/c/ex/", "/handlers/external/")
 METHODS = ("GET", "POST")
 FORM_TYPE = "application/x-www-form-urlencoded"
 MOST_FIELDS = 50
 SCOPE_LENGTH = 24
-RECEIVE, STOPPED = ("receive", "received"), "stopped"
 
 
-class Gateway:
+class GatewayCalls:
     """ASGI layer for the calls of gateways; everything else goes inside."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(PREFIXES):
+        channel_type = type_at(scope["path"]) if scope["type"] == "http" else None
+        if channel_type is None:
             await self.app(scope, receive, send)
             return
-        found = ADDRESS.match(scope["path"]) or OLD_ADDRESS.match(scope["path"])
+        matches = (address.match(scope["path"]) for address in READERS[channel_type].ADDRESSES)
+        found = next((match for match in matches if match is not None), None)
         refused = wrong_method(scope, METHODS)
         if refused is not None or found is None:
             await (refused or detail_response(404, "There is nothing at this address.")).send(send)
             return
         service = context_of(scope).service
-        secret = found["secret"] or bearer_in((header(scope, b"authorization") or b"").decode("latin-1"))
+        authorization = (header(scope, b"authorization") or b"").decode("latin-1")
+        secret = found.groupdict().get("secret") or bearer_in(authorization)
         try:
-            page = await anyio.to_thread.run_sync(refuse, service, found["uuid"], secret, limiter=service.limiter)
+            caller = Caller(channel_type, found["uuid"], secret)
+            page = await anyio.to_thread.run_sync(refuse, service, caller, limiter=service.limiter)
             if page is None:
-                callback = Callback(found["uuid"], secret, found["action"], await read_values(Request(scope, receive)))
-                page = await anyio.to_thread.run_sync(answer, service, callback, limiter=service.write_limiter)
+                call = partial(carry_out, caller, found["action"], await read_values(Request(scope, receive)))
+                page = await anyio.to_thread.run_sync(answer, service, call, limiter=service.write_limiter)
         except Refused as error:
             page = detail_response(400, str(error))
         except DatabaseError as error:
@@ -73,14 +61,22 @@ class Gateway:
         await page.send(send)
 
 
-@dataclass(frozen=True, slots=True)
-class Callback:
-    """A call of a gateway: what it reports, and the secret it brings."""
+def type_at(path: str) -> str | None:
+    """The channel type whose gateways call at such a path."""
+    return next((name for name, reader in READERS.items() if path.startswith(reader.PREFIXES)), None)
 
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Which gateway says that it calls, and the secret it brings."""
+
+    channel_type: str
     channel_uuid: str
     secret: str | None
-    action: str
-    values: Mapping[str, str]
+
+    def find(self, tx: Transaction) -> Gateway:
+        """Raises Refused, WrongSecret."""
+        return find_gateway(tx, self.channel_type, self.channel_uuid, self.secret)
 
 
 def bearer_in(authorization: str) -> str | None:
@@ -89,29 +85,34 @@ def bearer_in(authorization: str) -> str | None:
     return secret.strip() or None if scheme.lower() == "bearer" else None
 
 
-def refuse(service: Service, channel_uuid: str, secret: str | None) -> PlainResponse | None:
+def refuse(service: Service, caller: Caller) -> PlainResponse | None:
     """What a call is answered that may not be made, before its body is read; None for others. Raises Refused.
 
     Callbacks without the secret do not count towards the limit: they must not shut the gateway out.
     """
     try:
         with service.database.reading() as tx:
-            gateway = find_gateway(tx, channel_uuid, secret)
+            source = caller.find(tx).source
     except WrongSecret as error:
         return _ask_for_secret(error)
-    allowance = service.callback_limiter.spend(gateway.workspace_id, f"callback{gateway.id}"[:SCOPE_LENGTH])
+    allowance = service.callback_limiter.spend(source.workspace_id, f"callback{source.id}"[:SCOPE_LENGTH])
     if allowance.is_granted:
         return None
     seconds = str(allowance.reset_seconds)
     return detail_response(429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds})
 
 
-def answer(service: Service, callback: Callback) -> PlainResponse:
+def answer(service: Service, call: Callable[[Transaction], str]) -> PlainResponse:
     """Carries a callback out; runs in a database thread. Raises Refused."""
     try:
-        return json_response({"detail": service.database.write(partial(carry_out, callback))})
+        return json_response({"detail": service.database.write(call)})
     except WrongSecret as error:  # it was changed in the meantime
         return _ask_for_secret(error)
+
+
+def carry_out(caller: Caller, action: str, values: Mapping[str, str], tx: Transaction) -> str:
+    """Do what the gateway reports; what to answer. Raises Refused, WrongSecret."""
+    return READERS[caller.channel_type].carry_out(tx, caller.find(tx), action, values)
 
 
 def _ask_for_secret(error: WrongSecret) -> PlainResponse:
@@ -131,51 +132,3 @@ async def read_values(request: Request) -> dict[str, str]:
     except (MultiPartException, ValueError) as error:
         raise Refused("The request body is not a valid form.") from error
     return dict([*request.query_params.multi_items(), *fields])
-
-
-def carry_out(callback: Callback, tx: Transaction) -> str:
-    """Do what the gateway reports; what to answer. Raises Refused, WrongSecret."""
-    gateway = find_gateway(tx, callback.channel_uuid, callback.secret)
-    action, values = callback.action, callback.values
-    config = gateway.config or {}
-    if action in RECEIVE:
-        sender = first(values, config.get("mo_from_field"), "from", "sender")
-        text = first(values, config.get("mo_text_field"), "text", "message")
-        if not sender:
-            raise Refused("The parameter from is needed.")
-        moment = read_moment(first(values, config.get("mo_date_field"), "date", "time"))
-        message_id = receive_message(tx, gateway, GatewayMessage(sender, text, moment))
-        return "The message was dropped: its sender is blocked." if message_id is None else f"Message {message_id}"
-    if action in FATES:
-        number = values.get("id", "")
-        if not (number.isascii() and number.isdecimal() and len(number) <= 10):
-            raise Refused("The parameter id is needed; it is the number of a message.")
-        note_fate(tx, gateway, action, int(number), read_moment(first(values, None, "date", "time")))
-        return f"Message {number} is {action}."
-    if action == STOPPED:
-        stop_contact(tx, gateway, first(values, config.get("mo_from_field"), "from", "sender"))
-        return "The contact is stopped."
-    raise Refused("There is no such action.")
-
-
-def hide_secret(path: str) -> str:
-    """A path as it may be logged: without what stands where a gateway's secret does."""
-    return SECRET_PLACE.sub(r"\1***", path)
-
-
-def first(values: Mapping[str, str], configured: str | None, *names: str) -> str:
-    """The first given parameter; a configured name replaces the usual ones."""
-    wanted = (configured,) if configured else names
-    return next((values[name] for name in wanted if values.get(name)), "")
-
-
-def read_moment(text: str) -> datetime | None:
-    """An RFC 3339 time; None for an empty text. Raises Refused."""
-    if not text:
-        return None
-    try:
-        written = text.upper()
-        moment = datetime.fromisoformat(written.replace(" ", "+") if " " in written and "T" in written else written)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Refused("The date is not an RFC 3339 time.") from error

@@ -1,5 +1,7 @@
 """`POST /relayers/relayer/sync/<id>/`."""
 
+import base64
+import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +17,11 @@ from handlers.relay.commands import (
     read_commands,
 )
 from handlers.relay.register import read_device_uuid, registration_command
-from handlers.relay.signature import is_signed
 from handlers.request import RelayRequest
 from persistence.database import Transaction
 from persistence.relayers import sync as phone_sync
 from persistence.relayers.commands import read_integer, read_upload
-from persistence.relayers.registrations import Registration, find_waiting, note_waiting_seen
+from persistence.relayers.registrations import Phone, Registration, WaitingRegistration, find_waiting, note_waiting_seen
 
 CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1
@@ -37,9 +38,9 @@ def sync_phone(request: RelayRequest) -> Answer:
 
 def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Answer:
     """The checks of the protocol in its order, then the exchange of commands."""
-    phones = []
+    phones: list[Phone] = []
     if channel_id is not None and 0 < channel_id <= LARGEST_ID:
-        phones = phone_sync.lock_phones(tx, channel_id)
+        phones = phone_sync.lock_phones_of(tx, channel_id)
     if not phones:
         return _release(channel_id)
     if all(phone.secret is None for phone in phones):
@@ -68,12 +69,12 @@ def _release(channel_id: int | None) -> Answer:
 class _Signer:
     """Who signed a sync: a phone with one of its secrets, or a registration that waits beside it."""
 
-    phone: Any
+    phone: Phone
     secret: str
-    waiting: Any | None = None
+    waiting: WaitingRegistration | None = None
 
 
-def _find_signer(tx: Transaction, phones: Sequence[Any], ts: str, request: RelayRequest) -> _Signer | None:
+def _find_signer(tx: Transaction, phones: Sequence[Phone], ts: str, request: RelayRequest) -> _Signer | None:
     signature = request.query.get("signature", "")
     own = [_Signer(phone, secret) for phone in phones for secret in (phone.secret, phone.previous_secret) if secret]
     found = next((each for each in own if is_signed(each.secret, ts, request.raw_body, signature)), None)
@@ -95,7 +96,7 @@ def _exchange(tx: Transaction, signer: _Signer, commands: list[Any], *, is_empty
         return _tell_registration(tx, signer)
     if signer.secret == phone.secret:
         phone_sync.note_secret_used(tx, phone)
-    return answer_commands(phone_sync.apply_sync(tx, phone, read_upload(commands)))
+    return answer_commands(phone_sync.apply_sync(tx, phone.source, read_upload(commands)))
 
 
 def _tell_registration(tx: Transaction, signer: _Signer) -> Answer:
@@ -105,3 +106,14 @@ def _tell_registration(tx: Transaction, signer: _Signer) -> Answer:
         note_waiting_seen(tx, signer.waiting)
     claim_code = (signer.waiting or signer.phone).claim_code
     return answer_commands([registration_command(Registration(signer.phone.id, signer.secret, claim_code))])
+
+
+def sign(secret: str, ts: str, body: bytes) -> str:
+    """The signature in the URL-safe base64 alphabet with padding, 44 characters (relayer protocol, 7.2)."""
+    digest = hmac.digest((secret + ts).encode("utf-8"), body, "sha256")
+    return base64.urlsafe_b64encode(digest).decode()
+
+
+def is_signed(secret: str, ts: str, body: bytes, signature: str) -> bool:
+    """Whether a signature is the one of this secret, compared in constant time."""
+    return hmac.compare_digest(sign(secret, ts, body).encode(), signature.encode("utf-8", "replace"))

@@ -1,7 +1,7 @@
 """Alarms of phones: lost contact, low battery, unsent backlog. One event when one opens, none while it lasts."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -16,12 +16,12 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.channels.channels import ANDROID
+from persistence.channels.channels import IS_RELAYER
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
 from persistence.database import Transaction
 from persistence.deliveries.outbox import record_channel_event
 from persistence.messages.states import DELIVERED, IS_UNSENT, PENDING_COUNT, READ, SENT
-from persistence.secrets.encrypted_columns import Sealed
+from persistence.sql.columns import columns_for
 from persistence.tables.channels import channel, channel_alarm
 from persistence.tables.messages import message
 
@@ -52,7 +52,7 @@ def trim_alarms(tx: Transaction, limit: int) -> int:
 
 
 def close_alarms(tx: Transaction, channel_id: int) -> None:
-    """Ends all alarms of a phone that another workspace has now; what opens there is told there."""
+    """Ends all alarms of a phone that another workspace has now; what opens there is reported there."""
     open_ones = and_(channel_alarm.c.channel_id == channel_id, channel_alarm.c.closed_on.is_(None))
     tx.execute(update(channel_alarm).where(open_ones).values(closed_on=tx.now))
 
@@ -74,29 +74,25 @@ def _is_draining() -> ColumnElement[bool]:
 
 
 def _has_unsent(now: datetime) -> ColumnElement[bool]:
-    return exists(
-        select(literal(1)).where(
-            message.c.channel_id == channel.c.id,
-            message.c.workspace_id == channel.c.workspace_id,
-            IS_UNSENT,
-            message.c.created_on > now - UNSENT_UNTIL,
-            message.c.created_on < now - UNSENT_AFTER,
-        )
+    return exists().where(
+        message.c.channel_id == channel.c.id,
+        message.c.workspace_id == channel.c.workspace_id,
+        IS_UNSENT,
+        message.c.created_on > now - UNSENT_UNTIL,
+        message.c.created_on < now - UNSENT_AFTER,
     )
 
 
 def _is_quiet(now: datetime) -> ColumnElement[bool]:
-    sent = exists(
-        select(literal(1)).where(
-            message.c.workspace_id == channel.c.workspace_id,
-            message.c.folder == literal("sent", literal_execute=True),
-            # The folder holds wired ones too: a phone that only collects messages sends nothing.
-            message.c.status.in_((SENT, DELIVERED, READ)),
-            message.c.sent_on > now - QUIET_FOR,
-            message.c.channel_id == channel.c.id,
-        )
+    sent = exists().where(
+        message.c.workspace_id == channel.c.workspace_id,
+        message.c.folder == literal("sent", literal_execute=True),
+        # The folder holds wired ones too: a phone that only collects messages sends nothing.
+        message.c.status.in_((SENT, DELIVERED, READ)),
+        message.c.sent_on > now - QUIET_FOR,
+        message.c.channel_id == channel.c.id,
     )
-    alarmed = exists(select(literal(1)).where(_is_alarm_of_channel(), channel_alarm.c.opened_on > now - QUIET_FOR))
+    alarmed = exists().where(_is_alarm_of_channel(), channel_alarm.c.opened_on > now - QUIET_FOR)
     return not_(or_(sent, alarmed))
 
 
@@ -106,24 +102,15 @@ def _is_alarm_of_channel() -> ColumnElement[bool]:
 
 
 def _close(tx: Transaction, kind: str, is_over: ColumnElement[bool]) -> None:
-    ended = exists(select(literal(1)).where(_is_alarm_of_channel(), or_(is_over, not_(channel.c.is_active))))
-    tx.execute(
-        update(channel_alarm)
-        .where(channel_alarm.c.kind == kind, channel_alarm.c.closed_on.is_(None), ended)
-        .values(closed_on=tx.now)
-    )
+    ended = exists().where(_is_alarm_of_channel(), or_(is_over, not_(channel.c.is_active)))
+    open_ones = (channel_alarm.c.kind == kind) & channel_alarm.c.closed_on.is_(None)
+    tx.execute(update(channel_alarm).where(open_ones, ended).values(closed_on=tx.now))
 
 
 def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
     """Opens alarms for the phones of this condition and queues their events; the number opened."""
-    is_open = exists(
-        select(literal(1)).where(
-            _is_alarm_of_channel(),
-            channel_alarm.c.kind == kind,
-            channel_alarm.c.closed_on.is_(None),
-        )
-    )
-    is_phone = and_(channel.c.type == ANDROID, channel.c.is_active, channel.c.workspace_id.is_not(None))
+    is_open = exists().where(_is_alarm_of_channel(), channel_alarm.c.kind == kind, channel_alarm.c.closed_on.is_(None))
+    is_phone = and_(IS_RELAYER, channel.c.is_active, channel.c.workspace_id.is_not(None))
     phones = select(
         channel.c.workspace_id, channel.c.id, literal(kind), literal(tx.now, channel_alarm.c.opened_on.type)
     ).where(is_phone, condition, not_(is_open))
@@ -141,23 +128,13 @@ def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
 def _queue_events(tx: Transaction, kind: str, channel_ids: list[int]) -> None:
     if not channel_ids:
         return
-    # Not the whole row: one phone's damaged secret must not keep the others' alarms back.
-    columns = [column for column in channel.c if not isinstance(column.type, Sealed)]
-    counted = [PENDING_COUNT.label("unsent_here")] if kind == BACKLOG else []
-    for row in tx.execute(select(*columns, *counted).where(channel.c.id.in_(channel_ids))).all():
-        fields = alarm_fields(EventChannel(row.id, row.uuid, row.address), _phone_state(row, kind))
-        record_channel_event(tx, row.workspace_id, row.id, ALARM, fields)
-
-
-def _phone_state(row: Any, kind: str) -> PhoneState:
-    """What a phone reported last. A backlog counts what waits here too: the phone knows only what it has fetched."""
-    pending_count = max(row.pending_count, row.unsent_here) if kind == BACKLOG else row.pending_count
-    return PhoneState(
-        row.power_level,
-        row.power_status,
-        row.power_source,
-        row.network_type,
-        pending_count,
-        row.retry_count,
-        row.last_seen,
-    )
+    rows = channel.c
+    # A backlog counts what waits here too: the phone knows only what it has fetched.
+    unsent = PENDING_COUNT if kind == BACKLOG else literal(0)
+    whose = (rows.workspace_id, rows.id, rows.uuid, rows.address)
+    statement = select(*whose, unsent, *columns_for(PhoneState, channel)).where(rows.id.in_(channel_ids))
+    for workspace_id, channel_id, uuid, address, unsent_here, *reported in tx.execute(statement).all():
+        state = PhoneState(*reported)
+        state = replace(state, pending_count=max(state.pending_count, unsent_here))
+        fields = alarm_fields(EventChannel(channel_id, uuid, address), state)
+        record_channel_event(tx, workspace_id, channel_id, ALARM, fields)

@@ -51,7 +51,7 @@ def finish_plain_calls(tx: Transaction, limit: int) -> int:
 
 
 def find_callers(tx: Transaction, limit: int) -> list[DueContact]:
-    """Contacts with pending calls whose turn nobody has, those that wait longest first."""
+    """Contacts with pending calls that nobody has leased, those that wait longest first."""
     statement = (
         select(channel_event.c.workspace_id, channel_event.c.contact_id)
         .join(contact, contact.c.id == channel_event.c.contact_id)

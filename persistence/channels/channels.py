@@ -1,9 +1,12 @@
-"""Channels: Android phones and external gateways; the table and the v2 record."""
+"""Channels: phones that relay and gateways; the v2 record."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import insert, select
 
+from persistence.channels.event_form import EventChannel
+from persistence.channels.types import GATEWAYS, RELAYERS
 from persistence.database import Transaction
 from persistence.lists import ListSpec, equals
 from persistence.sql.columns import is_uuid, new_uuid
@@ -12,8 +15,24 @@ from persistence.sql.pages import Order
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
 
-ANDROID = "android"
-EXTERNAL = "external"
+IS_RELAYER = channel.c.type.in_(RELAYERS)
+IS_GATEWAY = channel.c.type.in_(GATEWAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A channel of a workspace that something came in through. Numbers without a country code are of its country."""
+
+    id: int
+    uuid: str
+    workspace_id: int
+    address: str | None
+    country: str | None
+
+    @property
+    def in_events(self) -> EventChannel:
+        return EventChannel(self.id, self.uuid, self.address)
+
 
 CHANNEL_RECORD = declare_record(
     {
@@ -70,11 +89,20 @@ def read_claimed(tx: Transaction, workspace_id: int, channel_id: int) -> dict[st
     return dict(tx.execute(select(*columns).where(mine)).mappings().one())
 
 
+def find_channel_owner(tx: Transaction, uuid: str) -> tuple[int, str] | None:
+    """The workspace that has claimed a channel, also one that is released now, and the channel's type."""
+    statement = select(channel.c.workspace_id, channel.c.type).where(channel.c.uuid == uuid)
+    row = tx.execute(statement).first() if is_uuid(uuid) else None
+    if row is None:
+        return None
+    workspace_id, channel_type = row
+    return None if workspace_id is None else (workspace_id, channel_type)
+
+
 def find_channel_workspace(tx: Transaction, uuid: str) -> int | None:
     """The workspace that has claimed a channel, also one that is released now."""
-    if not is_uuid(uuid):
-        return None
-    return tx.execute(select(channel.c.workspace_id).where(channel.c.uuid == uuid)).scalar_one_or_none()
+    found = find_channel_owner(tx, uuid)
+    return None if found is None else found[0]
 
 
 def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bool:
@@ -83,31 +111,19 @@ def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bo
     return tx.execute(select(channel.c.id).where(mine)).first() is not None
 
 
-def create_external_channel(
-    tx: Transaction,
-    workspace_id: int,
-    *,
-    name: str,
-    address: str,
-    schemes: list[str],
-    country: str | None,
-    config: dict[str, Any],
-    secret: str,
-    messages_per_second: float | None = None,
-) -> str:
-    """A gateway that sends by HTTP, with the secret that its own calls bring; returns its uuid."""
+def insert_channel(tx: Transaction, channel_type: str, **values: Any) -> int:
+    """A new channel with these columns beside those that all new ones have; its id."""
+    state = {"uuid": new_uuid(), "type": channel_type, "created_on": tx.now, "is_active": True, "is_secret_used": False}
+    counts = {"power_level": -1, "pending_count": 0, "retry_count": 0}
+    return tx.execute(insert(channel).values(state | counts | values).returning(channel.c.id)).scalar_one()
+
+
+def create_gateway(tx: Transaction, workspace_id: int, channel_type: str, **values: Any) -> str:
+    """A gateway of a type; its uuid.
+
+    `values` are its name, address, country, schemes, secret (which its own calls bring), config (by the type's
+    settings) and messages_per_second, as the columns are called.
+    """
     uuid = new_uuid()
-    limits = {"messages_per_second": messages_per_second, "secret": secret}
-    values = {
-        **limits,
-        "uuid": uuid,
-        "type": EXTERNAL,
-        "name": name,
-        "address": address,
-        "schemes": schemes,
-        "config": config,
-    }
-    state = {"is_active": True, "is_secret_used": False, "power_level": -1, "pending_count": 0, "retry_count": 0}
-    times = {"created_on": tx.now, "country": country}
-    tx.execute(insert(channel).values(workspace_id=workspace_id, **values, **state, **times))
+    insert_channel(tx, channel_type, uuid=uuid, workspace_id=workspace_id, **values)
     return uuid

@@ -17,13 +17,15 @@ CALL_EVENTS = ("mo_miss", "mo_call", "mt_call", "mt_miss")
 ALARM = "alarm"
 FLOW = "flow"
 CHANNEL_EVENTS = (*MESSAGE_EVENTS, *CALL_EVENTS, ALARM, FLOW)
-"""What a channel's receiver may hear of; events of flows have a body of their own, in JSON."""
+"""The events that a channel's receiver can have; those of flows have a body of their own, in JSON."""
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 
 # An incoming message has no other letter in the documented set, handled or not.
 _LETTERS = {"mo_sms": "Q", "mt_sent": "S", "mt_dlvd": "D"}
 _CHARGING = ("CHA", "FUL", "CHARGING", "FULL", "STATUS_CHARGING", "STATUS_FULL")
 
+MessageName = Literal["mo_sms", "mt_sent", "mt_dlvd"]
+CallName = Literal["mo_miss", "mo_call", "mt_call", "mt_miss"]
 Value = str | int | datetime | Sequence[str] | None
 Fields = Mapping[str, Value]
 
@@ -39,12 +41,16 @@ class EventChannel:
 
 @dataclass(frozen=True, slots=True)
 class EventContact:
-    """Whom a message or call concerns. `phone` is the number in E164 form, None without one."""
+    """Whom a message or call concerns."""
 
     uuid: str
     name: str | None
     urn: str | None
-    phone: str | None
+
+    @property
+    def phone(self) -> str | None:
+        """The number in E164 form, None without one."""
+        return self.urn.removeprefix("tel:") if self.urn and self.urn.startswith("tel:") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class PhoneState:
 
 
 def message_fields(
-    event: Literal["mo_sms", "mt_sent", "mt_dlvd"],
+    event: MessageName,
     channel: EventChannel,
     contact: EventContact,
     *,
@@ -86,7 +92,7 @@ def message_fields(
 
 
 def call_fields(
-    event: Literal["mo_miss", "mo_call", "mt_call", "mt_miss"],
+    event: CallName,
     channel: EventChannel,
     contact: EventContact,
     *,

@@ -12,6 +12,7 @@ from sqlalchemy import (
     and_,
     delete,
     func,
+    select,
 )
 
 from persistence.database import Transaction
@@ -39,10 +40,11 @@ def join_channels(source: FromClause, records: FromClause) -> FromClause:
     return source.outerjoin(channel, is_mine).outerjoin(former_channel, was_mine)
 
 
-def note_departure(tx: Transaction, row: Any) -> None:
-    """Keep what a channel, of which `row` holds everything, has been to the workspace that it is about to leave."""
-    values = {name: row._mapping[name] for name in KEPT} | {"left_on": tx.now}
-    statement = tx.upsert(former_channel).values(channel_id=row.id, workspace_id=row.workspace_id, **values)
+def note_departure(tx: Transaction, channel_id: int, workspace_id: int) -> None:
+    """Keep what a channel has been to the workspace that it is about to leave."""
+    kept = tx.execute(select(*(channel.c[name] for name in KEPT)).where(channel.c.id == channel_id)).one()
+    values = dict(kept._mapping) | {"left_on": tx.now}
+    statement = tx.upsert(former_channel).values(channel_id=channel_id, workspace_id=workspace_id, **values)
     keys = [former_channel.c.channel_id, former_channel.c.workspace_id]
     tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
 

@@ -1,12 +1,14 @@
 """What workers do with the queue of HTTP gateways: leasing parts of messages, and recording what became of them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    FromClause,
+    Select,
     and_,
     delete,
     exists,
@@ -19,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.channels.channels import EXTERNAL
+from persistence.channels.channels import IS_GATEWAY
 from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
 from persistence.channels.gateway_sends import BULK, CONVERSATION
 from persistence.database import Transaction
@@ -39,13 +41,9 @@ REPORTED = (WIRED, SENT, DELIVERED, READ)
 """Gateways know a message by one id: they may report it as sent when they have its first part."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatewaySend:
-    """One part of a message (`part` counts from 1) that a worker holds until `due_on`, with all its gateway needs.
-
-    `config` is None when it cannot be decrypted. `is_uncertain` says that the part before was begun by a worker that
-    died.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedPart:
+    """What a row of the queue and its message say, whatever is done with them."""
 
     id: int
     workspace_id: int
@@ -54,12 +52,23 @@ class GatewaySend:
     message_uuid: str
     urn: str
     text: str
-    attachment_urls: tuple[str, ...]
-    quick_replies: tuple[str, ...]
+    attachments: Sequence[Mapping[str, str]]
+    quick_replies: Sequence[Mapping[str, str]]
+    error_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySend(QueuedPart):
+    """One part of a message (`part` counts from 1) that a worker holds until `due_on`, with all its gateway needs.
+
+    `config` is None when it cannot be decrypted. `is_uncertain` says that the part before was begun by a worker that
+    died.
+    """
+
+    channel_type: str
     address: str | None
     config: Mapping[str, Any] | None
     part: int
-    error_count: int
     due_on: datetime
     is_uncertain: bool = False
 
@@ -83,12 +92,25 @@ class LeasedSends:
 
 @dataclass(frozen=True, slots=True)
 class _Gateway:
+    type: str
     address: str | None
     config: Mapping[str, Any] | None
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DuePart(QueuedPart):
+    """A row of the queue that is locked."""
+
+    parts_begun: int
+    parts_accepted: int
+    status: str
+    visibility: str
+    may_go_out: bool
+
     @property
-    def recognizes_repeats(self) -> bool:
-        return bool((self.config or {}).get("recognizes_repeats"))
+    def is_sendable(self) -> bool:
+        waits = self.status in UNSENT or (self.status in REPORTED and self.parts_begun > 0)
+        return waits and self.visibility == VISIBLE
 
 
 def list_due_gateways(tx: Transaction) -> list[int]:
@@ -97,19 +119,9 @@ def list_due_gateways(tx: Transaction) -> list[int]:
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
     gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
-    has_due = or_(
-        *(
-            exists(
-                select(literal(1)).where(
-                    rows.channel_id == channel.c.id,
-                    rows.workspace_id == channel.c.workspace_id,
-                    *_is_due(gateway_send, priority, tx.now),
-                )
-            )
-            for priority in (CONVERSATION, BULK)
-        )
-    )
-    known = (channel.c.id == gateways.c.id) & (channel.c.type == EXTERNAL) & channel.c.is_active
+    theirs = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
+    has_due = or_(*(exists().where(theirs, *_is_due(gateway_send, each, tx.now)) for each in (CONVERSATION, BULK)))
+    known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
     return list(tx.execute(select(channel.c.id).join(gateways, known).where(has_due)).scalars())
 
 
@@ -136,37 +148,31 @@ def _next_look(paces: Mapping[int, Pace], rooms: Mapping[int, int], allowed: Map
     return min(held_up, default=None)
 
 
-def _is_due(table: Any, priority: int, now: datetime) -> tuple[ColumnElement[bool], ...]:
+def _is_due(table: FromClause, priority: int, now: datetime) -> tuple[ColumnElement[bool], ...]:
     return (table.c.priority == literal(priority, literal_execute=True), table.c.due_on <= now)
 
 
-def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[Any]:
+def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
     if not rooms:
         return []
     picks = union_all(*(_pick(channel_id, room, tx.now) for channel_id, room in rooms.items()))
     rows = gateway_send.c
-    columns = (
-        message.c.uuid,
-        message.c.urn,
-        message.c.text,
-        message.c.attachments,
-        message.c.quick_replies,
-        message.c.status,
-        message.c.visibility,
-        may_go_out().label("may_go_out"),
-    )
+    counts = (rows.error_count, rows.parts_begun, rows.parts_accepted)
+    text = (message.c.urn, message.c.text, message.c.attachments, message.c.quick_replies)
+    state = (message.c.status, message.c.visibility, may_go_out().label("may_go_out"))
+    columns = (rows.id, rows.workspace_id, rows.channel_id, rows.message_id, message.c.uuid.label("message_uuid"))
     statement = (
-        select(gateway_send, *columns)
+        select(*columns, *counts, *text, *state)
         .join(message, message.c.id == rows.message_id)
         .join(contact, contact.c.id == message.c.contact_id)
         .where(rows.id.in_(picks), rows.due_on <= tx.now)
         .order_by(rows.priority, rows.due_on, rows.id)
         .with_for_update(of=gateway_send, skip_locked=True)
     )
-    return list(tx.execute(statement))
+    return [_DuePart(**row._mapping) for row in tx.execute(statement)]
 
 
-def _pick(channel_id: int, room: int, now: datetime) -> Any:
+def _pick(channel_id: int, room: int, now: datetime) -> Select[int]:
     """The ids of the first due parts of a gateway; each priority is a range of the index of its own."""
     ranges = []
     for priority in (CONVERSATION, BULK):
@@ -180,20 +186,11 @@ def _pick(channel_id: int, room: int, now: datetime) -> Any:
     return select(first.c.id)
 
 
-def _drop_others(tx: Transaction, rows: Sequence[Any]) -> list[Any]:
-    """The rows whose messages are still to be sent; the others leave the queue."""
-    sendable, dropped, inactive = [], [], []
-    for row in rows:
-        waits = row.status in UNSENT or (row.status in REPORTED and row.parts_begun > 0)
-        if not waits or row.visibility != VISIBLE:
-            dropped.append(row.id)
-        elif not row.may_go_out:
-            inactive.append(row)
-        else:
-            sendable.append(row)
-    give_up(tx, [row.message_id for row in inactive], CONTACT_INACTIVE)
-    _leave(tx, [*dropped, *(row.id for row in inactive)])
-    return sendable
+def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:
+    """The parts of messages that are still to be sent; the others leave the queue."""
+    give_up(tx, [part.message_id for part in parts if part.is_sendable and not part.may_go_out], CONTACT_INACTIVE)
+    _leave(tx, [part.id for part in parts if not (part.is_sendable and part.may_go_out)])
+    return [part for part in parts if part.is_sendable and part.may_go_out]
 
 
 def _leave(tx: Transaction, ids: Collection[int]) -> None:
@@ -205,36 +202,31 @@ def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _
     """How gateways are called; one whose settings cannot be decrypted stalls nobody else."""
     if not channel_ids:
         return {}
-    columns = (channel.c.id, channel.c.address, sealed_text(channel.c.config).label("config"))
+    columns = (channel.c.id, channel.c.type, channel.c.address, sealed_text(channel.c.config))
     rows = tx.execute(select(*columns).where(channel.c.id.in_(channel_ids)))
     config = channel.c.config
-    return {row.id: _Gateway(row.address, open_or_none(tx.dialect, config, row.config)) for row in rows}
+    return {
+        channel_id: _Gateway(channel_type, address, open_or_none(tx.dialect, config, sealed))
+        for channel_id, channel_type, address, sealed in rows
+    }
 
 
-def _read(row: Any, gateway: _Gateway, due_on: datetime) -> GatewaySend:
+def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
     is_uncertain = row.parts_begun > row.parts_accepted
-    repeats = is_uncertain and gateway.recognizes_repeats
+    repeats = is_uncertain and bool((gateway.config or {}).get("recognizes_repeats"))
     return GatewaySend(
-        id=row.id,
-        workspace_id=row.workspace_id,
-        channel_id=row.channel_id,
-        message_id=row.message_id,
-        message_uuid=row.uuid,
-        urn=row.urn,
-        text=row.text,
-        attachment_urls=tuple(attachment["url"] for attachment in row.attachments),
-        quick_replies=tuple(reply["text"] for reply in row.quick_replies),
+        **{each.name: getattr(row, each.name) for each in fields(QueuedPart)},
+        channel_type=gateway.type,
         address=gateway.address,
         config=gateway.config,
         part=row.parts_begun if repeats else row.parts_begun + 1,
-        error_count=row.error_count,
         due_on=due_on,
         is_uncertain=is_uncertain,
     )
 
 
 def _begin(tx: Transaction, sends: Sequence[GatewaySend], due_on: datetime) -> None:
-    """Counts parts as begun before their requests are made, so that no death of a worker sends one twice."""
+    """Counts parts as begun before their requests are made, so that none is sent twice when a worker dies."""
     by_part: dict[int, list[int]] = {}
     for send in sends:
         by_part.setdefault(send.part, []).append(send.id)

@@ -8,10 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 
-from persistence.channels.channels import EXTERNAL
 from persistence.database import Transaction
-from persistence.errors import RecordMissing
-from persistence.sql.columns import is_uuid
 from persistence.tables.channels import channel
 
 SLOWEST, FASTEST = 0.01, 10_000.0
@@ -76,18 +73,9 @@ def lock_paces(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Pace]
 
 
 def charge_pace(tx: Transaction, paces: dict[int, Pace], sent_to: Iterable[int]) -> None:
-    """Counts messages against the limits of their gateways; `paces` are those after it."""
+    """Counts messages against the limits of their gateways, and updates `paces`."""
     for channel_id, count in Counter(sent_to).items():
         if channel_id in paces:
             paces[channel_id] = paces[channel_id].after(count)
             spent = {"paced_until": paces[channel_id].spent_until}
             tx.execute(update(channel).where(channel.c.id == channel_id).values(**spent))
-
-
-def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second: float | None) -> None:
-    """Sets the limit of a gateway; None takes it away. Raises RecordMissing."""
-    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
-    gateway = mine & (channel.c.type == EXTERNAL) & channel.c.is_active
-    changed = update(channel).where(gateway).values(messages_per_second=per_second, paced_until=None)
-    if not (is_uuid(channel_uuid) and tx.execute(changed).rowcount):
-        raise RecordMissing("No such gateway.")

@@ -1,24 +1,27 @@
-"""Settings of channels that only administrators see and change: how gateways call us, and how fast we call them."""
+"""Settings of gateways that only administrators see and change: the secrets of their calls, and their limits."""
 
+import hmac
+import secrets
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, select
+from sqlalchemy import select, update
 
-from persistence.channels.channels import CHANNELS, EXTERNAL
-from persistence.channels.gateway_pace import set_limit
-from persistence.channels.gateway_secrets import OVERLAP, callback_path, rotate_gateway_secret
+from persistence.channels.channels import CHANNELS, IS_GATEWAY
+from persistence.channels.types import GATEWAYS, TYPES
 from persistence.database import Transaction
 from persistence.errors import RecordMissing, Refused
 from persistence.lists import equals
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
-from persistence.sql.columns import time_text
+from persistence.sql.columns import is_uuid, time_text
 from persistence.sql.json_sql import declare_record
 from persistence.tables.channels import channel
 
-NO_GATEWAY = "Only gateways have these settings."
+SECRET_BYTES = 24
+OVERLAP = timedelta(hours=24)
+"""For so long after a rotation the former secret counts too, unless it is ended at once."""
 
 SETTINGS_ROW = declare_record(
     {
@@ -44,26 +47,22 @@ def change_channel_settings(
     The record leaves the secret out: answers are kept for repeated requests. Raises RecordMissing, and Refused for
     phones.
     """
-    row = _lock(tx, workspace_id, uuid)
-    if row.type != EXTERNAL:
-        raise Refused(NO_GATEWAY)
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
+    held = select(channel.c.type).where(mine).with_for_update(key_share=True)
+    channel_type = tx.execute(held).scalar_one_or_none()
+    if channel_type is None:
+        raise RecordMissing
+    if channel_type not in GATEWAYS:
+        raise Refused("Only gateways have these settings.")
     if "messages_per_second" in changes:
         set_limit(tx, workspace_id, uuid, changes["messages_per_second"])
     if rotates:
         rotate_gateway_secret(tx, workspace_id, uuid, ends_former=ends_former)
-    row = _lock(tx, workspace_id, uuid)
-    rotated_on = None if row.secret_rotated_on is None else time_text(row.secret_rotated_on)
-    told = {"uuid": uuid.lower(), "name": row.name, "type": row.type, "secret": None, "rotated_on": rotated_on}
-    return _describe(tx, told | {"messages_per_second": row.messages_per_second}, "")
-
-
-def _lock(tx: Transaction, workspace_id: int, uuid: str) -> Row[*tuple[Any, ...]]:
-    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
-    columns = (channel.c.type, channel.c.name, channel.c.secret_rotated_on, channel.c.messages_per_second)
-    row = tx.execute(select(*columns).where(mine).with_for_update(key_share=True)).first()
-    if row is None:
-        raise RecordMissing
-    return row
+    columns = (channel.c.name, channel.c.secret_rotated_on, channel.c.messages_per_second)
+    name, rotated_on, per_second = tx.execute(select(*columns).where(mine)).one()
+    shown = {"uuid": uuid.lower(), "name": name, "type": channel_type, "secret": None}
+    shown["rotated_on"] = None if rotated_on is None else time_text(rotated_on)
+    return _describe(tx, shown | {"messages_per_second": per_second}, "")
 
 
 def describe_settings(tx: Transaction, stored: str, root: str) -> str:
@@ -72,15 +71,71 @@ def describe_settings(tx: Transaction, stored: str, root: str) -> str:
 
 
 def _describe(tx: Transaction, row: dict[str, Any], root: str) -> str:
-    secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if row["type"] == EXTERNAL else None
+    secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if row["type"] in GATEWAYS else None
     ends_on = None if row["rotated_on"] is None else datetime.fromisoformat(row["rotated_on"]) + OVERLAP
     record = {
         "uuid": row["uuid"],
         "name": row["name"],
         "type": row["type"],
-        "callback_url": None if secret is None else f"{root}{callback_path(row['uuid'], secret)}",
+        "callback_url": None if secret is None else root + callback_path(row["type"], row["uuid"], secret),
         "secret": secret,
         "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
         "messages_per_second": row["messages_per_second"],
     }
     return orjson.dumps(record).decode()
+
+
+def callback_path(channel_type: str, channel_uuid: str, secret: str) -> str:
+    """The path that a gateway calls; an action follows."""
+    return TYPES[channel_type].callback_path.format(uuid=channel_uuid, secret=secret)
+
+
+def new_gateway_secret() -> str:
+    """Letters, digits, hyphens and underscores: it stands in an address."""
+    return secrets.token_urlsafe(SECRET_BYTES)
+
+
+def is_one_of(secrets_in_force: list[str | None], given: str | None) -> bool:
+    """Whether a call brings one of these secrets, compared in constant time."""
+    compared = [hmac.compare_digest((given or "").encode(), secret.encode()) for secret in secrets_in_force if secret]
+    return any(compared)
+
+
+def read_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
+    """The present secret of a gateway. Raises RecordMissing, Refused for one that cannot be decrypted."""
+    _, sealed = _lock_gateway(tx, workspace_id, channel_uuid)
+    secret: str | None = open_or_none(tx.dialect, channel.c.secret, sealed)
+    if secret is None:
+        raise Refused("The secret of this gateway cannot be decrypted; give it a new one.")
+    return secret
+
+
+def rotate_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str, *, ends_former: bool = False) -> str:
+    """Gives a gateway a new secret, which is returned; the former one counts for a day more unless it is ended.
+
+    Raises RecordMissing.
+    """
+    channel_id, sealed = _lock_gateway(tx, workspace_id, channel_uuid)
+    secret = new_gateway_secret()
+    former = None if ends_former else open_or_none(tx.dialect, channel.c.secret, sealed)
+    values = {"secret": secret, "previous_secret": former, "secret_rotated_on": tx.now}
+    tx.execute(update(channel).where(channel.c.id == channel_id).values(**values))
+    return secret
+
+
+def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second: float | None) -> None:
+    """Sets the limit of a gateway; None takes it away. Raises RecordMissing."""
+    channel_id, _ = _lock_gateway(tx, workspace_id, channel_uuid)
+    limit = {"messages_per_second": per_second, "paced_until": None}
+    tx.execute(update(channel).where(channel.c.id == channel_id).values(**limit))
+
+
+def _lock_gateway(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, str | None]:
+    """The id of a gateway, whose row stays locked, and its secret as it is stored."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    statement = select(channel.c.id, sealed_text(channel.c.secret)).where(mine, IS_GATEWAY)
+    row = tx.execute(statement.with_for_update(key_share=True)).first() if is_uuid(channel_uuid) else None
+    if row is None:
+        raise RecordMissing("No such gateway.")
+    channel_id, sealed = row
+    return channel_id, sealed

@@ -2,11 +2,11 @@
 
 import base64
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import select, update
 
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.database import Transaction
@@ -19,7 +19,6 @@ from persistence.tables.channels import channel
 
 SECRET_BYTES = 32
 URL_LENGTH = 2048
-NO_CHANNEL = "No such channel."
 
 
 def new_webhook_secret() -> str:
@@ -56,22 +55,17 @@ def set_channel_webhook(
     unknown = sorted(set(events or ()) - set(CHANNEL_EVENTS))
     if unknown:
         raise InvalidInput.on("event", f"Unknown event: {unknown[0]}.")
-    if url is None:
-        switch_on_webhook(tx, workspace_id, channel_uuid)
-        _change(tx, workspace_id, channel_uuid, {"webhook_url": None, "webhook_events": None})
-        follow_channel(tx, workspace_id, channel_uuid, None)
-        return None
-    values: dict[str, Any] = {
-        "webhook_url": check_webhook_url(url),
-        "webhook_events": None if events is None else list(dict.fromkeys(events)),
-    }
-    secret = _read_secret(tx, workspace_id, channel_uuid)
-    if secret is None:
+    values: dict[str, Any] = {"webhook_url": None, "webhook_events": None}
+    if url is not None:
+        chosen = None if events is None else list(dict.fromkeys(events))
+        values = {"webhook_url": check_webhook_url(url), "webhook_events": chosen}
+    channel_id, secret = _lock(tx, workspace_id, channel_uuid)
+    if url is not None and secret is None:
         secret = values["webhook_secret"] = new_webhook_secret()
-    switch_on_webhook(tx, workspace_id, channel_uuid)
-    _change(tx, workspace_id, channel_uuid, values)
+    end_trouble(tx, channel_ids=[channel_id])
+    tx.execute(update(channel).where(channel.c.id == channel_id).values(values))
     follow_channel(tx, workspace_id, channel_uuid, values["webhook_url"])
-    return secret
+    return None if url is None else secret
 
 
 def switch_on_webhook(tx: Transaction, workspace_id: int, channel_uuid: str) -> bool:
@@ -79,45 +73,27 @@ def switch_on_webhook(tx: Transaction, workspace_id: int, channel_uuid: str) -> 
 
     Raises RecordMissing.
     """
-    named = _named(workspace_id, channel_uuid)
-    channel_id = tx.execute(select(channel.c.id).where(named)).scalar_one_or_none() if is_uuid(channel_uuid) else None
-    if channel_id is None:
-        raise RecordMissing(NO_CHANNEL)
+    channel_id, _ = _lock(tx, workspace_id, channel_uuid)
     return end_trouble(tx, channel_ids=[channel_id]) > 0
 
 
 def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
     """Gives a channel a new secret, which is returned; for a day events are signed with the old one too."""
+    channel_id, former = _lock(tx, workspace_id, channel_uuid)
     secret = new_webhook_secret()
-    values = {
-        "webhook_secret": secret,
-        "webhook_previous_secret": _read_secret(tx, workspace_id, channel_uuid),
-        "webhook_rotated_on": tx.now,
-    }
-    _change(tx, workspace_id, channel_uuid, values)
+    values = {"webhook_secret": secret, "webhook_previous_secret": former, "webhook_rotated_on": tx.now}
+    tx.execute(update(channel).where(channel.c.id == channel_id).values(**values))
     return secret
 
 
-def _read_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str | None:
-    """The signing secret of a channel, whose row stays locked: two changes at once must not make two secrets."""
-    if not is_uuid(channel_uuid):
-        raise RecordMissing(NO_CHANNEL)
+def _lock(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, str | None]:
+    """The id and signing secret of a channel, whose row stays locked: two changes at once must not make two secrets."""
     kept = channel.c.webhook_secret
-    statement = select(sealed_text(kept).label("sealed")).where(_named(workspace_id, channel_uuid)).with_for_update()
-    row = tx.execute(statement).first()
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    statement = select(channel.c.id, sealed_text(kept)).where(mine).with_for_update()
+    row = tx.execute(statement).first() if is_uuid(channel_uuid) else None
     if row is None:
-        raise RecordMissing(NO_CHANNEL)
+        raise RecordMissing("No such channel.")
+    channel_id, sealed = row
     # One that cannot be decrypted counts as none: setting it anew is how it is mended.
-    secret: str | None = open_or_none(tx.dialect, kept, row.sealed)
-    return secret
-
-
-def _change(tx: Transaction, workspace_id: int, channel_uuid: str, values: Mapping[str, object]) -> None:
-    if not is_uuid(channel_uuid):
-        raise RecordMissing(NO_CHANNEL)
-    if not tx.execute(update(channel).where(_named(workspace_id, channel_uuid)).values(values)).rowcount:
-        raise RecordMissing(NO_CHANNEL)
-
-
-def _named(workspace_id: int, channel_uuid: str) -> ColumnElement[bool]:
-    return (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    return channel_id, open_or_none(tx.dialect, kept, sealed)

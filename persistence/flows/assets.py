@@ -7,7 +7,6 @@ from sqlalchemy import ColumnElement, Table, select
 
 from flows.asset_kinds import (
     KINDS,
-    SEND_ROLE,
     Asset,
     Channel,
     Classifier,
@@ -27,6 +26,7 @@ from flows.asset_kinds import (
 from flows.engine import Assets
 from flows.places import read_places
 from persistence.boundaries.boundaries import read_place_tree
+from persistence.channels.types import TYPES
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import IS_SUBSCRIBER_OFF
 from persistence.groups.groups import create_group
@@ -103,13 +103,14 @@ def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[boo
 
 def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
     """Active channels, the one seen last first: it is the one that counts when several could do."""
-    columns = (channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country)
+    columns = (channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country, channel.c.type)
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
     order = (channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
-    roles = (SEND_ROLE, "receive")
     return [
-        Channel(uuid, name or address or "", address or "", tuple(schemes), roles, country or "")
-        for uuid, name, address, schemes, country in tx.execute(select(*columns).where(mine).order_by(*order))
+        Channel(uuid, name or address or "", address or "", tuple(schemes), TYPES[channel_type].roles, country or "")
+        for uuid, name, address, schemes, country, channel_type in tx.execute(
+            select(*columns).where(mine).order_by(*order)
+        )
     ]
 
 

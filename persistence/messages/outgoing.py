@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 
 from flows.urns import Urn, parse
-from persistence.channels.channels import EXTERNAL
 from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
+from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.messages.states import ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED
@@ -131,7 +131,7 @@ def _choose(found: _Candidates, senders: Sequence[tuple[int, str, Any]]) -> Rout
         able = {channel_id: kind for channel_id, kind, schemes in senders if urn.scheme in schemes}
         if able:
             channel_id = own_channel_id if own_channel_id in able else next(iter(able))
-            return Route(urn.identity, channel_id, is_by_gateway=able[channel_id] == EXTERNAL)
+            return Route(urn.identity, channel_id, is_by_gateway=able[channel_id] in GATEWAYS)
     return Route(failed_reason=NO_ROUTE)
 
 

@@ -1,10 +1,11 @@
-"""The commands of phones, read leniently: numbers may be texts, any optional part may be missing."""
+"""The commands of phones, read leniently: numbers may come as strings, any optional part may be missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
+from persistence.channels.event_form import CallName
 from persistence.channels.events import CALL_TYPES
 
 TEXT_LENGTH = 4096
@@ -15,6 +16,9 @@ WRAPPED_IDS = 2**32
 REPORTS = ("mt_sent", "mt_dlvd", "mt_fail", "mt_error")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+OLDEST = timedelta(days=365)
+AHEAD = timedelta(minutes=15)
+"""As far as a phone's clock may be off in a sync (relayer protocol, 7.3)."""
 POWER_LENGTH, NETWORK_LENGTH, DEVICE_LENGTH = 64, 128, 255
 
 
@@ -29,16 +33,16 @@ class SmsReport:
 
 @dataclass(frozen=True, slots=True)
 class CallReport:
-    """`call`: an entry of the call log; `kind` is one of mo_call, mo_miss, mt_call, mt_miss."""
+    """`call`: an entry of the call log."""
 
     number: str
-    kind: str
+    kind: CallName
     moment: datetime | None
     duration_seconds: int
 
 
 @dataclass(frozen=True, slots=True)
-class FateReport:
+class DeliveryReport:
     """`mt_sent`, `mt_dlvd`, `mt_fail` or `mt_error`: what became of an outgoing message."""
 
     kind: str
@@ -67,7 +71,7 @@ class Reset:
     """`reset`: the owner disconnects the phone."""
 
 
-Report = SmsReport | CallReport | FateReport | Reset | None
+Report = SmsReport | CallReport | DeliveryReport | Reset | None
 
 
 @dataclass(slots=True)
@@ -116,7 +120,7 @@ def _read_report(name: Any, command: Mapping[str, Any]) -> Report:
     message_id = read_integer(command.get("msg_id"))
     if name in REPORTS and message_id is not None:
         message_id = message_id + WRAPPED_IDS if message_id < 0 else message_id
-        return FateReport(name, message_id, moment) if 0 < message_id <= LARGEST_ID else None
+        return DeliveryReport(name, message_id, moment) if 0 < message_id <= LARGEST_ID else None
     return None
 
 
@@ -126,7 +130,7 @@ def _read_call(command: Mapping[str, Any], moment: datetime | None) -> CallRepor
         kind = "mt_miss"
     if not isinstance(kind, str) or kind not in CALL_TYPES:
         return None
-    return CallReport(_text(command.get("phone"), 128) or "", kind, moment, min(seconds, LARGEST_ID))
+    return CallReport(_text(command.get("phone"), 128) or "", cast(CallName, kind), moment, min(seconds, LARGEST_ID))
 
 
 def _read_status(command: Mapping[str, Any]) -> StatusReport:
@@ -171,12 +175,20 @@ def read_moment(value: Any) -> datetime | None:
     return moment if moment < LATEST else None
 
 
+def believe(moment: datetime | None, now: datetime) -> datetime | None:
+    """The moment, or None for one that no working clock shows: more than a year ago, or still to come.
+
+    A phone whose clock was reset reports 1970, or the day its software was built.
+    """
+    return moment if moment is not None and now - OLDEST <= moment <= now + AHEAD else None
+
+
 def clean_text(text: str) -> str:
-    """The text without control characters and code points that are no characters, cut to the longest message."""
-    return "".join(character for character in text if not _is_no_text(character))[:TEXT_LENGTH]
+    """The text without control characters and code points that are not characters, cut to the longest message."""
+    return "".join(character for character in text if not _is_not_text(character))[:TEXT_LENGTH]
 
 
-def _is_no_text(character: str) -> bool:
+def _is_not_text(character: str) -> bool:
     code = ord(character)
     if code < 0x20:
         return character not in "\n\t\r"

@@ -1,18 +1,18 @@
-"""What became of outgoing messages, as their phone reports it: guarded moves of status, an event for each real one."""
+"""What became of outgoing messages, as their channel reports it: an event for each real move of a status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any
 
 from sqlalchemy import bindparam, select, update
 
-from persistence.channels.event_form import EventChannel, EventContact, message_fields
+from persistence.channels.channels import Source
+from persistence.channels.event_form import EventContact, MessageName, message_fields
 from persistence.database import Transaction
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
 from persistence.messages.states import DELIVERED, ERRORED, FAILED, OUTGOING, QUEUED, SENT, WIRED
-from persistence.relayers.commands import FateReport
-from persistence.relayers.reported_times import believe
+from persistence.relayers.commands import DeliveryReport, believe
 from persistence.stamps import later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -20,23 +20,30 @@ from persistence.tables.messages import message
 PHONE_FAILED = "phone_failed"
 MOST_ERRORS = 3
 UNSENT = (QUEUED, WIRED, ERRORED)
+EVENTS: dict[str, MessageName] = {SENT: "mt_sent", DELIVERED: "mt_dlvd"}
 
 
 @dataclass(slots=True)
-class DeliveryReport:
-    """The state of one message while the reports about it are gone through, oldest first."""
+class MessageState:
+    """The state of one message while the reports about it are applied, oldest first.
 
+    `reported_on` is when the message came to its state: by its phone's clock, or by ours when we gave it up.
+    """
+
+    contact_id: int
+    contact: EventContact
+    text: str
     status: str
     sent_on: datetime | None
     reported_on: datetime | None
     failed_reason: str | None
-    error_count: int = 0
+    error_count: int
     moves: list[tuple[str, datetime]] = field(default_factory=list)
 
-    def hear(self, report: FateReport, now: datetime) -> None:
+    def apply(self, report: DeliveryReport, now: datetime) -> None:
         """Move by one report: delivered is never left, a failure is undone only by a later report.
 
-        A time that cannot be is replaced by ours, and is later than nothing: repeats of the report must change nothing.
+        An impossible time is replaced by ours and counts as later than nothing: repeats must change nothing.
         A message that errored is offered to its phone again; the third error fails it.
         """
         believed = believe(report.moment, now)
@@ -63,69 +70,52 @@ class DeliveryReport:
         self.moves.append((status, moment))
 
 
-EVENTS = {SENT: "mt_sent", DELIVERED: "mt_dlvd"}
-
-
-def record_fates(tx: Transaction, phone: Any, reports: Sequence[FateReport]) -> None:
-    """Apply reports about messages of this phone; those about others change nothing. Two statements and the events."""
-    rows = _find(tx, phone, sorted({report.message_id for report in reports}))
-    fates = {
-        key: DeliveryReport(row.status, row.sent_on, _reported_on(row), row.failed_reason, row.error_count)
-        for key, row in rows.items()
-    }
+def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[DeliveryReport]) -> None:
+    """Apply reports about messages of this channel; those about others change nothing. Two statements, and events."""
+    states = _find(tx, source, sorted({report.message_id for report in reports}))
     for report in reports:
-        if report.message_id in fates:
-            fates[report.message_id].hear(report, tx.now)
-    moved = {key: fate for key, fate in fates.items() if fate.moves}
+        if report.message_id in states:
+            states[report.message_id].apply(report, tx.now)
+    moved = {key: state for key, state in sorted(states.items()) if state.moves}
     if not moved:
         return
-    changes = [
-        {
-            "key": key,
-            "new_status": fate.status,
-            "new_sent_on": fate.sent_on,
-            "new_reported_on": fate.reported_on,
-            "new_reason": fate.failed_reason,
-            "new_errors": fate.error_count,
-        }
-        for key, fate in sorted(moved.items())
-    ]
-    statement = update(message).where(message.c.id == bindparam("key"), message.c.channel_id == phone.id)
-    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("status", "sent_on", "reported_on")}
-    values |= {"failed_reason": bindparam("new_reason"), "error_count": bindparam("new_errors")}
+    names = ("status", "sent_on", "reported_on", "failed_reason", "error_count")
+    changes = [{"key": key} | {f"new_{name}": getattr(state, name) for name in names} for key, state in moved.items()]
+    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    statement = update(message).where(message.c.id == bindparam("key"), message.c.channel_id == source.id)
     tx.execute(statement.values(modified_on=later(tx, message), **values), changes)
-    events = [event for key, fate in sorted(moved.items()) for event in _events(phone, rows[key], fate)]
-    record_channel_events(tx, phone.workspace_id, phone.id, events)
+    events = [event for key, state in moved.items() for event in _events(source, key, state)]
+    record_channel_events(tx, source.workspace_id, source.id, events)
 
 
-def _reported_on(row: Any) -> datetime | None:
-    """When the message came to its state: by its phone's clock, or by ours when we gave it up."""
-    is_given_up = row.status == FAILED and row.failed_reason != PHONE_FAILED
-    return cast(datetime | None, row.modified_on if is_given_up else row.reported_on)
-
-
-def _find(tx: Transaction, phone: Any, message_ids: Sequence[int]) -> dict[int, Any]:
+def _find(tx: Transaction, source: Source, message_ids: Sequence[int]) -> dict[int, MessageState]:
     if not message_ids:
         return {}
-    columns = message.c
-    mine = (columns.workspace_id == phone.workspace_id) & (columns.channel_id == phone.id)
+    rows = message.c
+    columns = (rows.id, rows.contact_id, contact.c.uuid, contact.c.name, rows.urn, rows.text)
+    state = (rows.status, rows.sent_on, rows.reported_on, rows.failed_reason, rows.error_count, rows.modified_on)
+    mine = (rows.workspace_id == source.workspace_id) & (rows.channel_id == source.id)
     statement = (
-        select(message, contact.c.uuid.label("contact_uuid"), contact.c.name.label("contact_name"))
-        .join(contact, contact.c.id == columns.contact_id)
-        .where(mine, columns.direction == OUTGOING, columns.id.in_(message_ids))
+        select(*columns, *state)
+        .join(contact, contact.c.id == rows.contact_id)
+        .where(mine, rows.direction == OUTGOING, rows.id.in_(message_ids))
     )
-    return {row.id: row for row in tx.execute(statement)}
+    found = {}
+    for key, contact_id, uuid, name, urn, text, status, sent_on, reported_on, reason, errors, modified_on in tx.execute(
+        statement
+    ):
+        since = modified_on if status == FAILED and reason != PHONE_FAILED else reported_on
+        whom = EventContact(uuid, name, urn)
+        found[key] = MessageState(contact_id, whom, text, status, sent_on, since, reason, errors)
+    return found
 
 
-def _events(phone: Any, row: Any, fate: DeliveryReport) -> list[ChannelEvent]:
+def _events(source: Source, message_id: int, state: MessageState) -> list[ChannelEvent]:
     """An event for each move to sent or delivered, with the phone's time of it."""
-    number = row.urn.partition(":")[2] if row.urn and row.urn.startswith("tel:") else None
-    whom = EventContact(row.contact_uuid, row.contact_name, row.urn, number)
     events = []
-    for status, moment in fate.moves:
+    for status, moment in state.moves:
         if status in EVENTS:
-            name = cast(Literal["mt_sent", "mt_dlvd"], EVENTS[status])
-            source = EventChannel(phone.id, phone.uuid, phone.address)
-            fields = message_fields(name, source, whom, message_id=row.id, text=row.text, time=moment)
-            events.append(ChannelEvent(name, fields, row.contact_id))
+            name, channel, text = EVENTS[status], source.in_events, state.text
+            fields = message_fields(name, channel, state.contact, message_id=message_id, text=text, time=moment)
+            events.append(ChannelEvent(name, fields, state.contact_id))
     return events

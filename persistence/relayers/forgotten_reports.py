@@ -1,4 +1,4 @@
-"""Reports of phones whose record went with its contact: a repeat of one must not bring the contact back."""
+"""Reports of phones whose records were deleted with their contact: a repeat must not bring the contact back."""
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta

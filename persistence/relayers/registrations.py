@@ -2,21 +2,62 @@
 
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import ColumnElement, delete, insert, select, update
 
-from persistence.channels.channels import ANDROID
+from persistence.channels.channels import IS_RELAYER, Source, insert_channel
+from persistence.channels.types import RELAYER, TYPES
 from persistence.database import Transaction
 from persistence.limits.rate_limits import Origin, count_registration
-from persistence.sql.columns import new_uuid
+from persistence.sql.columns import columns_for
 from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_registration
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 SECRET_LENGTH = 64
 KEPT_FOR = timedelta(days=90)
-"""So long a registration that nobody claims is kept after its phone was seen last."""
+"""How long a registration that nobody claims is kept after its phone was last seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phone:
+    """A phone as its registration says; nobody has claimed one that has no workspace."""
+
+    id: int
+    uuid: str
+    workspace_id: int | None
+    address: str | None
+    country: str | None
+    device_uuid: str | None
+    parted_from_id: int | None
+    claim_code: str | None
+    secret: str | None
+    previous_secret: str | None
+    is_secret_used: bool
+    push_token: str | None
+    device: str | None
+    os: str | None
+    last_seen: datetime | None
+
+    @property
+    def source(self) -> Source:
+        assert self.workspace_id is not None, "only claimed phones have anything to report"
+        return Source(self.id, self.uuid, self.workspace_id, self.address, self.country)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRegistration:
+    """A registration under the device uuid of a known phone but another push token."""
+
+    id: int
+    channel_id: int
+    claim_code: str
+    secret: str
+    push_token: str
+    country: str | None
+    device: str | None
+    os: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +66,7 @@ class Registration:
 
     channel_id: int
     secret: str
-    claim_code: str
+    claim_code: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +88,34 @@ def random_code(length: int) -> str:
 def register_phone(tx: Transaction, phone: PhoneIdentity, origin: Origin) -> Registration:
     """Give a phone an id, a secret and a claim code; asking twice gives the same until they are used.
 
-    Device uuids are no secret, so somebody who learns one must neither take a phone over nor shut it out: under another
-    push token the registration gets a secret and a code of its own and waits, and whoever is known goes on.
-    Raises TooManyRegistrations for a phone that is new, or new under its token, and one too many from its address.
+    Device uuids aren't secret, so somebody who learns one must neither take a phone over nor shut it out: under another
+    push token the registration gets a secret and a code of its own and waits, and the known phone goes on.
+    Raises TooManyRegistrations when too many new phones or tokens come from one address.
     """
-    known = channel.c.is_active & (channel.c.device_uuid == phone.device_uuid)
-    rows = tx.execute(select(channel).where(known).order_by(channel.c.id).with_for_update()).all()
-    same = next((row for row in rows if row.push_token == phone.push_token), None)
+    phones = lock_phones(tx, channel.c.device_uuid == phone.device_uuid)
+    same = next((each for each in phones if each.push_token == phone.push_token), None)
     if same is not None:
         return _register_again(tx, same, phone)
-    waiting = find_waiting(tx, [row.id for row in rows])
-    again = next((row for row in waiting if row.push_token == phone.push_token), None)
+    waiting = find_waiting(tx, [each.id for each in phones])
+    again = next((each for each in waiting if each.push_token == phone.push_token), None)
     if again is not None:
         note_waiting_seen(tx, again)
         return Registration(again.channel_id, again.secret, again.claim_code)
     count_registration(tx, origin)
-    return _let_wait(tx, rows[0].id, phone) if rows else _create_phone(tx, phone)
+    return _let_wait(tx, phones[0].id, phone) if phones else _create_phone(tx, phone)
+
+
+def lock_phones(tx: Transaction, condition: ColumnElement[bool]) -> list[Phone]:
+    """The active phones under a condition, held until the transaction ends, in the order of ids."""
+    mine = select(*columns_for(Phone, channel)).where(channel.c.is_active, IS_RELAYER, condition)
+    return [Phone(*row) for row in tx.execute(mine.order_by(channel.c.id).with_for_update())]
+
+
+def lock_waiting(tx: Transaction, condition: ColumnElement[bool]) -> list[WaitingRegistration]:
+    """The registrations that wait under a condition, held until the transaction ends, oldest first."""
+    wanted = select(*columns_for(WaitingRegistration, waiting_registration)).where(condition)
+    rows = tx.execute(wanted.order_by(waiting_registration.c.id).with_for_update())
+    return [WaitingRegistration(*row) for row in rows]
 
 
 def _create_phone(tx: Transaction, phone: PhoneIdentity) -> Registration:
@@ -75,20 +128,17 @@ def _create_phone(tx: Transaction, phone: PhoneIdentity) -> Registration:
 
 def insert_phone(tx: Transaction, **values: Any) -> int:
     """A new channel for a phone, with these columns beside those that all new phones have; its id."""
-    state = {"uuid": new_uuid(), "type": ANDROID, "schemes": ["tel"], "is_active": True, "is_secret_used": False}
-    counts = {"power_level": -1, "pending_count": 0, "retry_count": 0}
-    statement = insert(channel).values({"created_on": tx.now} | state | counts | values)
-    return tx.execute(statement.returning(channel.c.id)).scalar_one()
+    return insert_channel(tx, RELAYER, schemes=list(TYPES[RELAYER].schemes), **values)
 
 
-def _register_again(tx: Transaction, row: Any, phone: PhoneIdentity) -> Registration:
-    secret, claim_code = row.secret, row.claim_code or random_code(CLAIM_CODE_LENGTH)
+def _register_again(tx: Transaction, known: Phone, phone: PhoneIdentity) -> Registration:
+    secret, claim_code = known.secret, known.claim_code or random_code(CLAIM_CODE_LENGTH)
     changes: dict[str, Any] = {**_said(phone), "last_seen": tx.now, "claim_code": claim_code}
-    if secret is None or row.is_secret_used:
+    if secret is None or known.is_secret_used:
         secret = random_code(SECRET_LENGTH)
-        changes |= {"secret": secret, "previous_secret": row.secret, "is_secret_used": False}
-    tx.execute(update(channel).where(channel.c.id == row.id).values(**changes))
-    return Registration(row.id, secret, claim_code)
+        changes |= {"secret": secret, "previous_secret": known.secret, "is_secret_used": False}
+    tx.execute(update(channel).where(channel.c.id == known.id).values(**changes))
+    return Registration(known.id, secret, claim_code)
 
 
 def _let_wait(tx: Transaction, channel_id: int, phone: PhoneIdentity) -> Registration:
@@ -103,30 +153,24 @@ def _said(phone: PhoneIdentity) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
-def find_waiting(tx: Transaction, channel_ids: list[int]) -> list[Any]:
+def find_waiting(tx: Transaction, channel_ids: list[int]) -> list[WaitingRegistration]:
     """The registrations that wait beside these phones, oldest first."""
-    if not channel_ids:
-        return []
-    rows = waiting_registration.c
-    return list(tx.execute(select(waiting_registration).where(rows.channel_id.in_(channel_ids)).order_by(rows.id)))
+    return lock_waiting(tx, waiting_registration.c.channel_id.in_(channel_ids)) if channel_ids else []
 
 
-def note_waiting_seen(tx: Transaction, waiting: Any) -> None:
+def note_waiting_seen(tx: Transaction, waiting: WaitingRegistration) -> None:
     mine = waiting_registration.c.id == waiting.id
     tx.execute(update(waiting_registration).where(mine).values(last_seen=tx.now))
 
 
-def swap_registrations(tx: Transaction, waiting: Any, row: Any) -> None:
-    """Let what a phone that nobody has claimed registered with wait in the place of the registration that is claimed.
-
-    `row` holds everything of the phone as it was.
-    """
+def swap_registrations(tx: Transaction, waiting: WaitingRegistration, phone: Phone) -> None:
+    """Let an unclaimed phone's own registration wait in the place of the one that is claimed."""
     mine = waiting_registration.c.id == waiting.id
-    waits = {name: row._mapping[name] for name in ("claim_code", "secret", "push_token", "country", "device", "os")}
-    tx.execute(update(waiting_registration).where(mine).values(last_seen=row.last_seen, **waits))
+    names = ("claim_code", "secret", "push_token", "country", "device", "os", "last_seen")
+    tx.execute(update(waiting_registration).where(mine).values({name: getattr(phone, name) for name in names}))
 
 
-def drop_waiting(tx: Transaction, waiting: Any) -> None:
+def drop_waiting(tx: Transaction, waiting: WaitingRegistration) -> None:
     tx.execute(delete(waiting_registration).where(waiting_registration.c.id == waiting.id))
 
 

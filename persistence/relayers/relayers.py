@@ -14,7 +14,15 @@ from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import end_trouble
 from persistence.errors import InvalidInput
 from persistence.messages.states import FAILED, IS_UNSENT
-from persistence.relayers.registrations import drop_waiting, insert_phone, swap_registrations
+from persistence.relayers.registrations import (
+    Phone,
+    WaitingRegistration,
+    drop_waiting,
+    insert_phone,
+    lock_phones,
+    lock_waiting,
+    swap_registrations,
+)
 from persistence.stamps import later
 from persistence.tables.channels import channel, waiting_registration
 from persistence.tables.messages import message
@@ -29,64 +37,65 @@ LEFT_BEHIND: dict[str, Any] = dict.fromkeys(
 receiver."""
 
 
-def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, phone: str, name: str | None) -> int:
+def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: str, name: str | None) -> int:
     """Attach the phone that shows this code to the workspace under its number; returns the channel id.
 
     Raises InvalidInput on `claim_code` or `phone`. Contact numbers without country code are normalized again.
     A registration that waits beside a phone of another workspace becomes a phone of its own: its device uuid proves
     nothing, so the other workspace keeps its phone.
     """
-    row, waiting = _find_claimed(tx, "".join(claim_code.split()).upper())
-    said = row if waiting is None else waiting
-    address = read_own_number(phone, said.country)
-    changes: dict[str, Any] = {"workspace_id": workspace.id, "claim_code": None, "address": address}
-    changes["country"] = said.country or country_of(address) or None
+    phone, waiting = _find_claimed(tx, "".join(claim_code.split()).upper())
+    said = phone if waiting is None else waiting
+    address = read_own_number(number, said.country)
+    country = said.country or country_of(address) or None
+    changes: dict[str, Any] = {"workspace_id": workspace.id, "claim_code": None, "address": address, "country": country}
     if name is not None:
         changes["name"] = name
-    channel_id: int = row.id
     if waiting is not None:
         changes |= {"secret": waiting.secret, "push_token": waiting.push_token, "is_secret_used": False}
         changes |= {"previous_secret": None, "device": waiting.device, "os": waiting.os}
-    if waiting is not None and row.workspace_id not in (None, workspace.id):
+    channel_id = phone.id
+    if waiting is not None and phone.workspace_id not in (None, workspace.id):
         drop_waiting(tx, waiting)
-        own = {"device_uuid": row.device_uuid, "parted_from_id": row.parted_from_id or row.id, "last_seen": tx.now}
-        channel_id = insert_phone(tx, **changes | own)
+        own = {"device_uuid": phone.device_uuid, "parted_from_id": phone.parted_from_id or phone.id}
+        channel_id = insert_phone(tx, **changes | own, last_seen=tx.now)
     else:
-        _hand_over(tx, row, waiting, workspace.id, changes)
-    normalize_numbers(tx, workspace.id, workspace.country or changes["country"] or "")
+        _hand_over(tx, phone, waiting, workspace.id, changes)
+    normalize_numbers(tx, workspace.id, workspace.country or country or "")
     return channel_id
 
 
-def _find_claimed(tx: Transaction, code: str) -> tuple[Any, Any | None]:
-    """The phone that shows a code, locked, and the registration that waits beside it if the code is that one's."""
-    row = tx.execute(select(channel).where(channel.c.is_active, channel.c.claim_code == code).with_for_update()).first()
-    if row is not None:
-        return row, None
+def _find_claimed(tx: Transaction, code: str) -> tuple[Phone, WaitingRegistration | None]:
+    """The phone that shows a code, and the registration that waits beside it if the code is that one's; both locked."""
     shown = waiting_registration.c.claim_code == code
     beside = select(waiting_registration.c.channel_id).where(shown).scalar_subquery()
-    row = tx.execute(select(channel).where(channel.c.is_active, channel.c.id == beside).with_for_update()).first()
-    waiting = tx.execute(select(waiting_registration).where(shown).with_for_update()).first()
-    if row is None or waiting is None:
+    phones = lock_phones(tx, channel.c.claim_code == code)
+    if phones:
+        return phones[0], None
+    phones, waiting = lock_phones(tx, channel.c.id == beside), lock_waiting(tx, shown)
+    if not phones or not waiting:
         raise InvalidInput.on("claim_code", "Unknown claim code.")
-    return row, waiting
+    return phones[0], waiting[0]
 
 
-def _hand_over(tx: Transaction, row: Any, waiting: Any | None, workspace_id: int, changes: dict[str, Any]) -> None:
-    """Give a phone to the workspace, and the one that had it what belongs to the time before."""
-    if waiting is not None and row.workspace_id is None:
-        swap_registrations(tx, waiting, row)
+def _hand_over(
+    tx: Transaction, phone: Phone, waiting: WaitingRegistration | None, workspace_id: int, changes: dict[str, Any]
+) -> None:
+    """Give a phone to the workspace; what belongs to the time before stays with the workspace that had it."""
+    former_id = phone.workspace_id
+    if waiting is not None and former_id is None:
+        swap_registrations(tx, waiting, phone)
     elif waiting is not None:
         drop_waiting(tx, waiting)
-    has_moved = row.workspace_id not in (None, workspace_id)
-    if has_moved:
-        note_departure(tx, row)
-        note_arrival(tx, row.id, workspace_id)
-        changes = LEFT_BEHIND | changes
-    tx.execute(update(channel).where(channel.c.id == row.id).values(**changes))
-    if has_moved:
-        _leave(tx, row.workspace_id, [row.id])
-        close_alarms(tx, row.id)
-        end_trouble(tx, channel_ids=[row.id])
+    if former_id is None or former_id == workspace_id:
+        tx.execute(update(channel).where(channel.c.id == phone.id).values(**changes))
+        return
+    note_departure(tx, phone.id, former_id)
+    note_arrival(tx, phone.id, workspace_id)
+    tx.execute(update(channel).where(channel.c.id == phone.id).values(**LEFT_BEHIND | changes))
+    _leave(tx, former_id, [phone.id])
+    close_alarms(tx, phone.id)
+    end_trouble(tx, channel_ids=[phone.id])
 
 
 def read_own_number(text: str, country: str | None) -> str:
@@ -111,7 +120,7 @@ def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElemen
 
 
 def _leave(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
-    """What the end of channels in a workspace means there: nothing is sent through them, no trigger listens to them."""
+    """End what depends on channels that leave: their unsent messages and the triggers that listen to them."""
     fail_unsent(tx, workspace_id, channel_ids)
     archive_triggers_of_channels(tx, workspace_id, channel_ids)
 

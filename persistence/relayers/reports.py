@@ -1,28 +1,26 @@
 """SMS and calls that phones report: contacts, messages, channel events and their webhooks, each once."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any
 
 from flows.phones import normalize_number
 from flows.urns import Urn
-from persistence.channels.event_form import EventChannel, EventContact, call_fields, message_fields
+from persistence.channels.channels import Source
+from persistence.channels.event_form import EventContact, call_fields, message_fields
 from persistence.channels.events import CALL_TYPES
 from persistence.contacts.urns import UrnOwner, ensure_owners, note_seen, prefer_channel
 from persistence.database import Transaction
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
 from persistence.messages.incoming import Received, find_known_messages, store_received
-from persistence.relayers.commands import CallReport, SmsReport
+from persistence.relayers.commands import CallReport, SmsReport, believe
 from persistence.relayers.forgotten_reports import find_known_calls
-from persistence.relayers.reported_times import believe
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import BLOCKED
 
 HIDDEN_NUMBERS = ("", "-1", "-2", "-3")
-
-CallName = Literal["mo_miss", "mo_call", "mt_call", "mt_miss"]
 
 TRIGGERING_CALLS = ("mo_call", "mo_miss")
 """Calls of contacts, which may start a flow; calls to them do not."""
@@ -36,16 +34,11 @@ def sender_urn(number: str, country: str | None) -> Urn | None:
     return Urn("tel", path) if path else None
 
 
-def event_channel(phone: Any) -> EventChannel:
-    return EventChannel(phone.id, phone.uuid, phone.address)
+def _in_events(owner: UrnOwner) -> EventContact:
+    return EventContact(owner.uuid, owner.name, owner.urn)
 
 
-def event_contact(owner: UrnOwner) -> EventContact:
-    number = owner.urn.partition(":")[2] if owner.urn.startswith("tel:") else None
-    return EventContact(owner.uuid, owner.name, owner.urn, number)
-
-
-def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dict[SmsReport, int]:
+def record_sms(tx: Transaction, phone: Source, reports: Sequence[SmsReport]) -> dict[SmsReport, int]:
     """Store incoming SMS, oldest first; the message id of each report, new or repeated.
 
     What blocked contacts send is dropped. A report without a usable sender gives no message, and none that another
@@ -71,33 +64,27 @@ def record_sms(tx: Transaction, phone: Any, reports: Sequence[SmsReport]) -> dic
     return {report: message_ids[name] for report, name in names.items() if name in message_ids}
 
 
-def announce_received(tx: Transaction, source: Any, received: Sequence[Received]) -> dict[str, int]:
+def announce_received(tx: Transaction, source: Source, received: Sequence[Received]) -> dict[str, int]:
     """Store what came in through a channel and queue an event for each new message; message ids by external id."""
     stored = store_received(tx, source.workspace_id, source.id, received)
-    first: dict[str, Received] = {}
+    events = []
     for each in received:
-        if each.external_id in stored and stored[each.external_id].is_new:
-            first.setdefault(each.external_id, each)
-    events = [
-        ChannelEvent("mo_sms", _sms_fields(source, each, stored[each.external_id].message_id), each.owner.contact_id)
-        for each in first.values()
-    ]
+        known = stored.get(each.external_id)
+        if known is not None and known.is_new:
+            fields = message_fields(
+                "mo_sms",
+                source.in_events,
+                _in_events(each.owner),
+                message_id=known.message_id,
+                text=each.text,
+                time=each.received_on,
+            )
+            events.append(ChannelEvent("mo_sms", fields, each.owner.contact_id))
     record_channel_events(tx, source.workspace_id, source.id, events)
     return {external_id: each.message_id for external_id, each in stored.items()}
 
 
-def _sms_fields(phone: Any, received: Received, message_id: int) -> Any:
-    return message_fields(
-        "mo_sms",
-        event_channel(phone),
-        event_contact(received.owner),
-        message_id=message_id,
-        text=received.text,
-        time=received.received_on,
-    )
-
-
-def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> None:
+def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) -> None:
     """Store calls as channel events; a repeat in this or a later sync makes no second one."""
     named: dict[str, tuple[CallReport, Urn]] = {}
     for report in reports:
@@ -123,9 +110,9 @@ def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> 
         assert name is not None, "calls of phones are stored by name"
         report, owner = calls[name]
         fields = call_fields(
-            cast(CallName, report.kind),
-            event_channel(phone),
-            event_contact(owner),
+            report.kind,
+            phone.in_events,
+            _in_events(owner),
             call_id=event_id,
             time=rows[name]["occurred_on"],
             duration_seconds=report.duration_seconds,
@@ -135,7 +122,7 @@ def record_calls(tx: Transaction, phone: Any, reports: Sequence[CallReport]) -> 
     tx.wake("calls")
 
 
-def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, name: str) -> dict[str, Any]:
+def _call_row(tx: Transaction, phone: Source, report: CallReport, owner: UrnOwner, name: str) -> dict[str, Any]:
     missed = report.kind in ("mo_miss", "mt_miss")
     return {
         "uuid": new_uuid(),
@@ -152,31 +139,27 @@ def _call_row(tx: Transaction, phone: Any, report: CallReport, owner: UrnOwner, 
     }
 
 
-def find_senders(tx: Transaction, phone: Any, urns: Collection[Urn]) -> dict[str, UrnOwner]:
-    """Who writes from these numbers, from now on seen just now and answered through this phone, and active again."""
-    if not urns:
-        return {}
-    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id)
-    _note_contact(tx, phone, owners, owners, revives=True)
-    return owners
+def find_senders(tx: Transaction, phone: Source, urns: Collection[Urn]) -> dict[str, UrnOwner]:
+    """The contacts who write from these numbers: seen just now, active again, answered through this phone."""
+    return _find_owners(tx, phone, urns, {urn.identity for urn in urns}, revives=True) if urns else {}
 
 
-def find_callers(tx: Transaction, phone: Any, calls: Collection[tuple[CallReport, Urn]]) -> dict[str, UrnOwner]:
-    """Who is at the other end of calls, from now on answered through this phone; seen just now is who called."""
-    owners = ensure_owners(tx, phone.workspace_id, [urn for _, urn in calls], channel_id=phone.id)
+def find_callers(tx: Transaction, phone: Source, calls: Collection[tuple[CallReport, Urn]]) -> dict[str, UrnOwner]:
+    """The contacts at the other end of calls, answered through this phone; who called was seen just now."""
     calling = {urn.identity for report, urn in calls if report.kind in TRIGGERING_CALLS}
-    _note_contact(tx, phone, owners, calling, revives=False)
-    return owners
+    return _find_owners(tx, phone, [urn for _, urn in calls], calling, revives=False)
 
 
-def _note_contact(
-    tx: Transaction, phone: Any, owners: Mapping[str, UrnOwner], seen: Collection[str], *, revives: bool
-) -> None:
+def _find_owners(
+    tx: Transaction, phone: Source, urns: Collection[Urn], seen: Collection[str], *, revives: bool
+) -> dict[str, UrnOwner]:
+    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id)
     welcome = {identity: owner for identity, owner in owners.items() if owner.status != BLOCKED}
     active = sorted({owner.contact_id for identity, owner in welcome.items() if identity in seen})
     if active:
         note_seen(tx, phone.workspace_id, active, revives=revives)
     prefer_channel(tx, phone.workspace_id, sorted(owner.urn_id for owner in welcome.values()), phone.id)
+    return owners
 
 
 def _milliseconds(moment: datetime | None) -> str:

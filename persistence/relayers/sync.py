@@ -7,12 +7,13 @@ from typing import Any
 from sqlalchemy import delete, exists, insert, select, update
 
 from persistence.channels.alarms import note_power_report
-from persistence.channels.channels import ANDROID
+from persistence.channels.channels import Source
 from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED
-from persistence.relayers.commands import CallReport, FateReport, Report, Reset, SmsReport, StatusReport, Upload
-from persistence.relayers.delivery_reports import record_fates
+from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
+from persistence.relayers.delivery_reports import record_delivery_reports
+from persistence.relayers.registrations import Phone, lock_phones
 from persistence.relayers.relayers import release_channels
 from persistence.relayers.reports import record_calls, record_sms
 from persistence.stamps import later
@@ -29,26 +30,24 @@ SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
 Command = dict[str, Any]
 
 
-def lock_phones(tx: Transaction, channel_id: int) -> list[Any]:
+def lock_phones_of(tx: Transaction, channel_id: int) -> list[Phone]:
     """The active phones that sync under an id, its own first; held until the transaction ends, so that the syncs of
     a phone come one after another. More than one when registrations under other push tokens were claimed elsewhere."""
-    named = (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id)
-    known = named & (channel.c.type == ANDROID) & channel.c.is_active
-    return list(tx.execute(select(channel).where(known).order_by(channel.c.id).with_for_update()))
+    return lock_phones(tx, (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id))
 
 
-def note_secret_used(tx: Transaction, phone: Any) -> None:
+def note_secret_used(tx: Transaction, phone: Phone) -> None:
     """The phone holds its newest secret now: the one before is no longer accepted."""
     if not phone.is_secret_used:
         used = {"is_secret_used": True, "previous_secret": None}
         tx.execute(update(channel).where(channel.c.id == phone.id).values(**used))
 
 
-def note_unclaimed_sync(tx: Transaction, phone: Any) -> None:
+def note_unclaimed_sync(tx: Transaction, phone: Phone) -> None:
     tx.execute(update(channel).where(channel.c.id == phone.id).values(last_seen=tx.now))
 
 
-def apply_sync(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
+def apply_sync(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
     """Take over what a claimed phone reports and answer it; a constant number of statements for any 50 commands.
 
     Every report is acknowledged, understood or not, so that none can clog the phone's queue. Repeats change nothing.
@@ -57,7 +56,7 @@ def apply_sync(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
     reports = [report for _, report in upload.reports]
     message_ids = record_sms(tx, phone, [report for report in reports if isinstance(report, SmsReport)])
     record_calls(tx, phone, [report for report in reports if isinstance(report, CallReport)])
-    record_fates(tx, phone, [report for report in reports if isinstance(report, FateReport)])
+    record_delivery_reports(tx, phone, [report for report in reports if isinstance(report, DeliveryReport)])
     answer = claim + [_acknowledge(number, report, message_ids) for number, report in upload.reports]
     if any(isinstance(report, Reset) for report in reports):
         release_channels(tx, phone.workspace_id, channel.c.id == phone.id)
@@ -75,7 +74,7 @@ def _acknowledge(number: Any, report: Report, message_ids: dict[SmsReport, int])
     return acknowledgement
 
 
-def _note_status(tx: Transaction, phone: Any, upload: Upload) -> list[Command]:
+def _note_status(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
     """Store the phone's state; a `claim` command when the phone believes in another workspace."""
     seen: dict[str, Any] = {"last_seen": tx.now}
     if upload.push_token:
@@ -103,7 +102,7 @@ def _state(status: StatusReport) -> dict[str, Any]:
     }
 
 
-def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: bool) -> list[Command]:
+def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_new: bool) -> list[Command]:
     """What the phone should send: unsent messages it does not hold, oldest first, equal texts together.
 
     Those it holds are wired from now on; errored ones are offered again. With `only_new` those it was asked to send
@@ -141,7 +140,7 @@ def _read_outbox(tx: Transaction, phone: Any, held: Sequence[int], *, only_new: 
     return commands
 
 
-def _record_sync(tx: Transaction, phone: Any, upload: Upload, outgoing_count: int) -> None:
+def _record_sync(tx: Transaction, phone: Source, upload: Upload, outgoing_count: int) -> None:
     status = upload.status
     if status is None:
         return

@@ -2,7 +2,7 @@
 
 from sqlalchemy import and_
 
-from persistence.channels.channels import ANDROID
+from persistence.channels.channels import IS_RELAYER
 from persistence.errors import RecordMissing, Refused
 from persistence.lists import ListQuery, ListSpec, one_of, within
 from persistence.messages.states import PENDING_COUNT
@@ -36,7 +36,7 @@ RELAYERS = ListSpec(
     channel,
     RELAYER_RECORD,
     Order(channel.c.last_seen, channel.c.id),
-    standing=[channel.c.is_active, channel.c.type == ANDROID],
+    standing=[channel.c.is_active, IS_RELAYER],
     filters={
         "relayer": one_of(channel.c.id),
         "phone": lambda _query, phones: channel.c.address.in_([as_e164(phone) for phone in phones]),
@@ -54,5 +54,5 @@ def release_relayers(query: ListQuery) -> None:
     """
     if not query.values:
         raise Refused("One of these parameters is needed: after, before, country, phone, relayer.")
-    if not release_channels(query.tx, query.workspace.id, and_(channel.c.type == ANDROID, *RELAYERS.asked(query))):
+    if not release_channels(query.tx, query.workspace.id, and_(IS_RELAYER, *RELAYERS.asked(query))):
         raise RecordMissing

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.urns import UrnError, parse
-from persistence.channels.channels import EXTERNAL
+from persistence.channels.types import GATEWAYS
 from persistence.database import Transaction
 from persistence.messages.outgoing import Draft, Route, add_outgoing
 from persistence.tables.channels import channel
@@ -49,7 +49,7 @@ def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[
         return {}
     mine = (channel.c.workspace_id == workspace_id) & channel.c.uuid.in_(sorted(uuids)) & channel.c.is_active
     found = tx.execute(select(channel.c.uuid, channel.c.id, channel.c.type).where(mine))
-    return {uuid: (channel_id, kind == EXTERNAL) for uuid, channel_id, kind in found}
+    return {uuid: (channel_id, kind in GATEWAYS) for uuid, channel_id, kind in found}
 
 
 def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draft:

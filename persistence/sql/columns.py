@@ -2,6 +2,7 @@
 
 import uuid as uuid_module
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -41,6 +42,11 @@ TIME_LAYOUT = "%Y-%m-%dT%H:%M:%S.%fZ"
 def time_text(moment: datetime) -> str:
     """A moment as the API writes it: `2026-03-02T08:10:10.123000Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def columns_for(kind: type, table: Table) -> list[Column[Any]]:
+    """The columns that the fields of a dataclass are named after, so that rows are read as `kind(*row)`."""
+    return [table.c[each.name] for each in fields(kind)]
 
 
 class UtcDateTime(TypeDecorator[datetime]):

@@ -5,21 +5,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from flows.urn_schemes import SCHEMES
-from persistence.channels.channels import (
-    create_external_channel,
-    find_channel_workspace,
-    list_channel_facts,
-    read_claimed,
-)
+from persistence.channels.channels import create_gateway, find_channel_owner, list_channel_facts, read_claimed
 from persistence.channels.event_form import CHANNEL_EVENTS
-from persistence.channels.gateway_pace import FASTEST, SLOWEST, set_limit
-from persistence.channels.gateway_secrets import (
+from persistence.channels.gateway_pace import FASTEST, SLOWEST
+from persistence.channels.settings import (
     callback_path,
     new_gateway_secret,
     read_gateway_secret,
     rotate_gateway_secret,
+    set_limit,
 )
+from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
+from persistence.channels.types.declaration import Setting
 from persistence.channels.webhooks import (
     check_webhook_url,
     rotate_webhook_secret,
@@ -34,8 +31,8 @@ from persistence.tables.channels import channel
 from relayboard.commands.output import CommandFailed, opened_database, print_json, read_country, reading_in, writing_in
 from relayboard.commands.parser import add_action, add_noun, number, whole_number, workspace_action
 from relayboard.commands.secret_input import add_text, given_text, read_secret
+from worker.channels.senders import sender_of
 from worker.http.errors import SendFailed
-from worker.http.safe_http import check_headers
 
 ADDRESS_LENGTH = 255
 VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
@@ -71,31 +68,13 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
 
 def _register_create(actions: Any) -> None:
     create = workspace_action(actions, "create", run_create, "a gateway that sends by HTTP")
-    create.add_argument("--type", choices=("external",), default="external", help="the kind; there is only this one")
+    create.add_argument("--type", choices=GATEWAYS, default=DEFAULT_GATEWAY, help=f"default: {DEFAULT_GATEWAY}")
     create.add_argument("--name", required=True, help="what people call the gateway")
     create.add_argument("--address", required=True, help="the number or name that messages come from")
-    create.add_argument(
-        "--scheme", choices=sorted(SCHEMES), default="tel", help="addresses it can send to; default: tel"
-    )
+    create.add_argument("--scheme", choices=_schemes(), default="tel", help="addresses it can send to; default: tel")
     create.add_argument("--country", default="", help="two letters, for example RW")
-    add_text(create, "--send-url", required=True, metavar="URL", help="where messages to send are put in")
-    create.add_argument("--method", choices=("GET", "POST", "PUT"), default="POST", help="default: POST")
-    create.add_argument("--content-type", default="urlencoded", help="urlencoded, json, xml, or a media type")
-    add_text(create, "--body", help="template of a request; default: a form with all variables")
-    create.add_argument(
-        "--max-length", type=whole_number(60, 6400), default=160, metavar="N", help="of one message; default: 160"
-    )
-    create.add_argument(
-        "--authorization-file",
-        metavar="FILE",
-        help="the value of the Authorization header is in this file; - reads it from standard input",
-    )
-    create.add_argument("--response-check", help="text that an accepting reply contains")
-    create.add_argument(
-        "--recognizes-repeats",
-        action="store_true",
-        help="send a part again, under its Idempotency-Key, when nobody knows whether it arrived",
-    )
+    for setting in _settings():
+        _add_setting(create, setting)
     create.add_argument(
         "--messages-per-second", type=number(SLOWEST, FASTEST), metavar="N", help="over all workers; default: no limit"
     )
@@ -125,47 +104,81 @@ def run_claim(options: argparse.Namespace) -> None:
     print_json(record)
 
 
+def _schemes() -> list[str]:
+    return sorted({scheme for name in GATEWAYS for scheme in TYPES[name].schemes})
+
+
+def _settings() -> list[Setting]:
+    """The settings of all types, each once: types may share some."""
+    return list({each.name: each for name in GATEWAYS for each in TYPES[name].settings}.values())
+
+
+def _add_setting(create: argparse.ArgumentParser, setting: Setting) -> None:
+    if setting.kind in ("text", "url"):
+        metavar = "URL" if setting.kind == "url" else None
+        required = all(setting in TYPES[name].settings for name in GATEWAYS) and setting.is_required
+        add_text(create, setting.flag, metavar=metavar, required=required, help=setting.help)
+    elif setting.kind == "secret":
+        source = "is in this file; - reads it from standard input"
+        create.add_argument(setting.flag, metavar="FILE", help=f"{setting.help} {source}")
+    elif setting.kind == "flag":
+        create.add_argument(setting.flag, action="store_true", help=setting.help)
+    elif setting.kind == "number":
+        create.add_argument(setting.flag, type=whole_number(*setting.bounds), metavar="N", help=setting.help)
+    else:
+        create.add_argument(setting.flag, choices=setting.choices, help=setting.help)
+
+
+def _given_setting(options: argparse.Namespace, setting: Setting) -> Any:
+    """The value of a setting, None for one that is not given. Raises InvalidInput, CommandFailed."""
+    name = setting.flag.removeprefix("--").replace("-", "_")
+    if setting.kind in ("text", "url"):
+        given = given_text(options, name)
+        if setting.kind == "url" and given is not None:
+            check_webhook_url(VARIABLE.sub("x", given), setting.name)
+            return given.strip()
+        return given
+    given = getattr(options, name) or setting.default
+    return read_secret(given) if given is not None and setting.kind == "secret" else given
+
+
 def run_create(options: argparse.Namespace) -> None:
-    authorization = None if options.authorization_file is None else read_secret(options.authorization_file)
-    config = {
-        "send_url": _read_send_url(given_text(options, "send_url") or ""),
-        "method": options.method,
-        "content_type": options.content_type,
-        "body": given_text(options, "body"),
-        "max_length": options.max_length,
-        "send_authorization": authorization,
-        "mt_response_check": options.response_check,
-        "recognizes_repeats": options.recognizes_repeats or None,
-    }
-    _check_headers({"Authorization": authorization or "", "Content-Type": options.content_type})
+    own = TYPES[options.type].settings
+    given = {setting.name: _given_setting(options, setting) for setting in own}
+    for setting in own:
+        if setting.is_required and given[setting.name] is None:
+            raise CommandFailed(f"{setting.flag} is needed for this type")
+    config = {name: value for name, value in given.items() if value is not None}
+    _check_config(options.type, config)
     secret = new_gateway_secret()
-    with writing_in(options) as (tx, found):
-        uuid = create_external_channel(
+    with writing_in(options) as (tx, workspace):
+        uuid = create_gateway(
             tx,
-            found.id,
+            workspace.id,
+            options.type,
             name=check_name(options.name),
             address=check_name(options.address, "address", ADDRESS_LENGTH),
             schemes=[options.scheme],
             country=read_country(options.country) or None,
-            config={name: value for name, value in config.items() if value is not None},
+            config=config,
             secret=secret,
             messages_per_second=options.messages_per_second,
         )
-    path = callback_path(uuid, secret)
+    path = callback_path(options.type, uuid, secret)
     print_json({"uuid": uuid, "name": options.name.strip(), "receive_path": f"{path}receive", "callback_path": path})
 
 
-def _check_headers(headers: Mapping[str, str]) -> None:
-    """Raises CommandFailed for values that no message could be sent with."""
+def _check_config(channel_type: str, config: Mapping[str, Any]) -> None:
+    """Raises CommandFailed for settings that no message could be sent with."""
     try:
-        check_headers(headers)
+        sender_of(channel_type).check_config(config)
     except SendFailed as error:
         raise CommandFailed(error.sentence) from error
 
 
 def run_limit(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
-        set_limit(tx, _workspace_of(tx, options.channel), options.channel, options.messages_per_second)
+        set_limit(tx, _find_channel(tx, options.channel)[0], options.channel, options.messages_per_second)
     print_json({"channel": options.channel, "messages_per_second": options.messages_per_second})
 
 
@@ -173,24 +186,18 @@ def run_secret(options: argparse.Namespace) -> None:
     if options.end_former and not options.rotate:
         raise CommandFailed("--end-former goes with --rotate")
     with opened_database() as database, database.writing() as tx:
-        workspace_id = _workspace_of(tx, options.channel)
+        workspace_id, channel_type = _find_channel(tx, options.channel)
         if options.rotate:
             secret = rotate_gateway_secret(tx, workspace_id, options.channel, ends_former=options.end_former)
         else:
             secret = read_gateway_secret(tx, workspace_id, options.channel)
-    path = callback_path(options.channel, secret)
+    path = callback_path(channel_type, options.channel, secret)
     print_json({"channel": options.channel, "secret": secret, "callback_path": path})
-
-
-def _read_send_url(text: str) -> str:
-    """An address, which may hold variables. Raises InvalidInput."""
-    check_webhook_url(VARIABLE.sub("x", text), "send_url")
-    return text.strip()
 
 
 def run_webhook(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
-        workspace_id = _workspace_of(tx, options.channel)
+        workspace_id, _ = _find_channel(tx, options.channel)
         if options.rotate:
             secret = rotate_webhook_secret(tx, workspace_id, options.channel)
             print_json({"channel": options.channel, "secret": secret})
@@ -205,16 +212,17 @@ def run_webhook(options: argparse.Namespace) -> None:
 
 def run_release(options: argparse.Namespace) -> None:
     with opened_database() as database, database.writing() as tx:
-        workspace_id = _workspace_of(tx, options.channel)
+        workspace_id, _ = _find_channel(tx, options.channel)
         if not release_channels(tx, workspace_id, channel.c.uuid == options.channel):
             raise CommandFailed("the channel is released already")
     print_json({"released": options.channel})
 
 
-def _workspace_of(tx: Transaction, channel_uuid: str) -> int:
+def _find_channel(tx: Transaction, channel_uuid: str) -> tuple[int, str]:
+    """The workspace and the type of a channel. Raises CommandFailed."""
     if not is_uuid(channel_uuid):
         raise CommandFailed(f"there is no channel {channel_uuid}")
-    workspace_id = find_channel_workspace(tx, channel_uuid)
-    if workspace_id is None:
+    found = find_channel_owner(tx, channel_uuid)
+    if found is None:
         raise CommandFailed(f"there is no claimed channel {channel_uuid}")
-    return workspace_id
+    return found

@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
 from persistence.database import Transaction
+from persistence.deliveries.failing_receivers import Endpoint, GivenUp, SwitchedOff, note_outcomes
 from persistence.deliveries.leases import (
     AttemptOutcome,
     DueDelivery,
@@ -15,37 +17,49 @@ from persistence.deliveries.leases import (
     record_attempts,
 )
 from persistence.deliveries.signers import Signer, find_signers
-from worker.dispatcher import LEASE_FACTOR, Dispatcher, Finished, Leased, Tell
+from persistence.tables.deliveries import DELIVERED, FAILED
+from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching
+from worker.metrics import count_attempt, count_switched_off
 from worker.receiver_slots import ReceiverSlots
 from worker.services import Services
 from worker.webhooks.attempts import Attempt, call_receiver, judge
-from worker.webhooks.receiver_health import Recorded, note_health
-from worker.webhooks.replies import may_be_answered, send_reply
+from worker.webhooks.reply import may_be_answered, send_reply
 
 logger = logging.getLogger("relayboard.webhooks")
 
 SLOTS = 64
 SLOTS_PER_RECEIVER = 8
 
+Judged = Sequence[tuple[DueDelivery, AttemptOutcome]]
 Signed = tuple[DueDelivery, Signer | None]
 Call = Finished[Signed, Attempt]
 
 
+@dataclass(slots=True)
+class Recorded:
+    """What a transaction recorded, to be logged and counted after its commit."""
+
+    judged: Judged
+    switched_off: list[SwitchedOff] = field(default_factory=list)
+
+    def report(self, *, counts: bool) -> None:
+        """Logs which receivers get nothing any more, and counts everything for `/metrics` unless that is off."""
+        if counts:
+            for _, outcome in self.judged:
+                count_attempt(outcome.state, outcome.delay_seconds)
+            for each in self.switched_off:
+                count_switched_off(each.endpoint.kind)
+        for each in self.switched_off:
+            logger.warning(
+                "the webhook of %s %s was switched off: %s", each.endpoint.kind, each.endpoint.number, each.reason
+            )
+
+
 def begin_webhooks(services: Services) -> Callable[[], bool]:
-    """The step that wakes this process's dispatcher; the dispatcher ends when the services close."""
-    slots = ReceiverSlots(SLOTS, first=SLOTS_PER_RECEIVER)
-    dispatcher = Dispatcher(services, DeliveryQueue(services), slots)
-    services.closing.callback(dispatcher.stop)
-    dispatcher.start()
-
-    def step() -> bool:
-        dispatcher.wake()
-        return False
-
-    return step
+    return begin_dispatching(services, DeliveryQueue(services), ReceiverSlots(SLOTS, first=SLOTS_PER_RECEIVER))
 
 
-class DeliveryQueue:
+class DeliveryQueue(LeasedQueue[Signed, Attempt]):
     """Deliveries to receivers of events, with retries by the retry rule and replies that become messages."""
 
     name = "webhooks"
@@ -69,24 +83,24 @@ class DeliveryQueue:
         attempt = call_receiver(self._services.http, due, signer, self._services.database.clock())
         return attempt, attempt.answer is not None
 
-    def record_alone(self, finished: Call) -> Tell | None:
+    def record_alone(self, finished: Call) -> AfterCommit | None:
         """Records a call whose answer holds a message, together with that message."""
         attempt = finished.result
         if attempt is None or not _holds_message(attempt):
             return None
-        return self._tell(self._services.database.write(partial(self._record_and_reply, attempt)))
+        return self._report(self._services.database.write(partial(self._record_and_reply, attempt)))
 
-    def record(self, tx: Transaction, finished: Sequence[Call]) -> Tell:
+    def record(self, tx: Transaction, finished: Sequence[Call]) -> AfterCommit:
         judged = [(attempt.delivery, self._judge(attempt, tx.now)) for attempt in map(_attempt_of, finished)]
         record_attempts(tx, judged)
-        return self._tell(note_health(tx, judged, self._switch_off_after))
+        return self._report(note_health(tx, judged, self._switch_off_after))
 
     def next_look(self, finished: Sequence[Call]) -> Sequence[datetime]:
         retries, self._retries = self._retries, []
         return retries
 
-    def _tell(self, recorded: Recorded) -> Tell:
-        return partial(recorded.tell, counts=self._services.settings.metrics)
+    def _report(self, recorded: Recorded) -> AfterCommit:
+        return partial(recorded.report, counts=self._services.settings.metrics)
 
     def _record_and_reply(self, attempt: Attempt, tx: Transaction) -> Recorded:
         outcome = self._judge(attempt, tx.now)
@@ -109,3 +123,35 @@ def _attempt_of(finished: Call) -> Attempt:
 def _holds_message(attempt: Attempt) -> bool:
     answer = attempt.answer
     return answer is not None and 200 <= answer.status < 300 and may_be_answered(attempt.delivery, answer)
+
+
+def note_health(tx: Transaction, judged: Judged, switch_off_after: timedelta) -> Recorded:
+    """Takes over, in the transaction that records attempts, which receivers accepted and which were given up."""
+    accepted = {endpoint_of(leased) for leased, outcome in judged if outcome.state == DELIVERED}
+    given_up: dict[Endpoint, GivenUp] = {}
+    for leased, outcome in judged:
+        if outcome.state == FAILED and not outcome.ends_subscription:
+            endpoint = endpoint_of(leased)
+            before = given_up.get(endpoint)
+            given_up[endpoint] = GivenUp(1 if before is None else before.count + 1, _say_why(outcome))
+    concerned = {each for each in (*accepted, *given_up) if each.number is not None}
+    return Recorded(
+        judged,
+        note_outcomes(
+            tx,
+            accepted & concerned,
+            {endpoint: given_up[endpoint] for endpoint in concerned if endpoint in given_up},
+            switch_off_after,
+        ),
+    )
+
+
+def endpoint_of(leased: DueDelivery) -> Endpoint:
+    """Whose URL a delivery goes to."""
+    if leased.subscriber_id is not None:
+        return Endpoint(leased.workspace_id, subscriber_id=leased.subscriber_id)
+    return Endpoint(leased.workspace_id, channel_id=leased.channel_id)
+
+
+def _say_why(outcome: AttemptOutcome) -> str:
+    return outcome.error or f"the receiver answered with status {outcome.status}."

@@ -1,4 +1,4 @@
-"""HTTP gateways calling in: messages, fates, opt-outs."""
+"""HTTP gateways calling in: messages, delivery reports, opt-outs."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from handlers.app import create_app
 from persistence.channels.gateway_leases import SendOutcome, lease_sends, record_sends
-from persistence.channels.gateway_secrets import rotate_gateway_secret
+from persistence.channels.settings import rotate_gateway_secret
 from persistence.database import Database
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.tables.channels import channel

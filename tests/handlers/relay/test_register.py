@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from handlers.relay.signature import sign
+from handlers.relay.sync import sign
 from persistence.database import Database
 from persistence.tables.channels import channel
 from relayboard.base.settings import RateLimit

@@ -14,8 +14,8 @@ from persistence.channels.event_form import (
 )
 
 CHANNEL = EventChannel(4021, "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e", "+254733555010")
-AMINA = EventContact("6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21", "Amina Wanjiru", "tel:+254722000111", "+254722000111")
-NAMELESS = EventContact(AMINA.uuid, None, None, None)
+AMINA = EventContact("6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21", "Amina Wanjiru", "tel:+254722000111")
+NAMELESS = EventContact(AMINA.uuid, None, None)
 TIME = datetime(2026, 3, 2, 8, 10, 10, 123000, tzinfo=UTC)
 STATE = PhoneState(12, "DIS", "BAT", "WIFI", 3, 1, TIME)
 

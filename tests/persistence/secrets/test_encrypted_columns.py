@@ -3,7 +3,6 @@ import re
 import pytest
 from sqlalchemy import Text, select, type_coerce, update
 
-from persistence.channels.channels import EXTERNAL
 from persistence.database import Database
 from persistence.secrets.encrypted_columns import NoSecretKey, Sealed
 from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
@@ -37,7 +36,7 @@ def test_secrets_of_channels_are_read_as_written_and_stand_encrypted(database, w
 
 
 def test_how_a_gateway_is_called_stands_encrypted(database, workspace):
-    add_channel(database, workspace, type=EXTERNAL, config=CONFIG)
+    add_channel(database, workspace, type="external", config=CONFIG)
 
     assert read(database, "config") == (CONFIG,)
     assert "hidden" not in read_raw(database, "config") and "gateway" not in read_raw(database, "config")

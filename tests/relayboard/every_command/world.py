@@ -11,8 +11,8 @@ from typing import Any
 import requests
 
 from persistence.boundaries.importing import read_features, store_boundaries
-from persistence.channels.channels import create_external_channel
-from persistence.channels.gateway_secrets import new_gateway_secret
+from persistence.channels.channels import create_gateway
+from persistence.channels.settings import new_gateway_secret
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
@@ -144,9 +144,10 @@ def _make_channels(database: Database, workspace: Any) -> dict[str, str]:
         names[name] = uuid_of(database, channel, ids[name])
     with database.writing() as tx:
         set_channel_webhook(tx, workspace.id, names["hooked_channel"], URL)
-        names["gateway"] = create_external_channel(
+        names["gateway"] = create_gateway(
             tx,
             workspace.id,
+            "external",
             name="Gateway",
             address="8080",
             schemes=["tel"],

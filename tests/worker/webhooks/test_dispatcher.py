@@ -156,7 +156,7 @@ class TestReplies:
         assert self.texts(database) == []
 
     @pytest.mark.parametrize("event", ["mt_sent", "mt_dlvd"])
-    def test_the_fate_of_a_message_is_not_answered(self, database, workspace, add, receiver, finish, event):
+    def test_what_became_of_a_message_is_not_answered(self, database, workspace, add, receiver, finish, event):
         self.answer_with(receiver, b'{"text": "again"}')
         add(event, contact_id=add_contact(database, workspace))
 

@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 from xml.sax.saxutils import escape
@@ -11,6 +9,9 @@ from xml.sax.saxutils import escape
 import phonenumbers
 
 from persistence.channels.gateway_leases import GatewaySend
+from persistence.channels.types.external import PART_LENGTH
+from worker.channels.senders import Config, GatewayRequest, split_text
+from worker.http.safe_http import check_headers
 
 CONTENT_TYPES = {
     "urlencoded": "application/x-www-form-urlencoded",
@@ -24,42 +25,32 @@ DEFAULT_BODY = (
 JSON_PIECE = re.compile(r'"\{\{\s*(\w+)\s*\}\}"|\{\{\s*(\w+)\s*\}\}|\\.|"')
 PLAIN_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 XML_QUOTES = {'"': "&quot;", "'": "&apos;"}
-DEFAULT_LENGTH = 160
 PART_HEADER = "Idempotency-Key"
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayRequest:
-    method: str
-    url: str
-    headers: dict[str, str]
-    body: bytes | None
+def check_config(config: Config) -> None:
+    """Raises SendFailed for settings that no message could be sent with."""
+    authorization, content_type = config.get("send_authorization") or "", config.get("content_type") or ""
+    check_headers({"Authorization": authorization, "Content-Type": content_type})
 
 
-def make_requests(send: GatewaySend, config: Mapping[str, Any]) -> list[GatewayRequest]:
+def is_accepted(config: Config, status: int, body: bytes) -> bool:
+    """Accepted is a 2xx answer that holds the check text if one is set."""
+    return 200 <= status < 300 and str(config.get("mt_response_check") or "").encode() in body
+
+
+def make_requests(send: GatewaySend, config: Config) -> list[GatewayRequest]:
     """One request for each part of the text that fits the gateway, all with the message's id.
 
     The header `Idempotency-Key` names the part: it is the same whenever that part is sent, so that a gateway can
     recognize a repeat.
     """
-    text = "\n".join([send.text, *send.attachment_urls]).strip("\n")
-    length = int(config.get("max_length", DEFAULT_LENGTH))
-    parts = split_text(text, length)
+    text = "\n".join([send.text, *(each["url"] for each in send.attachments)]).strip("\n")
+    parts = split_text(text, int(config.get("max_length", PART_LENGTH)))
     return [_make(send, config, part, number, len(parts)) for number, part in enumerate(parts, start=1)]
 
 
-def split_text(text: str, length: int) -> list[str]:
-    """Parts of at most `length` characters, cut at white space where there is some in the last half of a part."""
-    parts = []
-    while len(text) > length:
-        cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))
-        cut = cut if cut > 0 else length
-        parts.append(text[:cut].rstrip())
-        text = text[cut:].lstrip()
-    return [*parts, text] if text or not parts else parts
-
-
-def _make(send: GatewaySend, config: Mapping[str, Any], text: str, number: int, parts: int) -> GatewayRequest:
+def _make(send: GatewaySend, config: Config, text: str, number: int, parts: int) -> GatewayRequest:
     part_id = f"{send.message_uuid}-{number}"
     values = _values(send, config, text) | {"part": str(number), "parts": str(parts), "part_id": part_id}
     method = str(config.get("method", "POST")).upper()
@@ -104,7 +95,7 @@ def _fill_json(template: str, values: dict[str, Any]) -> str:
     return JSON_PIECE.sub(fill, template)
 
 
-def _values(send: GatewaySend, config: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _values(send: GatewaySend, config: Config, text: str) -> dict[str, Any]:
     number = send.urn.partition(":")[2]
     if config.get("use_national"):
         number = _national(number)
@@ -117,7 +108,7 @@ def _values(send: GatewaySend, config: Mapping[str, Any], text: str) -> dict[str
         "from": address,
         "from_no_plus": address.lstrip("+"),
         "channel": str(send.channel_id),
-        "quick_replies": list(send.quick_replies),
+        "quick_replies": [each["text"] for each in send.quick_replies],
     }
 
 

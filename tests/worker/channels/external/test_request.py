@@ -7,7 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
 
 from persistence.channels.gateway_leases import GatewaySend
-from worker.channels.external.request import GatewayRequest, make_requests, split_text
+from worker.channels.external.request import make_requests
+from worker.channels.senders import GatewayRequest, split_text
 
 MESSAGE_UUID = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
 URL = "https://gateway.example.org/send?to={{to_no_plus}}"
@@ -19,11 +20,12 @@ def requests_with(text: str = "Kaze & ikaze", **config: Any) -> list[GatewayRequ
         id=1,
         workspace_id=1,
         channel_id=3,
+        channel_type="external",
         message_id=7,
         message_uuid=MESSAGE_UUID,
         urn="tel:+250788000111",
         text=text,
-        attachment_urls=(),
+        attachments=(),
         quick_replies=(),
         address="+250788000000",
         config=config,

@@ -2,13 +2,12 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from persistence.channels.gateway_leases import GatewaySend, SendOutcome, lease_sends, list_due_gateways, record_sends
 from persistence.database import Transaction
-from worker.channels.external.request import make_requests
-from worker.dispatcher import LEASE_FACTOR, Dispatcher, Finished, Leased, Tell
+from worker.channels.senders import sender_of
+from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching, do_nothing
 from worker.http.errors import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.receiver_slots import ReceiverSlots
@@ -22,32 +21,11 @@ SLOTS = 4 * MOST_SLOTS
 """Three gateways have all they want at the same time, and a fourth still finds some free. Threads begin when needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Handover:
-    """What came of handing over a part: whether the gateway has it, and whether the message has further parts."""
-
-    is_accepted: bool
-    has_more: bool = False
-
-
-Call = Finished[GatewaySend, Handover]
-
-
 def begin_sending(services: Services) -> Callable[[], bool]:
-    """The step that wakes this process's dispatcher; the dispatcher ends when the services close."""
-    slots = ReceiverSlots(SLOTS, first=FIRST_SLOTS, most=MOST_SLOTS)
-    dispatcher = Dispatcher(services, GatewayQueue(services), slots)
-    services.closing.callback(dispatcher.stop)
-    dispatcher.start()
-
-    def step() -> bool:
-        dispatcher.wake()
-        return False
-
-    return step
+    return begin_dispatching(services, GatewayQueue(services), ReceiverSlots(SLOTS, first=FIRST_SLOTS, most=MOST_SLOTS))
 
 
-class GatewayQueue:
+class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
     """Parts of messages to gateways, each gateway a receiver of its own."""
 
     name = "sending"
@@ -63,46 +41,32 @@ class GatewayQueue:
         leased = lease_sends(tx, {int(receiver): room for receiver, room in rooms.items()}, self._lease)
         return Leased([(str(send.channel_id), send) for send in leased.sends], leased.look_again_on)
 
-    def call(self, item: GatewaySend) -> tuple[Handover, bool]:
+    def call(self, item: GatewaySend) -> tuple[SendOutcome, bool]:
         return hand_over(self._http, item)
 
-    def record_alone(self, finished: Call) -> Tell | None:
-        return None
-
-    def record(self, tx: Transaction, finished: Sequence[Call]) -> Tell:
-        results = [(each.item, each.result or Handover(is_accepted=False)) for each in finished]
-        record_sends(tx, [SendOutcome(send, result.is_accepted, result.has_more) for send, result in results])
-        return _say_nothing
-
-    def next_look(self, finished: Sequence[Call]) -> Sequence[datetime]:
-        return ()
+    def record(self, tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
+        record_sends(tx, [each.result or SendOutcome(each.item, is_accepted=False) for each in finished])
+        return do_nothing
 
 
-def hand_over(http: SafeHttp, send: GatewaySend) -> tuple[Handover, bool]:
-    """Gives one part to its gateway, and says whether there was an answer.
-
-    Accepted is a 2xx answer that holds the check text if one is set.
-    """
+def hand_over(http: SafeHttp, send: GatewaySend) -> tuple[SendOutcome, bool]:
+    """Gives one part to its gateway, and says whether there was an answer."""
     if send.config is None:
         logger.warning("message %s cannot be sent: the settings of its gateway cannot be read", send.message_id)
-        return Handover(is_accepted=False), False
+        return SendOutcome(send, is_accepted=False), False
     if send.is_uncertain:
         logger.warning("the worker that sent part %s of message %s died", max(send.part - 1, 1), send.message_id)
-    requests = make_requests(send, send.config)
+    sender = sender_of(send.channel_type)
+    requests = sender.make_requests(send, send.config)
     if send.part > len(requests):  # the last part was begun by a worker that died
-        return Handover(is_accepted=True), True
+        return SendOutcome(send, is_accepted=True), True
     request = requests[send.part - 1]
     try:
         answer = http.send(request.method, request.url, headers=request.headers, body=request.body)
     except SendFailed as error:
         logger.warning("message %s could not be handed over: %s", send.message_id, error)
-        return Handover(is_accepted=False), False
-    wanted = str(send.config.get("mt_response_check") or "")
-    if not 200 <= answer.status < 300 or wanted.encode() not in answer.body:
+        return SendOutcome(send, is_accepted=False), False
+    if not sender.is_accepted(send.config, answer.status, answer.body):
         logger.warning("message %s was refused with status %s", send.message_id, answer.status)
-        return Handover(is_accepted=False), True
-    return Handover(is_accepted=True, has_more=send.part < len(requests)), True
-
-
-def _say_nothing() -> None:
-    return None
+        return SendOutcome(send, is_accepted=False), True
+    return SendOutcome(send, is_accepted=True, has_more=send.part < len(requests)), True

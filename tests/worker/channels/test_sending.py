@@ -18,7 +18,7 @@ from tests.conftest import Clock
 from tests.gateways import THREE_PARTS, Parts, add_gateway, holding, queue_messages, states_of
 from tests.running import wait_until
 from tests.worker.receivers import Received, Receiver, Reply, receiving
-from worker.channels.external.sending import begin_sending
+from worker.channels.sending import begin_sending
 from worker.services import Services
 
 WIRED = ("wired", None)

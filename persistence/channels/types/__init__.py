@@ -1,0 +1,23 @@
+"""The types of channels, a folder each. Nothing outside the folders of a type names it.
+
+`worker/channels/` has a folder of the same name for how its gateways are called, `handlers/channels/` one for what they
+call.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from persistence.channels.types.declaration import ChannelType
+
+
+def _declared() -> dict[str, ChannelType]:
+    folders = [each.name for each in iter_modules(__path__) if each.ispkg]
+    return {name: import_module(f"{__name__}.{name}").TYPE for name in sorted(folders)}
+
+
+TYPES = _declared()
+RELAYERS = tuple(name for name, each in TYPES.items() if each.is_relayer)
+GATEWAYS = tuple(name for name, each in TYPES.items() if not each.is_relayer)
+RELAYER = RELAYERS[0]
+"""The type of channels that register by the relayer protocol."""
+DEFAULT_GATEWAY = next(name for name in GATEWAYS if TYPES[name].is_default)

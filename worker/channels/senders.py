@@ -1,0 +1,48 @@
+"""How messages become requests to gateways: a folder for each channel type beside this module."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from persistence.channels.gateway_leases import GatewaySend
+
+Config = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRequest:
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes | None
+
+
+class Sender(Protocol):
+    """What the folder of a channel type has in its module `request`; `config` holds the type's settings."""
+
+    def check_config(self, config: Config) -> None:
+        """Raises SendFailed for settings that no message could be sent with."""
+
+    def make_requests(self, send: GatewaySend, config: Config) -> list[GatewayRequest]:
+        """One request for each part of a message, all with the message's id."""
+
+    def is_accepted(self, config: Config, status: int, body: bytes) -> bool:
+        """Whether an answer means that the gateway has the part."""
+
+
+@cache
+def sender_of(channel_type: str) -> Sender:
+    return cast(Sender, import_module(f"worker.channels.{channel_type}.request"))
+
+
+def split_text(text: str, length: int) -> list[str]:
+    """Parts of at most `length` characters, cut at white space where there is some in the last half of a part."""
+    parts = []
+    while len(text) > length:
+        cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))
+        cut = cut if cut > 0 else length
+        parts.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*parts, text] if text or not parts else parts
