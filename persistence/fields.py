@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from sqlalchemy import Row, case, delete, func, literal, select, update
+from sqlalchemy import ColumnElement, Row, case, delete, func, literal, select, update
 
 from persistence.campaign_events.v2 import is_date_used
 from persistence.database import Transaction
@@ -14,7 +14,7 @@ from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room, free_name
 from persistence.sql.pages import Order
-from persistence.stamps import stamped
+from persistence.stamps import touch
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
 from persistence.workspaces import Workspace, hold_workspace
 
@@ -133,7 +133,7 @@ def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: 
         raise InvalidInput.on("type", "Campaign events use this date field.")
     naming = free_name(tx, workspace_id, field, check_field_name(name), besides_id=field_id)
     if is_other_type:
-        _touch_contacts_with(tx, workspace_id, uuid)
+        touch(tx, contact, workspace_id, _has_value(uuid))
     change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id)
     tx.execute(change.values(type=kind, **naming))
     if is_other_type:
@@ -154,7 +154,7 @@ def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
     flow_name = find_flow_using(tx, workspace.id, "field", key)
     if flow_name is not None:
         raise Refused(f'The flow "{flow_name}" uses this field.')
-    _touch_contacts_with(tx, workspace.id, uuid)
+    touch(tx, contact, workspace.id, _has_value(uuid))
     tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == field_id))
 
 
@@ -165,14 +165,7 @@ def _check_queries(tx: Transaction, workspace_id: int, key: str) -> None:
             raise Refused(f'The group "{name}" uses this field.')
 
 
-def _touch_contacts_with(tx: Transaction, workspace_id: int, field_uuid: str) -> None:
-    """Notes that the records of contacts with a value of a field change now; contacts are locked before all else."""
-    has_value = contact.c.fields[field_uuid].as_string().is_not(None)
-    held = (
-        select(contact.c.id)
-        .where(contact.c.workspace_id == workspace_id, ~contact.c.is_deleted, has_value)
-        .order_by(contact.c.id)
-        .with_for_update(key_share=True)
-    )
-    moment = stamped(tx, contact, workspace_id)
-    tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
+def _has_value(field_uuid: str) -> ColumnElement[bool]:
+    """Whether a contact has a value of a field."""
+    has_value: ColumnElement[bool] = contact.c.fields[field_uuid].as_string().is_not(None)
+    return ~contact.c.is_deleted & has_value

@@ -72,20 +72,21 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
     """Delete a label and take it off its messages, which stay. Raises RecordMissing."""
     hold_workspace(tx, workspace_id)
     label_id = require_id(tx, workspace_id, label, uuid)
-    touched = _touch_messages(tx, workspace_id, label_id)
-    # Waits for transactions that label messages; later ones find the label gone.
-    tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
-    if tx.execute(delete(message_label).where(message_label.c.label_id == label_id)).rowcount != touched:
-        raise LostRace
+    _touch_messages(tx, workspace_id, label_id)
+    tx.execute(delete(message_label).where(message_label.c.label_id == label_id))
     tx.execute(delete(label).where(label.c.workspace_id == workspace_id, label.c.id == label_id))
 
 
-def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> int:
-    """Notes that labeled messages change now; how many. Messages are locked before labels, in the order of ids."""
+def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> None:
+    """Notes that labeled messages change now. Messages are locked before labels, in the order of ids."""
     labeled = select(message_label.c.message_id).where(message_label.c.label_id == label_id)
     theirs = (message.c.workspace_id == workspace_id) & message.c.id.in_(labeled)
     held = select(message.c.id).where(theirs).order_by(message.c.id).with_for_update()
-    return tx.execute(update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))).rowcount
+    touched = tx.execute(update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))).rowcount
+    # Whoever is putting it on a message comes before this, and everybody else finds it changed or gone.
+    tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
+    if tx.execute(select(func.count()).where(message_label.c.label_id == label_id)).scalar_one() != touched:
+        raise LostRace
 
 
 def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int) -> None:

@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 
-from sqlalchemy import ColumnElement, Table, TextualSelect, case, select, text
+from sqlalchemy import ColumnElement, Select, Table, TextualSelect, case, select, text, true, update
 
 from persistence.database import Transaction
+from persistence.errors import LostRace
 from persistence.sql.columns import FOUND_BY, UtcDateTime
 from persistence.tables.service import workspace_clock
 
 TICK = timedelta(microseconds=1)
 QUICK = timedelta(milliseconds=100)
+PASSES = 3
 
 ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on) VALUES (:workspace_id, :wanted)
 ON CONFLICT (workspace_id) DO UPDATE
@@ -28,6 +30,24 @@ RETURNING stamped_on"""
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:
     """What to write to `modified_on` of rows of a table that this unit of work makes or changes."""
     return tx.before_commit(Stamps).choose(tx, table, workspace_id)
+
+
+def touch(tx: Transaction, table: Table, workspace_id: int, which: ColumnElement[bool]) -> None:
+    """Notes that the records of a table under a condition change with this unit of work, by what they refer to.
+
+    Those that come under the condition until its end are among them; it raises LostRace when they come too fast.
+    """
+    found_by: ColumnElement[bool] = text(table.info[FOUND_BY]) if FOUND_BY in table.info else true()  # type: ignore[assignment]
+    touched = select(table.c.id).where(table.c.workspace_id == workspace_id, which, found_by)
+    _write_moment(tx, table, touched, stamped(tx, table, workspace_id))
+    if not tx.sqlite:
+        tx.before_commit(Stamps).expect(table, workspace_id, touched)
+
+
+def _write_moment(tx: Transaction, table: Table, which: Select[int], moment: datetime) -> int:
+    """Gives the chosen rows a moment, locked in the order of ids; how many they are."""
+    held = which.order_by(table.c.id).with_for_update(key_share=True)
+    return tx.execute(update(table).where(table.c.id.in_(held)).values(modified_on=moment)).rowcount
 
 
 def later(tx: Transaction, table: Table) -> ColumnElement[datetime] | datetime:
@@ -46,6 +66,7 @@ class Stamps:
     def __init__(self) -> None:
         self._taken: dict[int, datetime] = {}
         self._waiting: dict[int, dict[str, Table]] = {}
+        self._expected: list[tuple[Table, int, Select[int]]] = []
 
     def choose(self, tx: Transaction, table: Table, workspace_id: int) -> datetime:
         if tx.sqlite and workspace_id not in self._taken:
@@ -57,10 +78,27 @@ class Stamps:
 
     def flush(self, tx: Transaction) -> None:
         """Holds the clocks, in the order of ids, until the commit, and writes the final moments."""
+        expected, self._expected = self._expected, []
+        for table, workspace_id, touched in expected:
+            # Who came while many were touched is touched now, and who came meanwhile after that: fewer each time.
+            moment = self.choose(tx, table, workspace_id)
+            late = touched.where(table.c.modified_on != moment)
+            for _ in range(PASSES):
+                if not _write_moment(tx, table, late, moment):
+                    break
         waiting, self._waiting = self._waiting, {}
         for workspace_id in sorted(waiting):
             tables = [table for _, table in sorted(waiting[workspace_id].items())]
             self._taken[workspace_id] = _advance(tx, workspace_id, tables)
+        for table, workspace_id, touched in expected:
+            # Nobody else's change becomes visible any more, and those that have are of other moments.
+            late = touched.where(table.c.modified_on != self._taken[workspace_id])
+            if tx.execute(late.limit(1)).first() is not None:
+                raise LostRace
+
+    def expect(self, table: Table, workspace_id: int, touched: Select[int]) -> None:
+        """All these bear the moment of this unit of work in the end."""
+        self._expected.append((table, workspace_id, touched))
 
 
 def _advance(tx: Transaction, workspace_id: int, tables: Sequence[Table]) -> datetime:

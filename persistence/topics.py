@@ -9,7 +9,8 @@ from persistence.lists import ListSpec
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.names import check_room, find_id, free_name, name_key, require_editable
 from persistence.sql.pages import Order
-from persistence.tables.tickets import topic
+from persistence.stamps import touch
+from persistence.tables.tickets import ticket, topic
 from persistence.workspaces import hold_workspace
 
 GENERAL = "General"
@@ -59,7 +60,10 @@ def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     hold_workspace(tx, workspace_id)
     topic_id = require_editable(tx, workspace_id, topic, uuid)
     naming = free_name(tx, workspace_id, topic, name, besides_id=topic_id)
-    tx.execute(update(topic).where(topic.c.workspace_id == workspace_id, topic.c.id == topic_id).values(**naming))
+    mine = (topic.c.workspace_id == workspace_id) & (topic.c.id == topic_id)
+    if tx.execute(select(topic.c.name).where(mine)).scalar_one() != naming["name"]:
+        touch(tx, ticket, workspace_id, ticket.c.topic_id == topic_id)
+    tx.execute(update(topic).where(mine).values(**naming))
     return topic_id
 
 

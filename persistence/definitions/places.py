@@ -11,7 +11,7 @@ from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets
 from persistence.flows.writes import make_flow_uuid
 from persistence.sql.names import name_key
-from persistence.stamps import stamped
+from persistence.stamps import touch
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.flows import flow
@@ -62,26 +62,18 @@ def free_old_names(tx: Transaction, workspace_id: int, placed: Sequence[PlacedFl
     Contacts who are in such flows show other names from now on. All flows of the file are held, in the order of ids, as
     the workers hold those whose runs they count.
     """
-    names = {one.flow_id: name_key(one.name) for one in placed if one.flow_id is not None}
+    names = {one.flow_id: one.name for one in placed if one.flow_id is not None}
     mine = (flow.c.workspace_id == workspace_id) & flow.c.id.in_(sorted(names))
-    known = tx.execute(select(flow.c.id, flow.c.name_key).where(mine)).all()
-    _touch_contacts_in(tx, workspace_id, [row.id for row in known if names[row.id] != row.name_key])
+    known = tx.execute(select(flow.c.id, flow.c.name).where(mine)).all()
+    renamed_ids = [row.id for row in known if names[row.id] != row.name]
+    if renamed_ids:
+        touch(tx, contact, workspace_id, contact.c.current_flow_id.in_(renamed_ids))
     tx.execute(select(flow.c.id).where(mine).order_by(flow.c.id).with_for_update(key_share=True))
     for one in placed:
         mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == one.flow_id)
         if one.flow_id is not None:
             renamed = update(flow).where(mine, flow.c.name_key != name_key(one.name))
             tx.execute(renamed.values(name_key=f"was {one.uuid}"))
-
-
-def _touch_contacts_in(tx: Transaction, workspace_id: int, flow_ids: Sequence[int]) -> None:
-    """Notes that the records of contacts who are in these flows change; contacts are locked before flows."""
-    if not flow_ids:
-        return
-    theirs = (contact.c.workspace_id == workspace_id) & contact.c.current_flow_id.in_(flow_ids)
-    held = select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update(key_share=True)
-    moment = stamped(tx, contact, workspace_id)
-    tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
 
 
 def number_name(name: str, taken: set[str]) -> str:

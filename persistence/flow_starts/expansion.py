@@ -33,16 +33,25 @@ def lease_start(tx: Transaction) -> StartRow | None:
 
     None when no start has contacts to find.
     """
-    tx.execute(update(flow_start).where(IS_UNFINISHED, flow_start.c.status == PENDING).values(status=QUEUED))
+    _queue_pending(tx)
     due = (
         select(flow_start)
         .where(IS_UNFINISHED, ~flow_start.c.is_expanded)
-        .order_by(flow_start.c.modified_on, flow_start.c.id)
+        # Those that were queued together bear one moment, with the first of them that has begun.
+        .order_by(flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
         .limit(1)
         # Runs of this start are made meanwhile, which may look at its row.
         .with_for_update(skip_locked=True, key_share=True)
     )
     return tx.execute(due).first()
+
+
+def _queue_pending(tx: Transaction) -> None:
+    pending = IS_UNFINISHED & (flow_start.c.status == PENDING)
+    workspaces = select(flow_start.c.workspace_id).where(pending).distinct().order_by(flow_start.c.workspace_id)
+    for workspace_id in tx.execute(workspaces).scalars().all():
+        queued = update(flow_start).where(flow_start.c.workspace_id == workspace_id, pending)
+        tx.execute(queued.values(status=QUEUED, modified_on=stamped(tx, flow_start, workspace_id)))
 
 
 def expand_start(tx: Transaction, start: StartRow) -> list[int]:

@@ -1,12 +1,13 @@
 """Labels of flows, by which people keep their flows in order; not the labels of messages."""
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import json_list, json_record, json_text_list
 from persistence.sql.names import check_name, check_room, name_key
+from persistence.stamps import stamped
 from persistence.tables.flows import flow, flow_label, labeled_flow
 from persistence.workspaces import hold_workspace
 
@@ -43,6 +44,7 @@ def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) 
     held = (labeled_flow.c.flow_id == flow_id) & (labeled_flow.c.label_id == label_id)
     if tx.execute(select(labeled_flow.c.flow_id).where(held)).first() is None:
         tx.execute(insert(labeled_flow).values(flow_id=flow_id, label_id=label_id))
+        _touch(tx, workspace_id, flow_id)
 
 
 def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) -> None:
@@ -52,9 +54,15 @@ def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: st
     if label_id is None:
         raise RecordMissing(f'There is no flow label "{name[:64]}".')
     rows = labeled_flow.c
-    tx.execute(delete(labeled_flow).where(rows.flow_id == flow_id, rows.label_id == label_id))
+    if tx.execute(delete(labeled_flow).where(rows.flow_id == flow_id, rows.label_id == label_id)).rowcount:
+        _touch(tx, workspace_id, flow_id)
     if tx.execute(select(rows.flow_id).where(rows.label_id == label_id).limit(1)).first() is None:
         tx.execute(delete(flow_label).where(flow_label.c.workspace_id == workspace_id, flow_label.c.id == label_id))
+
+
+def _touch(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    tx.execute(update(flow).where(mine).values(modified_on=stamped(tx, flow, workspace_id)))
 
 
 def _find(tx: Transaction, workspace_id: int, name: str) -> int | None:

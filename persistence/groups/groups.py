@@ -3,14 +3,15 @@
 from sqlalchemy import Select, delete, select, update
 
 from persistence.database import Transaction
-from persistence.errors import LostRace, Refused
+from persistence.errors import Refused
 from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room, free_name, name_key, require_editable
 from persistence.sql.pages import Order
-from persistence.stamps import stamped
+from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import contact, group, group_membership
+from persistence.tables.flow_starts import flow_start, flow_start_group
 from persistence.tables.triggers import trigger, trigger_group
 from persistence.workspaces import hold_workspace
 
@@ -62,7 +63,7 @@ def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     naming = free_name(tx, workspace_id, group, name, besides_id=group_id)
     mine = (group.c.workspace_id == workspace_id) & (group.c.id == group_id)
     if tx.execute(select(group.c.name).where(mine)).scalar_one() != naming["name"]:
-        _touch_members(tx, workspace_id, group_id)
+        _touch_users(tx, workspace_id, group_id)
     tx.execute(update(group).where(mine).values(modified_on=tx.now, **naming))
     return group_id
 
@@ -77,25 +78,21 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     if any(tx.execute(using.limit(1)).first() is not None for using in _uses(mine)):
         raise Refused("Active triggers or campaigns still use this group.")
     group_id = require_editable(tx, workspace_id, group, uuid)
-    _touch_members(tx, workspace_id, group_id)
+    _touch_users(tx, workspace_id, group_id)
     # Waits for transactions that add members; later ones find the group gone.
     tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
-    rows = group_membership.c
-    latecomers = select(rows.contact_id).join(contact, contact.c.id == rows.contact_id).where(rows.group_id == group_id)
-    if tx.execute(latecomers.where(contact.c.modified_on != stamped(tx, contact, workspace_id)).limit(1)).first():
-        raise LostRace
-    tx.execute(delete(group_membership).where(rows.group_id == group_id))
+    tx.flush()
+    tx.execute(delete(group_membership).where(group_membership.c.group_id == group_id))
     tx.execute(trigger_group.delete().where(trigger_group.c.group_id == group_id))
     tx.execute(delete(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id))
 
 
-def _touch_members(tx: Transaction, workspace_id: int, group_id: int) -> None:
-    """Notes that the members' records change now. Contacts are locked before groups, in the order of ids."""
+def _touch_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
+    """Notes that the records of members and of the starts that name the group change now."""
     members = select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
-    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(members)
-    held = select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update(key_share=True)
-    moment = stamped(tx, contact, workspace_id)
-    tx.execute(update(contact).where(contact.c.id.in_(held)).values(modified_on=moment))
+    touch(tx, contact, workspace_id, contact.c.id.in_(members))
+    named = (flow_start_group.c.group_id == group_id) & ~flow_start_group.c.is_excluded
+    touch(tx, flow_start, workspace_id, flow_start.c.id.in_(select(flow_start_group.c.start_id).where(named)))
 
 
 def _uses(groups: Select[int]) -> tuple[Select[int], Select[int]]:

@@ -1,16 +1,14 @@
 """What mirrors of contacts see: every change, with a later `modified_on`, whoever else writes."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from persistence.contacts.writes import ContactChange, change_contact
-from persistence.database import Database, Transaction, utc_now
+from persistence.database import Database, Transaction
 from persistence.groups.smart_groups import create_query_group
 from persistence.workspaces import Workspace
-from tests.api import KEYS, Api
+from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
 from worker.jobs import begin_groups
 
@@ -20,7 +18,6 @@ ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"
 ACTIONS = "/api/v2/contact_actions.json"
-LIMIT_SECONDS = 120
 
 
 def shown(api: Api, uuid: str) -> dict[str, Any]:
@@ -118,7 +115,7 @@ class TestQueryGroups:
         assert api.delete("/api/v2/fields.json", key=key).status_code == 400
 
 
-class TestMirrors:
+class TestLateCommits:
     @ON_POSTGRESQL
     def test_a_change_that_is_seen_late_is_newer_than_what_was_seen_before(
         self, api: Api, database: Database, workspace: Workspace
@@ -131,46 +128,6 @@ class TestMirrors:
             newest = max(record["modified_on"] for record in api.all_results(CONTACTS))
 
         assert "Slow" in [record["name"] for record in api.all_results(CONTACTS, after=newest)]
-
-    def test_a_mirror_that_asks_for_what_is_newer_than_what_it_has_misses_nothing(
-        self, database_url: str, api: Api, database: Database, workspace: Workspace
-    ) -> None:
-        people = [make_contact(database, workspace, name=str(number)) for number in range(12)]
-        ids = [id_of(database, uuid) for uuid in people]
-        writers = Database(database_url, pool_size=6, clock=utc_now, keys=KEYS)
-        mirror: dict[str, dict[str, Any]] = {}
-        done = threading.Event()
-        seen_back: list[str] = []
-
-        def write(number: int) -> None:
-            for turn in range(15):
-                chosen = [ids[(number * 5 + turn * 3 + step) % len(ids)] for step in (0, 1)]
-                writers.write(lambda tx, chosen=chosen, turn=turn: _rename(tx, workspace, chosen, f"{number}-{turn}"))
-
-        def follow() -> None:
-            newest = ""
-            while True:
-                is_last = done.is_set()
-                for record in api.all_results(CONTACTS, **({"after": newest} if newest else {})):
-                    known = mirror.get(record["uuid"])
-                    if known is not None and record != known and record["modified_on"] <= known["modified_on"]:
-                        seen_back.append(record["uuid"])
-                    mirror[record["uuid"]] = record
-                    newest = max(newest, record["modified_on"])
-                if is_last:
-                    return
-
-        with ThreadPoolExecutor(5) as threads:
-            reading = threads.submit(follow)
-            writing = [threads.submit(write, number) for number in range(4)]
-            for one in writing:
-                one.result(LIMIT_SECONDS)
-            done.set()
-            reading.result(LIMIT_SECONDS)
-        writers.close()
-
-        assert seen_back == []
-        assert mirror == {record["uuid"]: record for record in api.all_results(CONTACTS)}
 
 
 def _rename(tx: Transaction, workspace: Workspace, contact_ids: list[int], name: str) -> None:

@@ -1,0 +1,123 @@
+"""A client that keeps a copy of a list by asking for what changed, and what may be asked of it while others write."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.api import Api
+from tests.patience import PATIENCE_SECONDS
+
+Record = dict[str, Any]
+Operation = Callable[[int], object]
+"""One change of what is there; the number of the turn makes each turn another change."""
+TURNS = 8
+WRITERS = 5
+"""More would wait for SQLite's one lock longer than a busy machine allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list whose records show `modified_on`, and what in them belongs to other records.
+
+    `has_after` tells whether it is filtered by that time; `is_ordered` whether the record changed last comes first.
+    """
+
+    path: str
+    key: str = "uuid"
+    elsewhere: Callable[[Record], Mapping[str, Any]] = lambda _record: {}
+    has_after: bool = True
+    is_ordered: bool = True
+
+    def read(self, api: Api, **query: Any) -> dict[str, Record]:
+        """All records by their key."""
+        return {each[self.key]: each for each in map(self.own, api.all_results(self.path, **query))}
+
+    def own(self, record: Record) -> Record:
+        """A record without what other records say of themselves."""
+        return {**record, **self.elsewhere(record)}
+
+
+@dataclass(slots=True)
+class Mirror:
+    """Asks again and again for what is newer than the newest it has; `taken_back` are changes that it could miss."""
+
+    api: Api
+    listed: Listed
+    records: dict[str, Record] = field(default_factory=dict)
+    taken_back: list[tuple[Record, Record]] = field(default_factory=list)
+    newest: str = ""
+
+    def follow(self) -> None:
+        """One look at the list."""
+        for record in map(self.listed.own, self._ask()):
+            known = self.records.get(record[self.listed.key])
+            if known is not None and record != known and record["modified_on"] <= known["modified_on"]:
+                self.taken_back.append((known, record))
+            self.records[record[self.listed.key]] = record
+        self.newest = max((each["modified_on"] for each in self.records.values()), default="")
+
+    def _ask(self) -> Sequence[Record]:
+        if not self.listed.is_ordered or not self.newest:
+            return self.api.all_results(self.listed.path)
+        if self.listed.has_after:
+            return self.api.all_results(self.listed.path, after=self.newest)
+        found: list[Record] = []
+        page = self.api.get(self.listed.path).json()
+        while True:
+            found += page["results"]
+            if page["next"] is None or found[-1]["modified_on"] < self.newest:
+                return found
+            page = self.api.follow(page["next"]).json()
+
+
+def describe(taken_back: Sequence[tuple[Record, Record]]) -> str:
+    """What changed without being newer."""
+    lines = []
+    for known, record in taken_back:
+        differing = [(name, known[name], record[name]) for name in record if record[name] != known[name]]
+        lines.append(f"{differing} at {known['modified_on']}")
+    return "\n".join(lines)
+
+
+def check_change(api: Api, lists: Sequence[Listed], change: Callable[[], object]) -> None:
+    """Whatever a change does to what records show moves their `modified_on`; and it does something."""
+    before = [listed.read(api) for listed in lists]
+    change()
+    for listed, old in zip(lists, before, strict=True):
+        new = listed.read(api)
+        changed = [key for key in new if key in old and new[key] != old[key]]
+        assert changed or new.keys() != old.keys(), f"nothing changed in {listed.path}"
+        assert [(old[key], new[key]) for key in changed if new[key]["modified_on"] <= old[key]["modified_on"]] == []
+
+
+def check_mirrors(api: Api, lists: Sequence[Listed], operations: Sequence[Operation], turns: int = TURNS) -> None:
+    """Mirrors of these lists miss nothing while each operation is done so many times, by writers side by side."""
+    mirrors = [Mirror(api, listed) for listed in lists]
+    is_done = threading.Event()
+
+    def follow(mirror: Mirror) -> None:
+        while not is_done.is_set():
+            mirror.follow()
+        mirror.follow()
+
+    def write(mine: Sequence[Operation]) -> None:
+        for turn in range(turns):
+            for operation in mine:
+                operation(turn)
+
+    with ThreadPoolExecutor(len(mirrors) + WRITERS) as threads:
+        following = [threads.submit(follow, mirror) for mirror in mirrors]
+        try:
+            for writing in [threads.submit(write, operations[number::WRITERS]) for number in range(WRITERS)]:
+                writing.result(PATIENCE_SECONDS)
+        finally:
+            is_done.set()
+        for each in following:
+            each.result(PATIENCE_SECONDS)
+
+    for mirror in mirrors:
+        assert mirror.taken_back == [], describe(mirror.taken_back)
+        present = mirror.listed.read(api)
+        assert {key: mirror.records.get(key) for key in present} == present

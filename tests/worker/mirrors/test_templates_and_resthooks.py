@@ -1,0 +1,96 @@
+"""What mirrors of templates and of resthooks see; the names of channels are in their own records."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.subscribers import end_subscriptions
+from persistence.templates import Translation, set_translation
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_channel
+from tests.worker.mirrors.client import Listed, Record, check_change, check_mirrors
+
+SUBSCRIBERS = "/api/v2/resthook_subscribers.json"
+CHANNEL = "aa7d0b9c-22e1-4f8f-8f6d-1b3c5d7e9f00"
+
+
+def _own_translations(record: Record) -> dict[str, Any]:
+    return {"translations": [{**each, "channel": each["channel"]["uuid"]} for each in record["translations"]]}
+
+
+LISTS = [
+    Listed("/api/v2/templates.json", elsewhere=_own_translations, has_after=False),
+    Listed("/api/v2/resthooks.json", key="resthook", has_after=False),
+]
+TEMPLATES, RESTHOOKS = ([each] for each in LISTS)
+
+
+class Outside:
+    """A template and a resthook with a subscriber."""
+
+    def __init__(self, api: Api, database: Database, workspace: Workspace) -> None:
+        self.api, self.database, self.workspace = api, database, workspace
+        add_channel(database, workspace, uuid=CHANNEL)
+        self.translate("welcome", "eng", "Hello")
+        database.write(lambda tx: [ensure_resthook(tx, workspace.id, slug) for slug in ("birth", "visit")])
+        self.subscriber_id = self.subscribe_at("birth", "first")
+
+    def translate(self, name: str, locale: str, text: str, status: str = "approved") -> None:
+        translation = Translation(CHANNEL, locale, text, status=status)
+        self.database.write(lambda tx: set_translation(tx, self.workspace.id, name, translation))
+
+    def subscribe_at(self, slug: str, word: str) -> int:
+        body = {"resthook": slug, "target_url": f"https://hooks.example.org/{word}"}
+        subscriber_id: int = self.api.post(SUBSCRIBERS, body).json()["id"]
+        return subscriber_id
+
+    def change_text(self, turn: int) -> None:
+        self.translate("welcome", "eng", f"Hello {turn}")
+
+    def change_status(self, turn: int) -> None:
+        self.translate("welcome", "fra", "Bonjour", "pending" if turn % 2 else "approved")
+
+    def make_template(self, turn: int) -> None:
+        self.translate(f"template {turn}", "eng", "Hello")
+
+    def subscribe(self, turn: int) -> None:
+        self.subscribe_at("birth", f"more-{turn}")
+
+    def unsubscribe(self, turn: int) -> None:
+        assert self.api.delete(SUBSCRIBERS, id=self.subscriber_id).status_code == 204
+        self.subscriber_id = self.subscribe_at("birth", f"again-{turn}")
+
+    def lose_subscriber(self, turn: int) -> None:
+        lost = self.subscribe_at("visit", f"lost-{turn}")
+        assert self.database.write(lambda tx: end_subscriptions(tx, self.workspace.id, [lost]))
+
+    def make_resthook(self, turn: int) -> None:
+        self.database.write(lambda tx: ensure_resthook(tx, self.workspace.id, f"event-{turn}"))
+
+
+CHANGES: list[Any] = [
+    *((TEMPLATES, each) for each in (Outside.change_text, Outside.change_status, Outside.make_template)),
+    *((RESTHOOKS, each) for each in (Outside.subscribe, Outside.unsubscribe, Outside.lose_subscriber)),
+    (RESTHOOKS, Outside.make_resthook),
+]
+
+
+@pytest.fixture
+def outside(api: Api, database: Database, workspace: Workspace) -> Outside:
+    return Outside(api, database, workspace)
+
+
+@pytest.mark.parametrize(("lists", "operation"), CHANGES)
+def test_each_change_moves_modified_on(
+    api: Api, outside: Outside, lists: list[Listed], operation: Callable[[Outside, int], None]
+) -> None:
+    check_change(api, lists, lambda: operation(outside, 1))
+
+
+def test_a_mirror_misses_nothing(api: Api, outside: Outside) -> None:
+    check_mirrors(api, LISTS, [partial(operation, outside) for _, operation in CHANGES])

@@ -1,0 +1,79 @@
+"""What mirrors of tickets see; the names of contacts are in their own records."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from persistence.database import Database
+from persistence.workspaces import Workspace
+from tests.api import Api, make_token
+from tests.factories import id_of, make_contact
+from tests.ticket_rows import add_ticket
+from tests.worker.mirrors.client import Listed, check_change, check_mirrors
+
+PATH = "/api/v2/tickets.json"
+ACTIONS = "/api/v2/ticket_actions.json"
+TOPICS = "/api/v2/topics.json"
+LISTS = [Listed(PATH, elsewhere=lambda record: {"contact": record["contact"]["uuid"]}, has_after=False)]
+COUNT = 6
+
+
+class Desk:
+    """Tickets of several contacts, with a topic that has some of them."""
+
+    def __init__(self, api: Api, database: Database, workspace: Workspace) -> None:
+        self.api, self.database, self.workspace = api, database, workspace
+        people = [make_contact(database, workspace) for _ in range(COUNT)]
+        self.tickets = [add_ticket(database, workspace, id_of(database, uuid)) for uuid in people]
+        self.agent = f"agent@{workspace.uuid[:8]}.example.org"
+        make_token(database, workspace, "agent")
+        self.topics = [api.post(TOPICS, {"name": name}).json()["uuid"] for name in ("Water", "Food")]
+        self.act("change_topic", 5, topic=self.topics[1])
+
+    def act(self, action: str, *numbers: int, **values: str | None) -> None:
+        body = {"tickets": [self.tickets[number] for number in numbers], "action": action, **values}
+        answer = self.api.post(ACTIONS, body)
+        assert answer.status_code in (200, 204), answer.text
+
+    def assign(self, turn: int) -> None:
+        self.act("assign", 0, 1, assignee=self.agent if turn % 2 else None)
+
+    def add_note(self, turn: int) -> None:
+        self.act("add_note", 1, 2, note=f"note {turn}")
+
+    def change_topic(self, turn: int) -> None:
+        self.act("change_topic", 2, 3, topic=self.topics[0] if turn % 2 else self.topics[1])
+
+    def close(self, turn: int) -> None:
+        self.act("close" if turn % 2 else "reopen", 3, 4)
+
+    def rename_topic(self, turn: int) -> None:
+        assert self.api.post(TOPICS, {"name": f"Food {turn}"}, uuid=self.topics[1]).status_code == 200
+
+    def open_another(self, turn: int) -> None:
+        add_ticket(self.database, self.workspace, id_of(self.database, make_contact(self.database, self.workspace)))
+
+
+OPERATIONS: list[Callable[[Desk, int], None]] = [
+    Desk.assign,
+    Desk.add_note,
+    Desk.change_topic,
+    Desk.close,
+    Desk.rename_topic,
+    Desk.open_another,
+]
+
+
+@pytest.fixture
+def desk(api: Api, database: Database, workspace: Workspace) -> Desk:
+    return Desk(api, database, workspace)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_each_change_moves_modified_on(api: Api, desk: Desk, operation: Callable[[Desk, int], None]) -> None:
+    check_change(api, LISTS, lambda: operation(desk, 1))
+
+
+def test_a_mirror_misses_nothing(api: Api, desk: Desk) -> None:
+    check_mirrors(api, LISTS, [partial(operation, desk) for operation in OPERATIONS])
