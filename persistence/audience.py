@@ -80,7 +80,7 @@ def read_audience(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]
     group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
     urns = read_recipients(tx, workspace, body.get("urns") or [])
-    owners = ensure_owners(tx, workspace.id, urns)
+    owners = ensure_owners(tx, workspace.id, urns, beside=contact_ids)
     address_ids = [owners[urn.identity].contact_id for urn in urns]
     return Audience(contact_ids, group_ids, [urn.identity for urn in urns], address_ids)
 
@@ -119,7 +119,9 @@ def save_audience(tx: Transaction, tables: AudienceTables, thing_id: int, audien
     """Links a new thing to its contacts and groups; its query is a column of its own row."""
     named = dict.fromkeys(audience.address_ids, False) | dict.fromkeys(audience.contact_ids, True)
     if named:
-        rows = [{tables.link: thing_id, "contact_id": one, "is_named": is_named} for one, is_named in named.items()]
+        rows = [
+            {tables.link: thing_id, "contact_id": one, "is_named": is_named} for one, is_named in sorted(named.items())
+        ]
         tx.execute(insert(tables.contacts), rows)
     chosen = dict.fromkeys(audience.group_ids, False) | dict.fromkeys(audience.excluded_group_ids, True)
     if chosen:

@@ -10,7 +10,7 @@ from persistence.contacts import v1 as contacts
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.actions import find_contact
 from persistence.contacts.addresses import read_urns
-from persistence.contacts.urns import find_owners
+from persistence.contacts.urns import hold_owners
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups
@@ -45,7 +45,7 @@ def _find_contact(request: Request, urns: Sequence[Urn]) -> int | None:
         raise InvalidInput.on("urns", "A value is required.")
     if request.workspace.is_anonymous:
         return _find_unnamed(request, urns)
-    owners = {owner.contact_id for owner in find_owners(request.tx, workspace_id, urns).values()}
+    owners = {owner.contact_id for owner in hold_owners(request.tx, workspace_id, urns).values()}
     if len(owners) > 1:
         raise InvalidInput.across("These URNs belong to more than one contact.")
     if uuid is None:

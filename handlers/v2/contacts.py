@@ -10,7 +10,7 @@ from handlers.request import Request
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.actions import find_contact
 from persistence.contacts.addresses import read_lookup, read_urns
-from persistence.contacts.urns import find_owners
+from persistence.contacts.urns import hold_owners
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing
@@ -49,7 +49,7 @@ def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None
 def _find(request: Request, uuid: str | None, urn: Urn | None) -> int | None:
     if uuid is not None:
         return find_contact(request.tx, request.workspace.id, uuid)
-    owners = find_owners(request.tx, request.workspace.id, [urn] if urn is not None else [])
+    owners = hold_owners(request.tx, request.workspace.id, [urn] if urn is not None else [])
     return next((owner.contact_id for owner in owners.values()), None)
 
 

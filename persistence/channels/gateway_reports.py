@@ -85,7 +85,7 @@ def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -
 def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
     """The contact opted out: it is stopped, leaves its flow and all groups, and a channel event says so."""
     urn, source = _sender(gateway, sender), gateway.source
-    owner = ensure_owners(tx, source.workspace_id, [urn], channel_id=source.id)[urn.identity]
+    owner = ensure_owners(tx, source.workspace_id, [urn], channel_id=source.id, changes=True)[urn.identity]
     mine = (contact.c.workspace_id == source.workspace_id) & (contact.c.id == owner.contact_id)
     stopped = (
         update(contact)

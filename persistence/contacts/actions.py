@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import select, update
 
-from flows.urns import Urn
 from persistence.contacts.addresses import HIDDEN, find_urns
-from persistence.contacts.urns import is_one_of
+from persistence.contacts.urns import hold_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.members import add_members, hold_contacts, leave_all_groups, remove_members
@@ -19,7 +18,7 @@ from persistence.sessions.sessions import interrupt_contacts as interrupt_sessio
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
 from persistence.stamps import later, stamped
-from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
+from persistence.tables.contacts import ACTIVE, BLOCKED, contact
 from persistence.tables.messages import ARCHIVED, VISIBLE, message
 from persistence.workspaces import Workspace, find_workspace
 
@@ -33,7 +32,7 @@ def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
 def find_contacts(
     tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
 ) -> list[int]:
-    """The ids of contacts named by uuid or URN, without repeats; one statement for each kind.
+    """The ids of contacts named by uuid or URN, without repeats; who is named by URN is held, as addresses move.
 
     Raises InvalidInput naming the first one that is not found; deleted contacts are not found. Where a workspace hides
     addresses none may be named: the answer would tell whose it is.
@@ -49,13 +48,8 @@ def find_contacts(
     if wanted and workspace.is_anonymous:
         raise InvalidInput.on(field, HIDDEN)
     if wanted:
-        columns = contact_urn.c
-        statement = (
-            select(columns.scheme, columns.path, contact.c.id)
-            .join(contact, contact.c.id == columns.contact_id)
-            .where(living, is_one_of(wanted))
-        )
-        found |= {Urn(scheme, path).identity: contact_id for scheme, path, contact_id in tx.execute(statement)}
+        owners = hold_owners(tx, workspace.id, wanted, list(found.values()))
+        found |= {identity: owner.contact_id for identity, owner in owners.items()}
     ids = []
     for reference in references:
         urn = urns.get(reference)

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, false, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, case, false, insert, or_, select, union_all, update
 
 from flows.phones import normalize_number
 from flows.urns import Urn
 from persistence.database import Transaction
+from persistence.errors import LostRace
 from persistence.groups.smart_groups import follow_contacts
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
@@ -54,15 +55,44 @@ def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict
     return owners
 
 
+def hold_owners(
+    tx: Transaction, workspace_id: int, urns: Sequence[Urn], beside: Sequence[int] = (), *, changes: bool = True
+) -> dict[str, UrnOwner]:
+    """`find_owners`, who keep their URNs and are not deleted until this transaction ends; two statements.
+
+    The contacts `beside` are held with them, in one order. Others hold them too unless this transaction `changes` them.
+    Raises LostRace when an address went to a contact that is not held.
+    """
+    if not urns or tx.sqlite:  # where one writes at a time
+        return find_owners(tx, workspace_id, urns)
+    rows = contact_urn.c
+    owning = select(rows.contact_id).where(rows.workspace_id == workspace_id, is_one_of(urns))
+    named = select(contact.c.id).where(contact.c.id.in_(beside))
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(union_all(owning, named) if beside else owning)
+    holding = select(contact.c.id).where(mine).order_by(contact.c.id)
+    held = set(tx.execute(holding.with_for_update(read=not changes, key_share=not changes)).scalars())
+    owners = find_owners(tx, workspace_id, urns)
+    if any(owner.contact_id not in held for owner in owners.values()):
+        raise LostRace
+    return owners
+
+
 def ensure_owners(
-    tx: Transaction, workspace_id: int, urns: Iterable[Urn], *, channel_id: int | None = None
+    tx: Transaction,
+    workspace_id: int,
+    urns: Iterable[Urn],
+    *,
+    channel_id: int | None = None,
+    beside: Sequence[int] = (),
+    changes: bool = False,
 ) -> dict[str, UrnOwner]:
     """The owner of every URN, creating an active contact for each that nobody owns; a constant number of statements.
 
-    A rival that creates the same contact first makes this raise IntegrityError: run it by `Database.write`.
+    Owners and the contacts `beside` are held as `hold_owners` does. A rival that creates the same contact first makes
+    this raise IntegrityError, and one that moves an address LostRace: run it by `Database.write`.
     """
     wanted = list({urn.identity: urn for urn in urns}.values())
-    owners = find_owners(tx, workspace_id, wanted)
+    owners = hold_owners(tx, workspace_id, wanted, beside, changes=changes)
     missing = [urn for urn in wanted if urn.identity not in owners]
     if missing:
         _create_contacts(tx, workspace_id, missing, channel_id)

@@ -10,7 +10,7 @@ from persistence.contacts.filters import in_groups, select_owners
 from persistence.contacts.v2 import fields_of_contact, only_deleted, status_flag, urns_of_contact
 from persistence.contacts.writes import delete_contacts
 from persistence.database import Transaction
-from persistence.errors import RecordMissing, Refused
+from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of, within
 from persistence.sql.columns import split
 from persistence.sql.json_sql import JsonDocument, json_record, json_text_list
@@ -82,12 +82,16 @@ CONTACTS_V1 = ListSpec(
 def delete_matching_contacts(query: ListQuery) -> None:
     """Delete all contacts that are asked for.
 
-    Raises Refused for a query that names nothing, so that a slip cannot delete everybody, and RecordMissing when no
-    contact fits.
+    Raises Refused for a query that names nothing, so that a slip cannot delete everybody, RecordMissing when no contact
+    fits, and LostRace when others fit once the contacts are held.
     """
     if not query.values:
         raise Refused("One of these parameters is needed: group_uuids, urns, uuid.")
-    contact_ids = list(query.tx.execute(CONTACTS_V1.select_ids(query)).scalars())
+    wanted = CONTACTS_V1.select_ids(query)
+    held = query.tx.execute(wanted.with_for_update()).scalars().all()
+    contact_ids = query.tx.execute(wanted).scalars().all()
+    if contact_ids != held:
+        raise LostRace
     if not contact_ids:
         raise RecordMissing
     for some in split(contact_ids):

@@ -175,9 +175,9 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     """
     hold_contacts(tx, workspace_id, contact_ids)
     delete_sessions_of(tx, workspace_id, contact_ids)
-    leave_all_groups(tx, workspace_id, contact_ids)
     _free_urns(tx, (contact_urn.c.workspace_id == workspace_id) & contact_urn.c.contact_id.in_(contact_ids))
     delete_tickets_of(tx, workspace_id, contact_ids)
+    leave_all_groups(tx, workspace_id, contact_ids)
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
     cleared: dict[str, Any] = {"fields": {}, "open_ticket_count": 0}
     cleared |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))

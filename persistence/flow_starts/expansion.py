@@ -12,13 +12,21 @@ from sqlalchemy import insert, select, update
 from flows.queries import QueryError
 from persistence.audience import OF_START, SavedAudience
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LostRace
 from persistence.flow_starts.batches import end_start, has_pending
 from persistence.flow_starts.flow_starts import COMPLETED, FAILED, IS_UNFINISHED, WAKE, StartRow, take_contacts
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
 from persistence.stamps import stamped
-from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start, flow_start_batch
+from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import (
+    PENDING,
+    QUEUED,
+    STARTED,
+    flow_start,
+    flow_start_batch,
+    flow_start_contact,
+)
 from persistence.tables.flows import flow
 from persistence.workspaces import find_workspace
 
@@ -89,7 +97,10 @@ def expand_start(tx: Transaction, start: StartRow) -> list[int]:
 
 
 def begin_start(tx: Transaction, workspace_id: int, start_id: int) -> None:
-    """Finds the first contacts of a new start at once, up to PAGE of them. Raises InvalidInput when nobody is taken."""
+    """Finds the first contacts of a new start at once, up to PAGE of them.
+
+    Raises InvalidInput when nobody is taken, and LostRace when a contact that it names was deleted since it was found.
+    """
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
     taken: list[int] = []
     while not taken:
@@ -97,6 +108,9 @@ def begin_start(tx: Transaction, workspace_id: int, start_id: int) -> None:
         if start.is_expanded:
             raise InvalidInput.across("None of these contacts can be started.")
         taken = expand_start(tx, start)
+        named = (flow_start_contact.c.start_id == start_id) & contact.c.is_deleted
+        if tx.execute(select(contact.c.id).join(flow_start_contact).where(named).limit(1)).first():
+            raise LostRace
 
 
 def _create_batches(tx: Transaction, start: StartRow, batches: Sequence[list[int]]) -> None:

@@ -79,12 +79,16 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
 
 def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Sequence[int]:
     """Those of these contacts that are active and fit what the start asks; those who get runs at once are held."""
-    mine = (contact.c.workspace_id == start.workspace_id) & contact.c.id.in_(ids)
-    active = mine & (contact.c.status == ACTIVE) & ~contact.c.is_deleted
-    statement = select(contact.c.id).where(active, *list_wishes(start.workspace_id, start)).order_by(contact.c.id)
-    if start.makes_runs:
-        statement = statement.with_for_update(read=True)
-    return tx.execute(statement).scalars().all() if ids else []
+    active = (contact.c.workspace_id == start.workspace_id) & (contact.c.status == ACTIVE) & ~contact.c.is_deleted
+    statement = select(contact.c.id).where(active).order_by(contact.c.id)
+    wishes = list_wishes(start.workspace_id, start)
+    if ids and start.makes_runs:
+        # Their runs are looked at after others who make some for them, hence in a second statement.
+        holding = statement.with_for_update(read=not wishes)
+        ids = tx.execute(holding.where(contact.c.id.in_(ids))).scalars().all()
+        if not wishes:
+            return ids
+    return tx.execute(statement.where(contact.c.id.in_(ids), *wishes)).scalars().all() if ids else []
 
 
 def list_wishes(workspace_id: int, start: StartRow) -> list[ColumnElement[bool]]:

@@ -1,6 +1,6 @@
 """What a request for a start says, checked against the workspace (contract reference, flow starts and v1 runs)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -56,7 +56,7 @@ def read_phone_form(
     return NewStart(
         flow_id,
         API_V1,
-        Audience(contact_ids, group_ids, address_ids=_find_phone_owners(tx, workspace, listed["phone"])),
+        Audience(contact_ids, group_ids, address_ids=_find_phone_owners(tx, workspace, listed["phone"], contact_ids)),
         restart_participants=bool(body.get("restart_participants", True)),
         makes_runs=True,
         params=body.get("extra") or None,
@@ -73,8 +73,8 @@ def _read_params(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return params
 
 
-def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str]) -> list[int]:
-    """The contacts of phone numbers, made where they are new. Raises InvalidInput."""
+def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str], beside: Sequence[int]) -> list[int]:
+    """The contacts of phone numbers, made where they are new, and held with those `beside`. Raises InvalidInput."""
     if not texts:
         return []
     urns = read_recipients(tx, workspace, [f"{PHONE}:{text}" for text in texts], field="phone")
@@ -86,5 +86,5 @@ def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str]) 
     mine = (channel.c.workspace_id == workspace.id) & channel.c.is_active
     if not any(PHONE in schemes for schemes in tx.execute(select(channel.c.schemes).where(mine)).scalars()):
         raise InvalidInput.on("phone", "No channel of this workspace can send to phone numbers.")
-    owners = ensure_owners(tx, workspace.id, urns)
+    owners = ensure_owners(tx, workspace.id, urns, beside=beside, changes=True)
     return [owners[urn.identity].contact_id for urn in urns]

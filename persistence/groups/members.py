@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Select, delete, select, update
 
 from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
 from persistence.database import Transaction
@@ -84,7 +84,9 @@ def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
     return [status for status, _ in rows]
 
 
-def lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Sequence[tuple[str, bool]]:
+def lock_contacts(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int] | Select[int]
+) -> Sequence[tuple[str, bool]]:
     """The status of contacts and whether they are deleted, locked: all lock in the order of ids, before all else."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     columns = (contact.c.status, contact.c.is_deleted)

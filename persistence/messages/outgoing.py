@@ -104,6 +104,8 @@ def find_routes(
         select(channel.c.id, channel.c.type, channel.c.schemes)
         .where(channel.c.workspace_id == workspace_id, channel.c.is_active)
         .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+        # Who releases a channel waits and finds the messages; phones and gateways note what they say meanwhile.
+        .with_for_update(read=True, key_share=True)
     ).all()
     if channel_id is not None:
         senders = [sender for sender in senders if sender.id == channel_id]

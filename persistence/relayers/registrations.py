@@ -105,10 +105,13 @@ def register_phone(tx: Transaction, phone: PhoneIdentity, origin: Origin) -> Reg
     return _let_wait(tx, phones[0].id, phone) if phones else _create_phone(tx, phone)
 
 
-def lock_phones(tx: Transaction, condition: ColumnElement[bool]) -> list[Phone]:
-    """The active phones under a condition, held until the transaction ends, in the order of ids."""
+def lock_phones(tx: Transaction, condition: ColumnElement[bool], *, key_share: bool = False) -> list[Phone]:
+    """The active phones under a condition, held until the transaction ends, in the order of ids.
+
+    With `key_share` messages may be made for them meanwhile.
+    """
     mine = select(*columns_for(Phone, channel)).where(channel.c.is_active, IS_RELAYER, condition)
-    return [Phone(*row) for row in tx.execute(mine.order_by(channel.c.id).with_for_update())]
+    return [Phone(*row) for row in tx.execute(mine.order_by(channel.c.id).with_for_update(key_share=key_share))]
 
 
 def lock_waiting(tx: Transaction, condition: ColumnElement[bool]) -> list[WaitingRegistration]:

@@ -111,6 +111,7 @@ def read_own_number(text: str, country: str | None) -> str:
 def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> list[int]:
     """Release the workspace's active channels under a condition; what they had not sent fails. Returns their ids."""
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & condition
+    tx.execute(select(channel.c.id).where(mine).order_by(channel.c.id).with_for_update())
     gone: dict[str, Any] = {"is_active": False, "push_token": None, "claim_code": None}
     statement = update(channel).where(mine).values(**gone).returning(channel.c.id)
     released = list(tx.execute(statement).scalars())

@@ -153,7 +153,7 @@ def find_callers(tx: Transaction, phone: Source, calls: Collection[tuple[CallRep
 def _find_owners(
     tx: Transaction, phone: Source, urns: Collection[Urn], seen: Collection[str], *, revives: bool
 ) -> dict[str, UrnOwner]:
-    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id)
+    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id, changes=True)
     welcome = {identity: owner for identity, owner in owners.items() if owner.status != BLOCKED}
     active = sorted({owner.contact_id for identity, owner in welcome.items() if identity in seen})
     if active:

@@ -33,7 +33,8 @@ Command = dict[str, Any]
 def lock_phones_of(tx: Transaction, channel_id: int) -> list[Phone]:
     """The active phones that sync under an id, its own first; held until the transaction ends, so that the syncs of
     a phone come one after another. More than one when registrations under other push tokens were claimed elsewhere."""
-    return lock_phones(tx, (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id))
+    named = (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id)
+    return lock_phones(tx, named, key_share=True)
 
 
 def note_secret_used(tx: Transaction, phone: Phone) -> None:

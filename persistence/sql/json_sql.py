@@ -7,6 +7,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     ColumnElement,
+    Float,
     Integer,
     Null,
     Numeric,
@@ -139,7 +140,7 @@ def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options:
         return text
     if isinstance(value, JsonTime) or isinstance(value.type, UuidText):
         return f"""coalesce('"' || {text} || '"', 'null')"""
-    if isinstance(value.type, (JSON, JSONB, Boolean, Integer, Numeric)):
+    if isinstance(value.type, (JSON, JSONB, Boolean, Float, Integer, Numeric)):
         return f"coalesce(({text})::text, 'null')"
     if isinstance(value, Null):
         return "'null'"

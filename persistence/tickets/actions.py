@@ -1,7 +1,7 @@
 """What people and flows do to tickets: opening, assigning, noting, moving, closing and reopening, with their history.
 
 Every function notes what changed in the history, and keeps the counts of topics and contacts and the groups that depend
-on them right. Rows are locked in the order of tickets, topics, contacts, groups, and of ids within each.
+on them right. Rows are locked in the order of contacts, tickets, topics, groups, and of ids within each.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.groups.members import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped
@@ -84,11 +85,17 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
 
 
 def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[ChosenTicket]:
-    """The tickets with these uuids, locked, without repeats. Raises InvalidInput naming the first that is not found."""
+    """The tickets with these uuids, without repeats, locked as their contacts are.
+
+    Raises InvalidInput naming the first that is not found.
+    """
     wanted = {uuid.lower() for uuid in uuids if is_uuid(uuid)}
     rows = ticket.c
     columns = (rows.id, rows.uuid, rows.contact_id, rows.topic_id, rows.status, rows.assignee_id)
-    statement = select(*columns).where(rows.workspace_id == workspace_id, rows.uuid.in_(wanted)).order_by(rows.id)
+    mine = (rows.workspace_id == workspace_id) & rows.uuid.in_(wanted)
+    statement = select(*columns).where(mine).order_by(rows.id)
+    if wanted:
+        lock_contacts(tx, workspace_id, select(rows.contact_id).where(mine))
     found = [ChosenTicket(*row) for row in tx.execute(statement.with_for_update())] if wanted else ()
     chosen = {each.uuid: each for each in found}
     for uuid in uuids:
@@ -198,7 +205,6 @@ def _note_down(
 def _count_open(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
     """Recounts the open tickets of contacts and updates the groups that depend on it."""
     theirs = (contact.c.workspace_id == workspace.id) & contact.c.id.in_(contact_ids)
-    tx.execute(select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update())
     open_tickets = (
         select(func.count()).where(ticket.c.contact_id == contact.c.id, ticket.c.status == OPEN).scalar_subquery()
     )

@@ -11,7 +11,8 @@ from flows.words import tokens
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.flows import SURVEY, VOICE
-from persistence.sql.names import require_id
+from persistence.sql.columns import is_uuid
+from persistence.sql.names import must_exist, require_id
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow
@@ -19,7 +20,7 @@ from persistence.tables.triggers import FIRST_WORD
 from persistence.triggers.schedules import MONTHLY, NEVER, REPEATS, WEEKDAYS, WEEKLY
 from persistence.triggers.triggers import INCOMING_CALL, KEYWORD, SCHEDULE
 from persistence.triggers.writes import NewTrigger
-from persistence.workspaces import Workspace
+from persistence.workspaces import Workspace, hold_workspace
 
 KEYWORD_LENGTH = 64
 
@@ -43,10 +44,12 @@ class TriggerForm:
 
 def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) -> NewTrigger:
     """The trigger that a form describes. Raises InvalidInput."""
+    hold_workspace(tx, workspace.id)
     if (form.type == KEYWORD) != bool(form.keywords):
         raise InvalidInput.on("keyword", "Keyword triggers need a keyword, no others may have one.")
     if form.type != SCHEDULE and (form.at or form.contacts or form.days or form.repeat != NEVER):
         raise InvalidInput.on("type", "Only schedules have times and contacts.")
+    contact_ids = _find_all(tx, workspace.id, contact, form.contacts, "contact")
     group_ids = _find_all(tx, workspace.id, group, form.groups, "group")
     channels = [form.channel] if form.channel is not None else []
     timing = _read_timing(workspace, form, tx.now) if form.type == SCHEDULE else {}
@@ -60,7 +63,7 @@ def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) 
         channel_id=next(iter(_find_all(tx, workspace.id, channel, channels, "channel")), None),
         group_ids=group_ids,
         excluded_group_ids=_find_all(tx, workspace.id, group, form.excluded_groups, "exclude_group"),
-        contact_ids=_find_all(tx, workspace.id, contact, form.contacts, "contact"),
+        contact_ids=contact_ids,
         **timing,
     )
 
@@ -106,4 +109,14 @@ def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict
 
 
 def _find_all(tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], field: str) -> frozenset[int]:
-    return frozenset(require_id(tx, workspace_id, table, uuid, field=field) for uuid in uuids)
+    """The ids of rows, which stay until this transaction ends. Raises InvalidInput naming the first that is missing."""
+    wanted = {uuid.lower() for uuid in uuids if is_uuid(uuid)}
+    mine = [table.c.workspace_id == workspace_id, table.c.uuid.in_(wanted)]
+    if table is channel:
+        mine.append(channel.c.is_active)
+    if table is contact:
+        mine.append(~contact.c.is_deleted)
+    # Whoever releases the channel or deletes the contact waits, and finds the trigger then.
+    statement = select(table.c.uuid, table.c.id).where(*mine).order_by(table.c.id).with_for_update(read=True)
+    found: dict[str, int] = {uuid: row_id for uuid, row_id in tx.execute(statement)} if wanted else {}
+    return frozenset(must_exist(found.get(uuid.lower()), field, uuid) for uuid in uuids)

@@ -8,13 +8,16 @@ from typing import Any, TypeVar
 
 from sqlalchemy import event, text
 
-from persistence.database import Database
+from persistence.database import PATIENT, WRITING, Database
 from tests.patience import PATIENCE_SECONDS
 
 FIRST_WRITE, COMMIT = "before its first write", "before its commit"
 MOMENTS = (FIRST_WRITE, COMMIT)
+BESIDE = ("api_token", "rate_window")
+"""Tables of what is noted beside a request, in units of work of their own."""
 POLL_SECONDS = 0.002
 GIVE_UP_SECONDS = PATIENCE_SECONDS
+DEADLOCK = "40P01"
 WAITING = text("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
 
 Outcome = TypeVar("Outcome")
@@ -43,7 +46,8 @@ class Gate:
         self._opened.set()
 
     def _note_statement(self, connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if statement.split(None, 1)[0].upper() in ("INSERT", "UPDATE", "DELETE") and "api_token" not in statement:
+        is_beside = any(table in statement for table in BESIDE)
+        if statement.split(None, 1)[0].upper() in ("INSERT", "UPDATE", "DELETE") and not is_beside:
             self._pause(FIRST_WRITE)
             self._writers.add(id(connection.connection.dbapi_connection))
 
@@ -77,8 +81,9 @@ class Waiting:
         with self._database.reading() as tx:
             return int(tx.execute(WAITING).scalar_one()) > 0
 
-    def _note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        if statement == "BEGIN IMMEDIATE":
+    def _note(self, connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        # Whoever is not patient writes beside the request.
+        if statement == "BEGIN IMMEDIATE" and connection.get_execution_options().get(WRITING) == PATIENT:
             self._begun.set()
 
 
@@ -87,9 +92,13 @@ class Meeting:
 
     def __init__(self, first: Database, second: Database) -> None:
         self._gate, self._waiting = Gate(first), Waiting(second)
+        self._deadlocks: list[str] = []
+        for database in (first, second):
+            event.listen(database.engine, "handle_error", self._note_error)
 
     def run(self, moment: str, first: Callable[[], Outcome], second: Callable[[], Outcome]) -> tuple[Outcome, Outcome]:
         """What both come to when the second comes while the first is at the moment."""
+        self._deadlocks.clear()
         self._gate.arm(moment)
         self._waiting.arm()
         with ThreadPoolExecutor(2) as threads:
@@ -100,7 +109,14 @@ class Meeting:
                 wait_until(lambda: other.done() or self._waiting.holds())
             finally:
                 self._gate.open()
-            return held.result(GIVE_UP_SECONDS), other.result(GIVE_UP_SECONDS)
+            ends = held.result(GIVE_UP_SECONDS), other.result(GIVE_UP_SECONDS)
+        assert not self._deadlocks, "these two lock the same in different orders"
+        return ends
+
+    def _note_error(self, context: Any) -> None:
+        """Deadlocks are run again and nobody sees them, but whoever is in one waits for a second."""
+        if getattr(context.original_exception, "pgcode", None) == DEADLOCK:
+            self._deadlocks.append(str(context.statement))
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

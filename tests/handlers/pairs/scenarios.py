@@ -1,8 +1,5 @@
-"""For each kind of record: how it begins, what clients do to it, and how it looks in the end."""
+"""Writes that set a workspace up, pair by pair."""
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from persistence.errors import RuleBroken
@@ -15,85 +12,14 @@ from persistence.triggers.writes import NewTrigger, create_trigger
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow, make_group
 from tests.factories import make_contact, make_field, make_messages
+from tests.handlers.pairs.scenario import V1, V2, Names, Scenario, Write, command, delete, post, uuid_of_new
 
-V1, V2 = "/api/v1", "/api/v2"
 PHONE, OTHER_PHONE = "+250788000111", "+250788000222"
-VOLATILE = {"uuid", "id", "created_on", "modified_on", "contact_uuids", "group_uuids", "campaign_uuid", "last_seen_on"}
-
-Names = dict[str, Any]
-Write = Callable[[Api, Names], Any]
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """`begin` makes the records and names them; `writes` are single requests that give their outcome."""
-
-    begin: Callable[[Api], Names]
-    writes: Mapping[str, Write]
-    lists: tuple[str, ...]
-    more: Callable[[Api, Names], Any] = field(default=lambda api, names: None)
-
-    def snapshot(self, api: Api, names: Names) -> str:
-        """Everything that clients see in the end, without what differs each time."""
-        shown = {path: [_settle(each) for each in api.results(path)] for path in self.lists}
-        for records in shown.values():
-            records.sort(key=json.dumps)
-        return json.dumps([shown, self.more(api, names)], sort_keys=True)
-
-
-def _settle(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _settle(each) for key, each in sorted(value.items()) if key not in VOLATILE}
-    return [_settle(each) for each in value] if isinstance(value, list) else value
-
-
-def post(path: str, body: Mapping[str, Any], **query: str) -> Write:
-    """A POST; texts in braces are names of records: `{group}`."""
-
-    def write(api: Api, names: Names) -> Any:
-        named = {key: value.format(**names) for key, value in query.items()}
-        return api.post(path, _fill(body, names), **named).status_code
-
-    return write
-
-
-def delete(path: str, **query: str) -> Write:
-    return lambda api, names: (
-        api.delete(path, **{key: value.format(**names) for key, value in query.items()}).status_code
-    )
-
-
-def command(work: Callable[[Api, Names, Any], Any]) -> Write:
-    """A write of the command line, in one unit of work."""
-
-    def write(api: Api, names: Names) -> Any:
-        try:
-            api.database.write(lambda tx: work(api, names, tx))
-        except RuleBroken as error:
-            return type(error).__name__
-        return "done"
-
-    return write
-
-
-def _fill(value: Any, names: Names) -> Any:
-    if isinstance(value, dict):
-        return {key: _fill(each, names) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_fill(each, names) for each in value]
-    if isinstance(value, str) and value.startswith("{"):
-        return names[value[1:-1]]
-    return value
-
-
-def _uuid(api: Api, path: str, body: Mapping[str, Any]) -> str:
-    uuid: str = api.post(path, body).json()["uuid"]
-    return uuid
 
 
 def begin_groups(api: Api) -> Names:
     amina = make_contact(api.database, api.workspace, PHONE)
-    group = _uuid(api, f"{V2}/groups.json", {"name": "Reporters"})
+    group = uuid_of_new(api, f"{V2}/groups.json", {"name": "Reporters"})
     bosco = make_contact(api.database, api.workspace, OTHER_PHONE, "Bosco")
     api.post(f"{V2}/contact_actions.json", {"contacts": [bosco], "action": "add", "group": group})
     return {"group": group, "amina": amina, "bosco": bosco}
@@ -122,12 +48,12 @@ GROUPS = Scenario(
 def begin_labels(api: Api) -> Names:
     amina = make_contact(api.database, api.workspace, PHONE)
     first, second = make_messages(api.database, api.workspace, amina, 2)
-    label = _uuid(api, f"{V2}/labels.json", {"name": "Complaint"})
+    label = uuid_of_new(api, f"{V2}/labels.json", {"name": "Complaint"})
     api.post(f"{V2}/message_actions.json", {"messages": [first], "action": "label", "label": label})
     return {"label": label, "first": first, "second": second, "amina": amina}
 
 
-def _act(number: str, action: str, **more: str) -> Write:
+def act_on(number: str, action: str, **more: str) -> Write:
     return post(f"{V2}/message_actions.json", {"messages": [number], "action": action, **more})
 
 
@@ -137,14 +63,14 @@ LABELS = Scenario(
         "create": post(f"{V2}/labels.json", {"name": "Praise"}),
         "change": post(f"{V2}/labels.json", {"name": "Praise"}, uuid="{label}"),
         "delete": delete(f"{V2}/labels.json", uuid="{label}"),
-        "label": _act("{second}", "label", label="{label}"),
-        "unlabel": _act("{first}", "unlabel", label="{label}"),
-        "label by a new name": _act("{second}", "label", label_name="Praise"),
+        "label": act_on("{second}", "label", label="{label}"),
+        "unlabel": act_on("{first}", "unlabel", label="{label}"),
+        "label by a new name": act_on("{second}", "label", label_name="Praise"),
         "v1 label by a new name": post(
             f"{V1}/message_actions.json", {"messages": ["{first}"], "action": "label", "label": "Praise"}
         ),
-        "archive": _act("{first}", "archive"),
-        "delete message": _act("{first}", "delete"),
+        "archive": act_on("{first}", "archive"),
+        "delete message": act_on("{first}", "delete"),
         "v1 create": post(f"{V1}/labels.json", {"name": "Praise"}),
         "v1 change": post(f"{V1}/labels.json", {"uuid": "{label}", "name": "Praise"}),
     },
@@ -190,7 +116,7 @@ FIELDS = Scenario(
 )
 
 TOPICS = Scenario(
-    lambda api: {"topic": _uuid(api, f"{V2}/topics.json", {"name": "Sales"})},
+    lambda api: {"topic": uuid_of_new(api, f"{V2}/topics.json", {"name": "Sales"})},
     {
         "create": post(f"{V2}/topics.json", {"name": "Support"}),
         "change": post(f"{V2}/topics.json", {"name": "Support"}, uuid="{topic}"),
@@ -199,25 +125,34 @@ TOPICS = Scenario(
     (f"{V2}/topics.json",),
 )
 
+OPTINS = Scenario(
+    lambda api: {},
+    {
+        "create": post(f"{V2}/optins.json", {"name": "News"}),
+        "create another": post(f"{V2}/optins.json", {"name": "Offers"}),
+    },
+    (f"{V2}/optins.json",),
+)
+
 
 def begin_campaigns(api: Api) -> Names:
     make_field(api.database, api.workspace, "Due Date", "datetime")
     campaign = make_campaign(api.database, api.workspace, "Reminders")
-    event = _uuid(api, f"{V2}/campaign_events.json", {"campaign": campaign, **TIMING})
+    event = uuid_of_new(api, f"{V2}/campaign_events.json", {"campaign": campaign, **TIMING})
     make_group(api.database, api.workspace, "Fathers")
     flow = make_flow(api.database, api.workspace, "Survey")
     return {"campaign": campaign, "event": event, "flow": flow}
 
 
-def _flow_id(api: Api, names: Names, tx: Any) -> int:
+def flow_id_of(api: Api, names: Names, tx: Any) -> int:
     flow_id = find_flow(tx, api.workspace.id, names["flow"])
     assert flow_id is not None
     return flow_id
 
 
-def _archive_flow(api: Api, names: Names) -> Any:
+def archive_a_flow(api: Api, names: Names) -> Any:
     with api.database.reading() as tx:
-        flow_id = _flow_id(api, names, tx)
+        flow_id = flow_id_of(api, names, tx)
     try:
         archive_flow(api.database, api.workspace.id, flow_id)
     except RuleBroken as error:
@@ -240,7 +175,7 @@ CAMPAIGNS = Scenario(
         "delete event": delete(f"{V2}/campaign_events.json", uuid="{event}"),
         "v1 delete event": delete(f"{V1}/events.json", uuid="{event}"),
         "v1 change event": post(f"{V1}/events.json", {"uuid": "{event}", **V1_TIMING, "offset": 4}),
-        "archive flow": _archive_flow,
+        "archive flow": archive_a_flow,
     },
     (f"{V2}/campaigns.json", f"{V2}/campaign_events.json", f"{V2}/flows.json"),
 )
@@ -251,8 +186,8 @@ def begin_triggers(api: Api) -> Names:
     names: Names = {"flow": flow}
 
     def make(tx: Any) -> None:
-        create_trigger(tx, api.workspace.id, NewTrigger(KEYWORD, _flow_id(api, names, tx), ("leave",)))
-        add_flow_label(tx, api.workspace.id, _flow_id(api, names, tx), "Old")
+        create_trigger(tx, api.workspace.id, NewTrigger(KEYWORD, flow_id_of(api, names, tx), ("leave",)))
+        add_flow_label(tx, api.workspace.id, flow_id_of(api, names, tx), "Old")
 
     api.database.write(make)
     return names
@@ -263,14 +198,16 @@ FLOWS = Scenario(
     {
         "trigger": command(
             lambda api, names, tx: create_trigger(
-                tx, api.workspace.id, NewTrigger(KEYWORD, _flow_id(api, names, tx), ("join",))
+                tx, api.workspace.id, NewTrigger(KEYWORD, flow_id_of(api, names, tx), ("join",))
             )
         ),
-        "label": command(lambda api, names, tx: add_flow_label(tx, api.workspace.id, _flow_id(api, names, tx), "New")),
-        "unlabel": command(
-            lambda api, names, tx: remove_flow_label(tx, api.workspace.id, _flow_id(api, names, tx), "Old")
+        "label": command(
+            lambda api, names, tx: add_flow_label(tx, api.workspace.id, flow_id_of(api, names, tx), "New")
         ),
-        "archive": _archive_flow,
+        "unlabel": command(
+            lambda api, names, tx: remove_flow_label(tx, api.workspace.id, flow_id_of(api, names, tx), "Old")
+        ),
+        "archive": archive_a_flow,
     },
     (f"{V2}/flows.json",),
 )
@@ -299,7 +236,7 @@ SUBSCRIBERS = Scenario(
 
 def begin_contacts(api: Api) -> Names:
     amina = make_contact(api.database, api.workspace, PHONE)
-    group = _uuid(api, f"{V2}/groups.json", {"name": "Reporters"})
+    group = uuid_of_new(api, f"{V2}/groups.json", {"name": "Reporters"})
     return {"amina": amina, "group": group}
 
 
@@ -323,12 +260,13 @@ CONTACTS = Scenario(
     lambda api, names: len(api.results(f"{V2}/contacts.json", deleted="true")),
 )
 
-SCENARIOS = {
+SET_UP_SCENARIOS = {
     "groups": GROUPS,
     "labels": LABELS,
     "globals": GLOBALS,
     "fields": FIELDS,
     "topics": TOPICS,
+    "optins": OPTINS,
     "campaigns": CAMPAIGNS,
     "flows": FLOWS,
     "resthook subscribers": SUBSCRIBERS,

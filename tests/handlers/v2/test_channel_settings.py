@@ -63,6 +63,7 @@ def test_a_rotation_gives_a_new_secret_and_tells_it_in_the_list_only(api: Api, g
 def test_the_limit_can_be_set_and_taken_away(api: Api, gateway: str) -> None:
     assert api.post(PATH, {"messages_per_second": 12.5}, uuid=gateway).json()["messages_per_second"] == 12.5
     assert api.post(PATH, {"rotate_secret": False}, uuid=gateway).json()["messages_per_second"] == 12.5
+    assert [each["messages_per_second"] for each in api.results(PATH)] == [12.5]
     assert api.post(PATH, {"messages_per_second": None}, uuid=gateway).json()["messages_per_second"] is None
     assert api.post(PATH, {"messages_per_second": 0}, uuid=gateway).status_code == 400
 
