@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, case, delete, insert, select, update
 
 from flows.urns import Urn
 from persistence.contacts.urns import find_owners
@@ -15,7 +15,7 @@ from persistence.fields import find_fields
 from persistence.groups.members import hold_contacts, leave_all_groups, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts
 from persistence.labels import hold_messages, recount_after
-from persistence.messages.outgoing import fail_waiting
+from persistence.messages.outgoing import INACTIVE, WAITS
 from persistence.relayers.forgotten_reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.stamps import later, stamped
@@ -190,11 +190,10 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
     hold_messages(tx, theirs)
-    fail_waiting(tx, workspace_id, contact_ids)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
-    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None}
-    living = message.c.visibility != DELETED
-    tx.execute(
-        update(message).where(theirs, living).values(visibility=DELETED, modified_on=later(tx, message), **emptied)
-    )
+    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}
+    # What waits fails in the same statement: a row's second change would make PostgreSQL lock its channel, too late.
+    failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}
+    changing = theirs & ((message.c.visibility != DELETED) | WAITS)
+    tx.execute(update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed))

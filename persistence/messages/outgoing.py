@@ -67,6 +67,11 @@ def may_go_out() -> ColumnElement[bool]:
     return and_(~contact.c.is_deleted, or_(contact.c.status == ACTIVE, is_put_away))
 
 
+WAITS = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
+INACTIVE = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None}
+"""What becomes of messages that wait to be sent to contacts that are not active any more."""
+
+
 def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Fail what still waits to be sent to contacts that are not active any more."""
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
@@ -81,7 +86,7 @@ def give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
 
 def _fail(tx: Transaction, messages: ColumnElement[bool], reason: str) -> None:
     waits = message.c.status.in_((QUEUED, ERRORED))
-    failed = {"status": FAILED, "failed_reason": reason, "sent_on": None, "modified_on": later(tx, message)}
+    failed = {**INACTIVE, "failed_reason": reason, "modified_on": later(tx, message)}
     tx.execute(update(message).where(messages, waits).values(**failed))
 
 
