@@ -4,15 +4,15 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from persistence.limits.registration_limits import Origin
+from persistence.limits.rate_limits import Origin
+from persistence.lists import ListQuery, read_list
 from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.relayers.relayers import release_channels
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.templates import Translation, set_translation
 from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.records import list_triggers
-from persistence.triggers.triggers import MISSED_CALL, SCHEDULE
+from persistence.triggers.triggers import MISSED_CALL, SCHEDULE, TRIGGERS
 from persistence.triggers.writes import create_trigger
 from tests.api import Api
 from tests.campaign_rows import make_flow
@@ -85,7 +85,7 @@ def begin_starts(api: Api) -> Names:
 
 def _triggers(api: Api, _names: Names) -> Any:
     with api.database.reading() as tx:
-        return [settle(json.loads(each)) for each in list_triggers(tx, api.workspace.id)]
+        return [settle(json.loads(each)) for each in read_list(ListQuery(tx, api.workspace), TRIGGERS)]
 
 
 def _schedule(api: Api, names: Names, tx: Any) -> int:
