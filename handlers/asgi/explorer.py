@@ -1,7 +1,6 @@
 """The contract, served as documents, and pages to try it out and read about it without any other server."""
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import replace
 from functools import cache, partial
@@ -150,12 +149,6 @@ def asset(name: str) -> PlainResponse:
 def asset_version(name: str) -> str:
     """What stands behind `?v=` in the address of a file, new with every change of it."""
     return _tag(asset(name).body)
-
-
-def vendored() -> Mapping[str, Any]:
-    """Package, version, license and checksums of the vendored user interface."""
-    manifest: dict[str, Any] = json.loads((VENDORED_FILES / "manifest.json").read_text())
-    return manifest
 
 
 def _html_page(template: str, assets: str, texts: Mapping[str, str]) -> PlainResponse:

@@ -19,7 +19,8 @@ from persistence.tables.accounts import workspace
 from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import ACTIVE, contact, field, group_membership
 
-MINUTES, HOURS, DAYS, WEEKS = UNITS = "minutes", "hours", "days", "weeks"
+UNITS = "minutes", "hours", "days", "weeks"
+MINUTES, HOURS, DAYS, _ = UNITS
 SAME_TIME = -1
 MINUTE = timedelta(minutes=1)
 KEPT_FOR = timedelta(days=90)

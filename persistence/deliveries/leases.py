@@ -140,21 +140,6 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
         _end_subscriptions(tx, attempts)
 
 
-def give_back(tx: Transaction, leased: Sequence[DueDelivery]) -> None:
-    """Ends leases whose work did not begin, so that others can take it at once."""
-    for_each = {each.id: each.due_on for each in leased}
-    if for_each:
-        tx.execute(
-            update(delivery)
-            .where(
-                delivery.c.id.in_(for_each),
-                delivery.c.status == literal(PENDING, literal_execute=True),
-                delivery.c.due_on.in_(for_each.values()),
-            )
-            .values(due_on=delivery.c.scheduled_on)
-        )
-
-
 def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
     gone: dict[int, set[int]] = {}
     for leased, outcome in attempts:

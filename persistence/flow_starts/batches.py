@@ -82,13 +82,6 @@ def lease_batch(tx: Transaction) -> StartBatch | None:
     )
 
 
-def renew_batch(tx: Transaction, batch: StartBatch) -> datetime | None:
-    """Holds a batch for longer; the new end of its lease, None when it is no longer held."""
-    until = tx.now + LEASE
-    mine = update(flow_start_batch).where(_is_held(batch, batch.leased_until)).values(leased_until=until)
-    return until if tx.execute(mine).rowcount else None
-
-
 def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
     """The contacts of a batch that its start has started already, or that an interruption of their run has spared."""
     mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
@@ -114,16 +107,15 @@ def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:
     return {contact_id: uuid for contact_id, uuid in rows}
 
 
-def finish_batch(tx: Transaction, batch: StartBatch, leased_until: datetime | None = None) -> bool:
+def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
     """Notes that a batch is done, and the start too when it was the last; False when the batch is no longer held.
 
-    Runs made ahead for contacts that could not be started are interrupted. `leased_until` is that of a renewed lease.
+    Runs made ahead for contacts that could not be started are interrupted.
     """
     mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
     # The start is locked first: of two workers with the last two batches, the second one sees that both are done.
     start = tx.execute(select(flow_start).where(mine).with_for_update(key_share=True)).one()
-    held = _is_held(batch, leased_until or batch.leased_until)
-    if not tx.execute(update(flow_start_batch).where(held).values(status=DONE, leased_until=None)).rowcount:
+    if not tx.execute(update(flow_start_batch).where(_is_held(batch)).values(status=DONE, leased_until=None)).rowcount:
         return False
     left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
     _close_made_runs(tx, batch.workspace_id, batch.start_id, left)
@@ -140,7 +132,7 @@ def finish_batch(tx: Transaction, batch: StartBatch, leased_until: datetime | No
 
 def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
     """Lets a batch come again in a moment, because some of its contacts are busy; it is no failed attempt."""
-    mine = update(flow_start_batch).where(_is_held(batch, batch.leased_until))
+    mine = update(flow_start_batch).where(_is_held(batch))
     tx.execute(mine.values(leased_until=tx.now + BUSY_DELAY, attempts=flow_start_batch.c.attempts - 1))
 
 
@@ -180,9 +172,9 @@ def _close_made_runs(tx: Transaction, workspace_id: int, start_id: int, conditio
     close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition)
 
 
-def _is_held(batch: StartBatch, leased_until: datetime) -> ColumnElement[bool]:
+def _is_held(batch: StartBatch) -> ColumnElement[bool]:
     rows = flow_start_batch.c
-    return (rows.id == batch.id) & (rows.leased_until == leased_until) & IS_PENDING
+    return (rows.id == batch.id) & (rows.leased_until == batch.leased_until) & IS_PENDING
 
 
 def _runs_of(workspace_id: int, start_id: int) -> ColumnElement[bool]:

@@ -23,11 +23,6 @@ class MediaStore:
             raise ValueError("only file:// media stores are built in")
         self.folder = Path(unquote(parts.netloc + parts.path))
 
-    def save(self, name: str, content: bytes) -> None:
-        """Write a file under its place in the store, such as `<workspace uuid>/<media uuid>.png`."""
-        with self.writing(name) as file:
-            file.write(content)
-
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
         """A file to write piece by piece; it takes its place when the block ends, else nothing is left of it."""

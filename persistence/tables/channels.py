@@ -126,8 +126,6 @@ phone under whose id and device uuid another one syncs, with a secret of its own
 tokens are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials
 included. The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""
 
-CHANNEL_REF = {"uuid": channel.c.uuid, "name": channel.c.name}
-
 
 class ForgottenReportColumns(NumberedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))

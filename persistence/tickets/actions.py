@@ -24,8 +24,6 @@ from persistence.topics import count_tickets, find_default_topic
 from persistence.triggers.ticket_triggers import start_for_closed
 from persistence.workspaces import Workspace
 
-NOTE_LENGTH = 10_000
-
 
 @dataclass(frozen=True, slots=True)
 class ChosenTicket:

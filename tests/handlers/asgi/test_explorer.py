@@ -1,6 +1,7 @@
 """The served contract and its explorer."""
 
 import hashlib
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import yaml
 from openapi_spec_validator import validate
 
-from handlers.asgi.explorer import ASSETS, OWN_FILES, VENDORED_FILES, Explorer, vendored
+from handlers.asgi.explorer import ASSETS, OWN_FILES, VENDORED_FILES, Explorer
 from handlers.asgi.guides import guide_names
 from openapi.bundle import operations, published
 from openapi.table import follow
@@ -159,7 +160,7 @@ def test_our_own_pages_hold_no_inline_script_or_style_and_no_foreign_address():
 
 
 def test_the_vendored_files_are_those_of_the_release():
-    manifest = vendored()
+    manifest = json.loads((VENDORED_FILES / "manifest.json").read_text())
 
     assert (manifest["package"], manifest["version"].split(".")[0]) == ("swagger-ui-dist", "5")
     assert set(manifest["files"]) == {path.name for path in VENDORED_FILES.iterdir()} - {"manifest.json"}

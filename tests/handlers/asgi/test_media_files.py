@@ -22,9 +22,10 @@ def files(tmp_path: Path) -> MediaFiles:
     }
     settings = load_settings(environment)
     store = MediaStore(settings.media_url)
-    for ending in (".jpg", ".svg", ".html", ""):
-        store.save(NAME + ending, b"0123456789")
-    store.save("loose.jpg", b"hidden")
+    stored = dict.fromkeys([NAME + ending for ending in (".jpg", ".svg", ".html", "")], b"0123456789")
+    for name, content in (stored | {"loose.jpg": b"hidden"}).items():
+        with store.writing(name) as file:
+            file.write(content)
     return MediaFiles(Echo(status=418), settings)
 
 

@@ -5,7 +5,6 @@ from sqlalchemy import select
 
 from persistence.deliveries.leases import (
     AttemptOutcome,
-    give_back,
     lease_deliveries,
     list_due_receivers,
     record_attempt,
@@ -73,15 +72,6 @@ class TestLease:
         clock.advance(seconds=61)
 
         assert [each.uuid for each in lease(database, a=1)] == events
-
-    def test_a_lease_may_be_given_back(self, database, add):
-        add(FIRST, FIRST)
-        leased = lease(database, a=2)
-
-        with database.writing() as tx:
-            give_back(tx, leased[:1])
-
-        assert [each.id for each in lease(database, a=2)] == [leased[0].id]
 
     def test_without_room_nothing_is_taken(self, database, add):
         add(FIRST)

@@ -19,7 +19,6 @@ from persistence.flow_starts.batches import (
     interrupt_start,
     lease_batch,
     postpone_batch,
-    renew_batch,
 )
 from persistence.flow_starts.expansion import expand_start, lease_start
 from persistence.groups.members import add_members
@@ -235,21 +234,6 @@ class TestBatches:
         assert (again.id, again.attempts) == (first.id, 2)
         assert finish(database, first) is False
         assert finish(database, again) is True
-
-    def test_a_renewed_lease_lasts_longer(self, database: Database, start_id: int, clock: Any) -> None:
-        batch = lease(database)
-        assert batch is not None
-        clock.advance(seconds=LEASE.total_seconds() - 1)
-
-        with database.writing() as tx:
-            until = renew_batch(tx, batch)
-        clock.advance(seconds=2)
-        other = lease(database)
-
-        assert other is not None
-        assert other.id != batch.id
-        with database.writing() as tx:
-            assert finish_batch(tx, batch, until)
 
     def test_a_postponed_batch_comes_again_soon(self, database: Database, start_id: int, clock: Any) -> None:
         batch, _ = lease(database), lease(database)

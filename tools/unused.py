@@ -1,0 +1,74 @@
+"""Finds code that nothing calls: `python -m tools.unused`; what is found is named, with exit status 1.
+
+Tests do not count: what only they call is dead. Names that others call have their reason here.
+"""
+
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+from vulture import Vulture
+
+from openapi.bundle import GENERATIONS, bundle, operations
+
+ROOMS = ("flows", "handlers", "persistence", "worker", "relayboard", "openapi", "bench", "tools")
+DECORATORS = ("@function", "@action_type", "@compiles", "@event.listens_for")
+"""What these register is found by its name or type."""
+DECLARATIONS = ("flows/events/*", "persistence/tables/*", "persistence/migrations/versions/*", "bench/drf_app.py")
+"""Keys of events, columns, revisions and another framework's classes are declared for readers."""
+CALLED_BY_OTHERS = {
+    "Python": ("__*__",),
+    "SQLAlchemy": (
+        *("impl", "cache_ok", "comparator_factory", "inherit_cache", "load_dialect_impl"),
+        *("process_bind_param", "process_result_value"),
+    ),
+    "Connexion": ("resolve_operation_id", "token_info", "wrap_receive"),
+    "uvicorn": ("timeout_keep_alive_handler",),
+    "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
+    "requests and urllib3": ("trust_env", "pool_classes_by_scheme", "_new_conn"),
+    "Huey": (
+        *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions"),
+        *("_serialize", "_deserialize"),
+    ),
+    "RE2": ("log_errors", "max_mem"),
+    "the simulated phone, by the name of a command": ("_on_*",),
+    "who plays the simulated phone": ("restart", "copies"),
+    "who uses the flow engine as a library": (
+        *("Resume", "manual", "chat", "flow_action", "expiration"),
+        *("change_base_language", "list_localizables", "error_text"),
+    ),
+}
+
+
+def find_unused() -> list[str]:
+    """A line for each function, class or variable without a use."""
+    names = [name for group in CALLED_BY_OTHERS.values() for name in group]
+    scan = Vulture(ignore_names=names, ignore_decorators=list(DECORATORS))
+    scan.scavenge(ROOMS)
+    scan.scan("\n".join(_list_operations()), filename="openapi")
+    found = scan.get_unused_code(min_confidence=60)
+    return [item.get_report() for item in found if not _is_declaration(item.filename)]
+
+
+def _list_operations() -> list[str]:
+    """The handlers as the contract names them."""
+    return [
+        operation["operationId"]
+        for generation in GENERATIONS
+        for _, _, operation in operations(bundle(generation))
+        if "operationId" in operation
+    ]
+
+
+def _is_declaration(filename: Path | str) -> bool:
+    return any(fnmatch(Path(filename).resolve().relative_to(Path.cwd()).as_posix(), each) for each in DECLARATIONS)
+
+
+def main() -> int:
+    found = find_unused()
+    sys.stdout.writelines(f"{line}\n" for line in found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
