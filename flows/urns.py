@@ -31,6 +31,7 @@ URN_LENGTH_MAX = 255
 
 _ESCAPES = {"%": "%25", "#": "%23", "?": "%3F"}
 _UNESCAPES = re.compile("%25|%23|%3F", re.IGNORECASE)
+_BEFORE_HANDLE = re.compile(r"^[@\s]+")
 _BUSINESS_ID = re.compile(r"[a-zA-Z]{2}\..*", re.DOTALL)
 
 
@@ -163,7 +164,7 @@ def _normalize_path(scheme: str, path: str, country: str | None) -> str:
     if scheme == "mailto":
         return path.lower()
     if scheme == "twitter":
-        return path.removeprefix("@").lower()
+        return _BEFORE_HANDLE.sub("", path).lower()
     if scheme in ("whatsapp", "bsuid") and _BUSINESS_ID.fullmatch(path):
         return path[:2].upper() + path[2:]
     return path

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from flows.urns import (
@@ -199,6 +199,7 @@ def test_addresses_are_shown_for_people(text, shown):
 
 
 @given(st.sampled_from(SCHEMES), st.text(min_size=1, max_size=40))
+@example("twitter", "@\r0")
 def test_normalizing_twice_changes_nothing(scheme, path):
     once = normalize(Urn(scheme, path), "RW")
 

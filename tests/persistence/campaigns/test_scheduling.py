@@ -11,7 +11,8 @@ from flows.urns import Urn
 from persistence.campaign_events.writes import delete_campaign_events
 from persistence.campaigns.rescheduling import BATCH, run_next_pass
 from persistence.campaigns.writes import archive_campaign
-from persistence.channels.gateway_reports import stop_contact
+from persistence.channels.channels import Source
+from persistence.channels.gateway_reports import Gateway, stop_contact
 from persistence.contacts.urns import note_seen
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
@@ -130,8 +131,9 @@ class TestContacts:
         channel_id = add_channel(database, workspace)
         add_member(api, urns=["tel:+250788000111"])
         with database.writing() as tx:
-            gateway = tx.execute(select(channel).where(channel.c.id == channel_id)).one()
-            stop_contact(tx, gateway, "+250788000111")
+            uuid = tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one()
+            source = Source(channel_id, uuid, workspace.id, None, "RW")
+            stop_contact(tx, Gateway(source, "tel", {}), "+250788000111")
 
         assert scheduled(database) == []
 
