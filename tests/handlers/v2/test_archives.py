@@ -110,7 +110,8 @@ class TestDownload:
     def address(self, api: Api, database: Database, workspace: Workspace, settings: Settings) -> str:
         """Path and query of a download address."""
         location = add(database, workspace, date(2025, 11, 2))
-        MediaStore(settings.media_url).save(location, b"content")
+        with MediaStore(settings.media_url).writing(location) as file:
+            file.write(b"content")
         parts = urlsplit(api.results(PATH)[0]["download_url"])
         return f"{parts.path}?{parts.query}"
 
