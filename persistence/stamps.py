@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 
-from sqlalchemy import ColumnElement, Select, Table, TextualSelect, case, select, text, true, update
+from sqlalchemy import ColumnElement, Select, Table, TextualSelect, case, select, text, update
 
 from persistence.database import Transaction
 from persistence.errors import LostRace
@@ -37,11 +37,16 @@ def touch(tx: Transaction, table: Table, workspace_id: int, which: ColumnElement
 
     Those that come under the condition until its end are among them; it raises LostRace when they come too fast.
     """
-    found_by: ColumnElement[bool] = text(table.info[FOUND_BY]) if FOUND_BY in table.info else true()  # type: ignore[assignment]
-    touched = select(table.c.id).where(table.c.workspace_id == workspace_id, which, found_by)
+    touched = select(table.c.id).where(table.c.workspace_id == workspace_id, which, text(_found_by(table)))
     _write_moment(tx, table, touched, stamped(tx, table, workspace_id))
     if not tx.sqlite:
         tx.before_commit(Stamps).expect(table, workspace_id, touched)
+
+
+def _found_by(table: Table) -> str:
+    """What holds for all rows that are shown, so that the database uses the index of these."""
+    found_by: str = table.info.get(FOUND_BY, "true")
+    return found_by
 
 
 def _write_moment(tx: Transaction, table: Table, which: Select[int], moment: datetime) -> int:
@@ -116,8 +121,7 @@ def _restamping(tables: tuple[Table, ...]) -> TextualSelect:
     """The statement that moves the clock on and changes the rows of these tables; one round trip."""
     parts = ["moment AS (" + ADVANCING + ")"]
     for table in tables:
-        found_by = f" AND {table.info[FOUND_BY]}" if FOUND_BY in table.info else ""
-        mine = f"workspace_id = :workspace_id AND modified_on = :provisional{found_by}"
+        mine = f"workspace_id = :workspace_id AND modified_on = :provisional AND {_found_by(table)}"
         changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
         parts.append(f"in_{table.name} AS ({changing})")
     statement = text(f"WITH {', '.join(parts)} SELECT stamped_on FROM moment")

@@ -195,13 +195,16 @@ class Dispatcher(Generic[Item, Result]):
         """
         for finished in list(self._unrecorded):
             try:
-                after_commit = self._services.database.write(lambda tx, each=finished: self._work.record(tx, [each]))  # type: ignore[misc]
+                after_commit = self._record_one(finished)
             except DATABASE_AWAY:
                 return  # the database is away, and nothing is wrong with the outcomes
             except Exception:
                 logger.exception("%s: an outcome cannot be recorded", self._work.name)
                 after_commit = do_nothing
             self._mark_recorded([finished], after_commit)
+
+    def _record_one(self, finished: Finished[Item, Result]) -> AfterCommit:
+        return self._services.database.write(lambda tx: self._work.record(tx, [finished]))
 
     def _is_anything_due(self) -> bool:
         # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.

@@ -1,7 +1,7 @@
 """All tables, imported so that `metadata` is complete; declarations and standing conditions, no logic."""
 
 from persistence.sql.columns import metadata
-from persistence.tables import (  # noqa: F401
+from persistence.tables import (
     accounts,
     campaigns,
     channels,
@@ -16,4 +16,18 @@ from persistence.tables import (  # noqa: F401
     triggers,
 )
 
-__all__ = ["metadata"]
+__all__ = [
+    "accounts",
+    "campaigns",
+    "channels",
+    "contacts",
+    "deliveries",
+    "flow_starts",
+    "flows",
+    "messages",
+    "metadata",
+    "runs",
+    "service",
+    "tickets",
+    "triggers",
+]

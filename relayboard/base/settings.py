@@ -284,21 +284,23 @@ def _domains(text: str) -> frozenset[str]:
     return domains
 
 
-def _seconds(text: str) -> float:
+def _number(text: str) -> float:
+    """What a text says, or what is not a number for one that says nothing of the kind."""
     try:
-        seconds = float(text)
+        return float(text)
     except ValueError:
-        seconds = math.nan
+        return math.nan
+
+
+def _seconds(text: str) -> float:
+    seconds = _number(text)
     if not math.isfinite(seconds) or seconds < 0:
         raise ValueError("expected seconds, like 15 or 0.5")
     return seconds
 
 
 def _days(text: str) -> float:
-    try:
-        days = float(text)
-    except ValueError:
-        days = math.nan
+    days = _number(text)
     if not 0 <= days <= LONGEST_DAYS:
         raise ValueError("expected days, like 5 or 0.5; 0 means never")
     return days

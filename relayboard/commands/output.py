@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 import orjson
@@ -23,7 +23,8 @@ from relayboard.failures import CommandFailed as CommandFailed
 def print_json(value: Any) -> None:
     """One JSON document on a line of its own."""
     # Names of columns, as keys of a row, are a kind of str of their own.
-    sys.stdout.write(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode() + "\n")
+    option = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
+    sys.stdout.write(orjson.dumps(value, default=_plain, option=option).decode() + "\n")
     sys.stdout.flush()
 
 
@@ -39,6 +40,8 @@ def print_records(records: Iterable[str]) -> None:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return time_text(value)
+    if isinstance(value, date):
+        return value.isoformat()
     raise TypeError
 
 

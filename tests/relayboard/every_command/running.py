@@ -60,6 +60,8 @@ def find_fault(said: Said, *, writes_text: bool) -> str:
     shameful = [word for word in SHAMEFUL if word in said.err]
     if shameful:
         return f"stderr holds {shameful[0]!r}"
+    if "+00:00" in said.out:
+        return "a moment is not written as the API writes it"
     if said.status == 0:
         return "" if writes_text or _is_json(said.out) else "stdout is not JSON"
     lines = said.err.splitlines()
