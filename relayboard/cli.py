@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser(given[0] if given else None)
     if not all(_is_text(argument) for argument in given):
         parser.error("an argument is not UTF-8")
-    options = parser.parse_args(given)
+    options, unknown = parser.parse_known_args(given)
+    if unknown:  # said with the usage of the command, not with that of all
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         status: int | None = options.run(options)
         sys.stdout.flush()

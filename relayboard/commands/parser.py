@@ -29,7 +29,9 @@ class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # argpar
         text = options.get("help")
         if text:
             options.setdefault("description", f"{text[0].upper()}{text[1:]}.")
-        return super().add_parser(name, **options)
+        parser = super().add_parser(name, **options)
+        parser.set_defaults(parser=parser)
+        return parser
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
