@@ -16,6 +16,7 @@ from uuid import uuid4
 import pytest
 import requests
 import yaml
+from markdown_it import MarkdownIt
 
 from tests.console_script import PATIENCE_SECONDS, Started, call, make_environment, started
 from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_inline_commands
@@ -50,6 +51,14 @@ def test_every_block_is_run_or_says_why_not_and_few_are_not():
 
     assert [block.name for block in blocks if not block.kind and block.reason is None] == []
     assert len([block for block in blocks if block.reason]) <= MOST_EXCEPTIONS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_line_of_a_paragraph_is_read_as_a_list(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    lists = [token.map[0] for token in MarkdownIt().parse(text) if token.type.endswith("list_open") and token.map]
+
+    assert [line + 1 for line in lists if line and text.splitlines()[line - 1].strip()] == []
 
 
 @pytest.mark.parametrize("block", by_kind("json"))
