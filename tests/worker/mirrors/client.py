@@ -60,9 +60,9 @@ class Mirror:
 
     def _ask(self) -> Sequence[Record]:
         if not self.listed.is_ordered or not self.newest:
-            return self.api.all_results(self.listed.path)
+            return self._read_all()
         if self.listed.has_after:
-            return self.api.all_results(self.listed.path, after=self.newest)
+            return self._read_all(after=self.newest)
         found: list[Record] = []
         page = self.api.get(self.listed.path).json()
         while True:
@@ -70,6 +70,19 @@ class Mirror:
             if page["next"] is None or found[-1]["modified_on"] < self.newest:
                 return found
             page = self.api.follow(page["next"]).json()
+
+    def _read_all(self, **query: Any) -> Sequence[Record]:
+        """All records of a list; once more when numbered pages may have skipped one, because others were deleted."""
+        found: list[Record] = []
+        page = self.api.get(self.listed.path, **query).json()
+        while True:
+            found += page["results"]
+            if page["next"] is None:
+                return found
+            answer = self.api.follow(page["next"])
+            if answer.status_code == 404 or answer.json().get("count", 0) < page.get("count", 0):
+                return self._read_all(**query)
+            page = answer.json()
 
 
 def describe(taken_back: Sequence[tuple[Record, Record]]) -> str:
