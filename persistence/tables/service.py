@@ -159,6 +159,19 @@ secret_key_check = Table("secret_key_check", metadata, SecretKeyCheckColumns)
 """One row, sealed when the database is first used."""
 
 
+class SchemaNoteColumns(TypedColumns):
+    id: Named[int] = Column(Integer, primary_key=True, autoincrement=False)
+    revision: Named[str] = Column(String(32))
+    works_for: Named[str] = Column(String(32))
+    version: Named[str] = Column(String(32))
+    changed_on: Named[datetime] = Column(UtcDateTime)
+
+
+schema_note = Table("schema_note", metadata, SchemaNoteColumns)
+"""One row, for programs older than the schema: `works_for` is the oldest revision that a program must know to work with
+what `revision` has made; `version` is the program that changed the schema last."""
+
+
 class RateWindowColumns(TypedColumns):
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
     scope: Named[str] = Column(String(24), primary_key=True)

@@ -29,7 +29,10 @@ from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
 from persistence.tables import metadata
 from persistence.workspaces import Workspace
 
-SHARED = {"workspace", "boundary", "boundary_alias", "registration_window", "secret_key_check", "waiting_registration"}
+SHARED = {
+    *("workspace", "boundary", "boundary_alias", "registration_window", "waiting_registration"),
+    *("schema_note", "secret_key_check"),
+}
 """Tables whose rows belong to no workspace, or to such rows."""
 TEMPORARY = {"rate_window", "idempotency_answer", "api_token", "media_usage", "workspace_clock"}
 """Tables that requests themselves write."""

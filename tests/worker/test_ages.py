@@ -91,6 +91,7 @@ BOUNDED = {
     "media_usage": "a row for each workspace",
     "membership": "a row for each user of a workspace",
     "rate_window": "a row for each workspace and scope",
+    "schema_note": "one row",
     "secret_key_check": "one row",
     "webhook_trouble": "a row for each receiver that fails",
     "workspace_clock": "a row for each workspace",

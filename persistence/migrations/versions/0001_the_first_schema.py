@@ -60,6 +60,15 @@ def upgrade() -> None:
         batch_op.create_index("registration_window_began", ["began_on"], unique=False)
 
     op.create_table(
+        "schema_note",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("revision", sa.String(length=32), nullable=False),
+        sa.Column("works_for", sa.String(length=32), nullable=False),
+        sa.Column("version", sa.String(length=32), nullable=False),
+        sa.Column("changed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_schema_note")),
+    )
+    op.create_table(
         "secret_key_check",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("word", sa.Text(), nullable=True),
@@ -1955,6 +1964,7 @@ def downgrade() -> None:
     op.drop_table("workspace_clock")
     op.drop_table("workspace")
     op.drop_table("secret_key_check")
+    op.drop_table("schema_note")
     with op.batch_alter_table("registration_window", schema=None) as batch_op:
         batch_op.drop_index("registration_window_began")
 
