@@ -23,7 +23,7 @@ from bench.servers import Servers, running_servers
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
-from tests.servers import postgres_database, postgres_server
+from testbed.servers import postgres_database, postgres_server
 
 SECRET_KEY = "used-by-benchmarks-only"
 ROUNDS = 3

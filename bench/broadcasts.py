@@ -34,7 +34,7 @@ from persistence.tables.contacts import contact, contact_urn, group_membership
 from persistence.tables.messages import broadcast, message
 from persistence.workspace_setup import create_workspace
 from relayboard.base.settings import Settings, load_settings
-from tests.servers import postgres_database, postgres_server
+from testbed.servers import postgres_database, postgres_server
 from worker.wake import make_wake
 
 GROUPS = 10

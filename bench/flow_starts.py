@@ -30,7 +30,7 @@ from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from persistence.workspaces import find_workspace
 from relayboard.base.settings import load_settings
-from tests.flow_rows import ask, definition, node, say, store_flow
+from testbed.flow_rows import ask, definition, node, say, store_flow
 from worker.wake import make_wake
 
 PATIENCE_SECONDS = 3600.0

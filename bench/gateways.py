@@ -27,9 +27,9 @@ from sqlalchemy import func, select
 
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send, message
-from tests.gateways import SECRET, THREE_PARTS, add_gateway, queue_messages
-from tests.running import RunningService, running_service, wait_until
-from tests.servers import postgres_database, postgres_server
+from testbed.gateways import SECRET, THREE_PARTS, add_gateway, queue_messages
+from testbed.running import RunningService, running_service, wait_until
+from testbed.servers import postgres_database, postgres_server
 
 PART = re.compile(rb"idempotency-key: *(\S+)", re.IGNORECASE)
 LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)

@@ -23,8 +23,9 @@ from persistence.migrations import upgrade
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings, load_settings
-from tests.api import KEYS, SECRET_KEY, Api, make_token
-from tests.servers import FOLDER, postgres_database, postgres_server
+from testbed.servers import FOLDER, postgres_database, postgres_server
+from testbed.tokens import KEYS, SECRET_KEY, make_token
+from tests.api import Api
 
 # A loaded machine is no reason to fail: bounds of time are tested where they are promised.
 hypothesis_settings.register_profile("relayboard", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -13,9 +13,9 @@ import pytest
 
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, running_service, wait_until
 from tests.answering import AnsweringPhone
-from tests.patience import PATIENCE_SECONDS
-from tests.running import RunningService, running_service, wait_until
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
 EXPORT = Path(__file__).parents[1] / "flows" / "exports" / "registration.json"

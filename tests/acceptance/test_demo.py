@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from relayboard.processes import listen
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 
 
 def free_port() -> int:

@@ -18,12 +18,12 @@ import requests
 import yaml
 from markdown_it import MarkdownIt
 
+from testbed.running import wait_until
 from tests.console_script import PATIENCE_SECONDS, Started, call, make_environment, started
 from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_inline_commands
 from tests.relayboard.every_command.leaves import LEAVES
 from tests.relayboard.every_command.running import Run
 from tests.relayboard.every_command.world import World
-from tests.running import wait_until
 from worker.webhooks.reply import read_reply
 
 BLOCKS = [pytest.param(block, id=block.name) for page in PAGES for block in read_blocks(page)]

@@ -9,7 +9,7 @@ import pytest
 from persistence.channels.webhooks import set_channel_webhook
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, NoReply, Transport, WireReply
-from tests.running import Receiver, RunningService, running_service, wait_until
+from testbed.running import Receiver, RunningService, running_service, wait_until
 
 QUESTION, ANSWER = "Is it open on Monday? ☕", "Yes, from 8 to 12."
 

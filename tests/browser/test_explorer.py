@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from testbed.running import RunningService, running_service
 from tests.browser.example_workspace import UNUSED_GROUP, fill_as_in_examples
 from tests.browser.explorer_page import ExplorerPage
 from tests.contract.documents import Operation, all_operations
 from tests.contract.filled_workspace import Filled
-from tests.running import RunningService, running_service
 
 FIRST = ("fields", "groups", "labels", "campaigns")
 """What the examples of other operations build on."""

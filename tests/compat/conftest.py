@@ -7,8 +7,8 @@ import pytest
 
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from tests.api import make_token
-from tests.running import RunningService, running_service
+from testbed.running import RunningService, running_service
+from testbed.tokens import make_token
 
 PAGE_SIZE = 4
 

@@ -14,12 +14,12 @@ from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.messages import label, message
 from persistence.tables.service import archive
+from testbed.flow_rows import definition, node, say, store_flow
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_event
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.compat.conftest import Tenant
 from tests.factories import make_field, make_named
-from tests.flow_rows import definition, node, say, store_flow
 from tests.run_rows import NODE, add_run, add_start
 
 COUNT = 6

@@ -16,10 +16,10 @@ import pytest
 import requests
 
 from openapi.bundle import HTTP_METHODS
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, wait_until
 from tests.channel_rows import add_channel
 from tests.compat.conftest import Tenant
-from tests.patience import PATIENCE_SECONDS
-from tests.running import RunningService, wait_until
 
 PACKAGE = "relayboard_client"
 UNKNOWN = UUID("0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f")

@@ -15,11 +15,11 @@ from temba_client.exceptions import (
 from temba_client.v2 import TembaClient
 
 from persistence.contacts.actions import find_contact
-from tests.api import make_token
+from testbed.running import RunningService, running_service
+from testbed.tokens import make_token
 from tests.compat.conftest import Tenant
 from tests.factories import make_contact, make_messages
 from tests.run_rows import add_flow, add_waiting
-from tests.running import RunningService, running_service
 
 UNKNOWN = "0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f"
 

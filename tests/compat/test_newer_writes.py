@@ -9,11 +9,11 @@ from temba_client.exceptions import TembaBadRequestError, TembaNoSuchObjectError
 from temba_client.v2 import TembaClient
 
 from persistence.resthooks.events import record_resthook_event
+from testbed.flow_rows import ask, definition, node, say, store_flow
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 from tests.channel_rows import add_channel
 from tests.compat.conftest import Tenant
-from tests.flow_rows import ask, definition, node, say, store_flow
-from tests.patience import PATIENCE_SECONDS
-from tests.running import wait_until
 
 AMINA = "tel:+250788000111"
 

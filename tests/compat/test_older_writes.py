@@ -8,14 +8,14 @@ import pytest
 
 from persistence.contacts.actions import find_contact
 from persistence.tables.contacts import group
-from tests.api import make_token
+from testbed.flow_rows import ask, definition, node, say, store_flow
+from testbed.running import wait_until
+from testbed.tokens import make_token
 from tests.channel_rows import add_channel
 from tests.compat.conftest import Tenant
 from tests.compat.older_client import load_older_client
 from tests.factories import make_contact, make_messages, make_named
-from tests.flow_rows import ask, definition, node, say, store_flow
 from tests.run_rows import add_flow, add_waiting
-from tests.running import wait_until
 
 AMINA = "tel:+250788000111"
 UNKNOWN = "0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f"

@@ -14,8 +14,9 @@ from persistence.database import Database
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
-from tests.api import KEYS, SECRET_KEY, Api, make_token
-from tests.servers import postgres_database
+from testbed.servers import postgres_database
+from testbed.tokens import KEYS, SECRET_KEY, make_token
+from tests.api import Api
 
 
 @dataclass

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from testbed.running import RunningService, running_service
 from tests.contract.beyond_schemas import unexplained
 from tests.contract.fuzz import EXAMPLES
 from tests.factories import fill_workspace
-from tests.running import RunningService, running_service
 
 SEED = os.environ.get("RELAYBOARD_FUZZ_SEED", "20260302")
 EXAMPLES_PER_OPERATION = os.environ.get(EXAMPLES, "5")

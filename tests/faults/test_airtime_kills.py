@@ -16,9 +16,9 @@ from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start_batch
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.running import PATIENCE_SECONDS, RunningService, running_service, wait_until
 from tests.channel_rows import add_channel
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
-from tests.running import PATIENCE_SECONDS, RunningService, running_service, wait_until
 from tests.worker.receivers import Receiver, Reply, receiving
 
 KILLS = 3

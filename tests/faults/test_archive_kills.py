@@ -20,10 +20,10 @@ from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
-from tests.api import SECRET_KEY
+from testbed.running import wait_until
+from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_contact
 from tests.run_rows import add_flow
-from tests.running import wait_until
 
 DAYS, RECORDS_PER_DAY, KILLS = 5, 1_200, 8
 FIRST_DAY = datetime(2024, 1, 29, tzinfo=UTC)

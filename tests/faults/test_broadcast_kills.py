@@ -16,9 +16,9 @@ from persistence.messages.states import QUEUED
 from persistence.tables.contacts import contact, contact_urn, group, group_membership
 from persistence.tables.messages import broadcast, message
 from persistence.workspaces import Workspace
+from testbed.running import RunningService, running_service, wait_until
 from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named
-from tests.running import RunningService, running_service, wait_until
 
 CONTACTS, GROUPS, BROADCASTS, KILLS = 12_000, 4, 3, 10
 LONGEST_PAUSE_SECONDS = 0.4

@@ -15,9 +15,9 @@ from persistence.tables.campaigns import IS_UNFIRED, campaign_event, campaign_fi
 from persistence.tables.contacts import contact, field, group_membership
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
+from testbed.running import RunningService, running_service, wait_until
 from tests.campaign_rows import make_campaign, make_event, make_group
 from tests.factories import make_contacts, make_field
-from tests.running import RunningService, running_service, wait_until
 
 CONTACTS, EVENTS, KILLS = 6_000, 3, 8
 LONGEST_PAUSE_SECONDS = 0.4

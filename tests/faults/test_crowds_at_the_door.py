@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.patience import PATIENCE_SECONDS
-from tests.running import RunningService, running_service, wait_until
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, running_service, wait_until
 
 MEGABYTE = 1024 * 1024
 UPLOAD_BYTES = 25 * MEGABYTE

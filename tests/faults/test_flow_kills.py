@@ -21,10 +21,10 @@ from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
+from testbed.flow_rows import ask, definition, node, say, store_flow
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, running_service, wait_until
 from tests.answering import AnsweringPhone, answer_questions
-from tests.flow_rows import ask, definition, node, say, store_flow
-from tests.patience import PATIENCE_SECONDS
-from tests.running import RunningService, running_service, wait_until
 
 CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "40"))
 EXCHANGES, PHONES, KILLS = 10, 3, 6

@@ -7,8 +7,9 @@ from sqlalchemy import select, update
 
 from persistence.database import Database
 from persistence.tables.messages import gateway_send
-from tests.gateways import THREE_PARTS, Parts, add_gateway, queue_messages, states_of
-from tests.running import running_service, wait_until
+from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
+from testbed.running import running_service, wait_until
+from tests.gateways import Parts
 from tests.worker.receivers import Received, Reply, receiving
 
 MESSAGES = 6

@@ -17,8 +17,8 @@ from persistence.tables.channels import channel
 from persistence.tables.messages import message
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, NoReply
-from tests.patience import PATIENCE_SECONDS
-from tests.running import Receiver, RunningService, running_service, wait_until
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import Receiver, RunningService, running_service, wait_until
 
 PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE, KILLS = 20, 500, 25, 10
 BURST = 40

@@ -9,7 +9,8 @@ from persistence.contacts.urns import find_owners
 from persistence.database import Database
 from persistence.groups.smart_groups import create_query_group
 from persistence.workspace_setup import create_workspace
-from tests.api import Api, make_token
+from testbed.tokens import make_token
+from tests.api import Api
 from tests.factories import make_contact, make_field
 from tests.run_rows import add_flow
 

@@ -14,9 +14,10 @@ from persistence.tokens import create_token, list_tokens, public_part, revoke_to
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import RateLimit
-from tests.api import SECRET_KEY, Api
+from testbed.running import wait_until
+from testbed.tokens import SECRET_KEY
+from tests.api import Api
 from tests.conftest import Clock
-from tests.running import wait_until
 
 PATH = "/api/v2/labels.json"
 

@@ -8,8 +8,8 @@ import pytest
 
 from openapi.bundle import bundle, operations
 from persistence.tokens import list_tokens
+from testbed.running import wait_until
 from tests.api import Api
-from tests.running import wait_until
 
 Locked = Callable[[], AbstractContextManager[None]]
 

@@ -10,8 +10,8 @@ from persistence.database import Database
 from persistence.tables.channels import channel
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
-from tests.api import make_token
-from tests.gateways import add_gateway
+from testbed.gateways import add_gateway
+from testbed.tokens import make_token
 from tests.handlers.exchange import Reply, exchange
 
 LABELS, UPLOADS = "/api/v2/labels.json", "/api/v2/media.json"

@@ -11,7 +11,7 @@ from sqlalchemy import inspect
 from persistence.database import Database
 from persistence.migrations import current_revision, downgrade, upgrade
 from persistence.tables import metadata
-from tests.servers import postgres_database
+from testbed.servers import postgres_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -7,7 +7,7 @@ import pytest
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.tokens import create_token, find_credentials
 from persistence.users import add_member, change_role, find_member, read_role, remove_member
-from tests.api import SECRET_KEY
+from testbed.tokens import SECRET_KEY
 
 ADA, BEN = "ada@example.org", "ben@example.org"
 

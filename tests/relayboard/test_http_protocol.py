@@ -14,8 +14,8 @@ from relayboard import http_protocol
 from relayboard.api_process import make_config
 from relayboard.base.settings import Settings, load_settings
 from relayboard.processes import listen
-from tests.patience import PATIENCE_SECONDS
-from tests.running import wait_until
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 
 SHORT_SECONDS = 0.3
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"

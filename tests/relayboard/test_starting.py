@@ -9,10 +9,10 @@ import pytest
 import requests
 from packaging.requirements import Requirement
 
+from testbed.running import wait_until
+from testbed.servers import postgres_database
 from tests.console_script import Started, call, make_environment, started
 from tests.relayboard.every_command.cases import SERVICES
-from tests.running import wait_until
-from tests.servers import postgres_database
 from tests.worker.conftest import redis_server
 
 ROOT = Path(__file__).parents[2]

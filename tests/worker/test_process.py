@@ -13,8 +13,8 @@ from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import Ledger, count_deliveries
 from persistence.workspace_setup import create_workspace
 from relayboard.base.settings import load_settings
+from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_channel
-from tests.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Reply, receiving
 from worker.wake import make_wake
 

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 from tests.worker.conftest import redis_server
 from worker.app import create_queue, declare_sweeps
 from worker.jobs import Job

@@ -1,6 +1,6 @@
 import threading
 
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 from worker.wake import Waker
 
 

@@ -18,9 +18,10 @@ from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from relayboard.base.settings import RateLimit, Settings
-from tests.api import KEYS, Api
+from testbed.gateways import SECRET, add_gateway
+from testbed.tokens import KEYS
+from tests.api import Api
 from tests.conftest import Clock
-from tests.gateways import SECRET, add_gateway
 from tests.phones import new_phone, status_of
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sqlalchemy import event, text
 
 from persistence.database import PATIENT, WRITING, Database
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 
 FIRST_WRITE, COMMIT = "before its first write", "before its commit"
 MOMENTS = (FIRST_WRITE, COMMIT)

@@ -8,9 +8,9 @@ from persistence.relayers.relayers import release_channels
 from persistence.tables.channels import channel
 from persistence.tables.messages import media
 from relayboard.phone.wire import NoReply
+from testbed.gateways import SECRET, add_gateway
 from tests.api import Api
 from tests.factories import make_contact, make_messages
-from tests.gateways import SECRET, add_gateway
 from tests.handlers.pairs.direct import DirectApi
 from tests.handlers.pairs.scenario import V1, V2, Names, Scenario, Write, command, delete, post, uuid_of_new
 from tests.handlers.pairs.scenarios import PHONE

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from persistence.tables.accounts import token
+from testbed.servers import FOLDER
 from tests.contract.documents import all_operations
 from tests.contract.services import Service, database_url_for_many_tests, serve
 from tests.handlers.pairs.direct import DirectApi
@@ -18,7 +19,6 @@ from tests.handlers.pairs.rows import KeptRows
 from tests.handlers.pairs.scenario import OPERATIONS, Scenario
 from tests.handlers.pairs.scenarios import SET_UP_SCENARIOS
 from tests.handlers.pairs.use_scenarios import USE_SCENARIOS
-from tests.servers import FOLDER
 
 End = tuple[Any, Any, str]
 SCENARIOS = SET_UP_SCENARIOS | USE_SCENARIOS | OUTSIDE_SCENARIOS

@@ -17,8 +17,8 @@ from persistence.triggers.triggers import CATCH_ALL
 from persistence.triggers.writes import NewTrigger, create_trigger
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import NoReply
+from testbed.flow_rows import definition, store_flow
 from tests.api import Api
-from tests.flow_rows import definition, store_flow
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, send_texts, status_of
 
 RELAYERS = "/api/v1/relayers.json"

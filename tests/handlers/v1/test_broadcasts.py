@@ -12,10 +12,10 @@ from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import group
 from persistence.tables.messages import broadcast, message
 from persistence.workspaces import Workspace
+from testbed.running import wait_until
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel
 from tests.factories import make_contact, make_named
-from tests.running import wait_until
 
 PATH = "/api/v1/broadcasts.json"
 AMINA = "tel:+250788000111"

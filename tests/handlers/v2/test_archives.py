@@ -12,7 +12,8 @@ from persistence.media.store import MediaStore
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
-from tests.api import SECRET_KEY, Api
+from testbed.tokens import SECRET_KEY
+from tests.api import Api
 
 PATH = "/api/v2/archives.json"
 

@@ -11,7 +11,8 @@ from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.database import Database
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from tests.api import Api, make_token
+from testbed.tokens import make_token
+from tests.api import Api
 from tests.boundary_files import KENYA, RWANDA, SQUARE
 
 PATH = "/api/v2/boundaries.json"

@@ -10,9 +10,9 @@ from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.contacts import group
 from persistence.tables.messages import broadcast
 from persistence.workspaces import Workspace
+from testbed.running import wait_until
 from tests.api import Api
 from tests.factories import make_contact, make_named
-from tests.running import wait_until
 
 PATH = "/api/v2/broadcasts.json"
 UNKNOWN = "0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f"

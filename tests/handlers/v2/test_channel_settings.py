@@ -6,9 +6,10 @@ import pytest
 from sqlalchemy import select
 
 from persistence.tables.channels import channel
-from tests.api import Api, make_token
+from testbed.gateways import SECRET, add_gateway
+from testbed.tokens import make_token
+from tests.api import Api
 from tests.conftest import Clock
-from tests.gateways import SECRET, add_gateway
 from tests.phones import claimed_phone
 
 PATH = "/api/v2/channel_settings.json"

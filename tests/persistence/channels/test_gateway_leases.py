@@ -11,8 +11,8 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import gateway_send, message
 from persistence.workspaces import Workspace
+from testbed.gateways import add_gateway, queue_messages, states_of
 from tests.conftest import Clock
-from tests.gateways import add_gateway, queue_messages, states_of
 
 LEASE = timedelta(minutes=5)
 URL = "http://127.0.0.1:1/"

@@ -6,7 +6,7 @@ from persistence.secrets.encryption import KeyRing, SecretKeyChanged
 from persistence.secrets.renewal import BATCH, Renewal, confirm_secret_key, renew_secrets
 from persistence.tables.channels import channel
 from persistence.tables.service import secret_key_check
-from tests.api import KEYS, SECRET_KEY
+from testbed.tokens import KEYS, SECRET_KEY
 from tests.channel_rows import add_channel
 
 NEW = "the-key-of-this-year"

@@ -8,7 +8,8 @@ import pytest
 
 from relayboard.base.settings import Settings
 from relayboard.cli import main
-from tests.api import SECRET_KEY, Api
+from testbed.tokens import SECRET_KEY
+from tests.api import Api
 
 PATH = "/api/v2/media.json"
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"

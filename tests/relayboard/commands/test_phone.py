@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from relayboard.cli import main
-from tests.running import RunningService, running_service
+from testbed.running import RunningService, running_service
 
 Act = Callable[..., dict[str, Any]]
 

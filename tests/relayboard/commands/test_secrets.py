@@ -9,9 +9,9 @@ from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.channels import channel
 from relayboard.cli import main
-from tests.api import SECRET_KEY
+from testbed.patience import PATIENCE_SECONDS
+from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_channel
-from tests.patience import PATIENCE_SECONDS
 
 NEW = "the-key-of-this-year"
 

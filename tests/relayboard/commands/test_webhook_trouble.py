@@ -9,7 +9,7 @@ from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
 from relayboard.cli import main
-from tests.api import SECRET_KEY
+from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_channel
 
 URL = "https://hooks.example.org/in"

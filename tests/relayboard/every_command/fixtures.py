@@ -7,11 +7,11 @@ import pytest
 
 from persistence.database import Database
 from persistence.workspace_setup import create_workspace
-from tests.api import KEYS, SECRET_KEY, make_token
+from testbed.running import RunningService
+from testbed.servers import postgres_database
+from testbed.tokens import KEYS, SECRET_KEY, make_token
 from tests.relayboard.every_command.running import Run, Said, run_here
 from tests.relayboard.every_command.world import World, made_world
-from tests.running import RunningService
-from tests.servers import postgres_database
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

@@ -34,13 +34,13 @@ from persistence.triggers.writes import create_trigger
 from persistence.users import add_member, find_member
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
-from tests.api import SECRET_KEY
+from testbed.running import RunningService
+from testbed.tokens import SECRET_KEY
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_group
 from tests.channel_rows import add_channel, add_contact
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
 from tests.run_rows import add_start, uuid_of
-from tests.running import RunningService
 
 URL = "http://hooks.example.org/in"
 SECRET = "hush-hush"

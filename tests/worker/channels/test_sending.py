@@ -14,9 +14,10 @@ from persistence.database import Database
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send, message
 from persistence.workspaces import Workspace
+from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
+from testbed.running import wait_until
 from tests.conftest import Clock
-from tests.gateways import THREE_PARTS, Parts, add_gateway, holding, queue_messages, states_of
-from tests.running import wait_until
+from tests.gateways import Parts, holding
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 from worker.channels.sending import begin_sending
 from worker.services import Services

@@ -12,9 +12,9 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
+from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.campaign_rows import fired, make_campaign, make_event, make_group, scheduled
 from tests.factories import make_field
-from tests.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from worker.jobs import begin_campaigns
 

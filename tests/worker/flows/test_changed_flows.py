@@ -16,8 +16,8 @@ from persistence.tables.flows import flow, flow_revision
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
 from persistence.triggers.triggers import KEYWORD
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.conftest import Clock
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_triggers import add_trigger
 from worker.flows.runner import FlowRunner

@@ -5,8 +5,8 @@ from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 
 AMINA, BEN = "+254722000111", "+254722000222"

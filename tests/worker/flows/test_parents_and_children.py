@@ -6,9 +6,9 @@ from persistence.flows.writes import archive_flow
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run, flow_session
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
 from tests.conftest import Clock
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 
 AMINA = "+254722000111"

@@ -12,8 +12,8 @@ from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.run_rows import uuid_of as uuid_in
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_conversation import AMINA, BEN, SURVEY

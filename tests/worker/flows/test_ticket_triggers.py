@@ -11,7 +11,7 @@ from persistence.tables.flows import flow
 from persistence.tickets.actions import choose_tickets, close_tickets
 from persistence.triggers.triggers import TICKET
 from persistence.triggers.writes import NewTrigger, create_trigger
-from tests.flow_rows import definition, node, say, store_flow
+from testbed.flow_rows import definition, node, say, store_flow
 from tests.ticket_rows import add_ticket
 from tests.worker.flows.conftest import Stage
 

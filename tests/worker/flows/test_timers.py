@@ -1,8 +1,8 @@
 """Waits that end by themselves (flow format, timers)."""
 
 from persistence.tables.runs import flow_run, flow_session
+from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.conftest import Clock
-from tests.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 
 AMINA = "+254722000111"

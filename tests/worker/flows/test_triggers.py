@@ -15,7 +15,7 @@ from persistence.tables.runs import flow_run
 from persistence.tables.triggers import trigger, trigger_group
 from persistence.triggers.triggers import CATCH_ALL, INCOMING_CALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION
 from persistence.workspaces import Workspace
-from tests.flow_rows import ask, definition, node, say, store_flow
+from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 
 AMINA, BEN = "+254722000111", "+254722000222"

@@ -3,7 +3,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Reply, answering_with, receiving
 from worker.http.errors import SendFailed
 from worker.http.safe_http import SafeHttp, check_url

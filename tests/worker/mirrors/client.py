@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from testbed.patience import PATIENCE_SECONDS
 from tests.api import Api
-from tests.patience import PATIENCE_SECONDS
 
 Record = dict[str, Any]
 Operation = Callable[[int], object]

@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database, utc_now
 from persistence.workspaces import Workspace
-from tests.api import KEYS, Api, make_token
+from testbed.tokens import KEYS, make_token
+from tests.api import Api
 
 PAGE_SIZE = 5
 CLIENTS = 20

@@ -14,9 +14,9 @@ from persistence.definitions.importing import import_definitions
 from persistence.groups.smart_groups import create_query_group
 from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace
+from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api
 from tests.factories import make_field
-from tests.flow_rows import ask, definition, say, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.mirrors.client import Listed, Record, check_change, check_mirrors
 from worker.jobs import begin_groups

@@ -11,8 +11,8 @@ from persistence.definitions.importing import import_definitions
 from persistence.flows.labels import add_flow_label, remove_flow_label
 from persistence.flows.writes import archive_flow, set_ignores_triggers
 from persistence.tables.flows import flow
+from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api
-from tests.flow_rows import ask, definition, say, uuid_of
 from tests.worker.mirrors.client import Listed, check_change, check_mirrors
 
 LISTS = [Listed("/api/v2/flows.json", elsewhere=lambda record: {"runs": None})]

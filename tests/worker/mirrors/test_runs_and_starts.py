@@ -16,8 +16,8 @@ from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_session
 from persistence.workspaces import Workspace
+from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api
-from tests.flow_rows import ask, definition, say, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.mirrors.client import Listed, Record, check_change, check_mirrors
 from worker.flows.starts import begin_starts

@@ -7,7 +7,8 @@ import pytest
 
 from persistence.database import Database
 from persistence.workspaces import Workspace
-from tests.api import Api, make_token
+from testbed.tokens import make_token
+from tests.api import Api
 from tests.factories import id_of, make_contact
 from tests.ticket_rows import add_ticket
 from tests.worker.mirrors.client import Listed, check_change, check_mirrors

@@ -15,9 +15,9 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, delivery_attempt
 from persistence.tables.messages import message
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 from tests.channel_rows import add_channel, add_contact
-from tests.patience import PATIENCE_SECONDS
-from tests.running import wait_until
 from tests.worker.receivers import Reply, receiving
 from worker.webhooks.attempts import DAMAGED
 from worker.webhooks.dispatcher import SLOTS_PER_RECEIVER, begin_webhooks

@@ -17,7 +17,7 @@ from persistence.tables.flow_starts import flow_start
 from persistence.tables.messages import broadcast, label
 from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.tickets import ticket, ticket_event
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from worker.flows.starts import begin_starts
 from worker.jobs import begin_broadcasts

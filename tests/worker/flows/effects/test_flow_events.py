@@ -17,10 +17,10 @@ from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, resthook_event
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
 from tests.contract.documents import complaints
 from tests.factories import id_of, make_contact
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, receiving
 

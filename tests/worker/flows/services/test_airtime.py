@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from persistence.tables.runs import flow_session
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Received, Receiver, Reply, receiving

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from persistence.classifiers import create_classifier
 from persistence.tables.runs import flow_run
 from persistence.tables.service import classifier
-from tests.flow_rows import definition, say, store_flow, uuid_of
+from testbed.flow_rows import definition, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving

@@ -9,7 +9,7 @@ import pytest
 
 from flows.engine.services import ServiceError
 from relayboard.base.mail_server import read_mail_server
-from tests.flow_rows import definition, node, say, store_flow, uuid_of
+from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail, silent_server
 from worker.flows.services.email import FlowEmail

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.flow_rows import definition, node, say, store_flow, uuid_of
+from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES

@@ -13,7 +13,7 @@ from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, resthook_event, resthook_subscriber
 from persistence.tables.runs import flow_run
-from tests.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving

@@ -1,4 +1,4 @@
-"""Flows that tests begin with, built from a few words and stored as an import would."""
+"""Flows built from a few words and stored as an import would."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Database servers that the tests bring themselves."""
+"""Database servers that tests and benchmarks bring themselves."""
 
 import os
 import shutil

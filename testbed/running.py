@@ -1,4 +1,4 @@
-"""A running service of real processes for acceptance and fault tests."""
+"""A running service of real processes, which tests and benchmarks kill and start again."""
 
 import os
 import signal
@@ -21,8 +21,8 @@ from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
-from tests.api import KEYS, SECRET_KEY, make_token
-from tests.patience import PATIENCE_SECONDS
+from testbed.patience import PATIENCE_SECONDS
+from testbed.tokens import KEYS, SECRET_KEY, make_token
 
 
 def wait_until(is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
