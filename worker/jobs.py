@@ -13,6 +13,7 @@ from persistence.channels.alarms import check_alarms, trim_alarms
 from persistence.database import Transaction
 from persistence.deliveries.records import trim_deliveries
 from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group, renew_group
+from persistence.heartbeats import trim_heartbeats
 from persistence.limits.idempotency import trim_answers
 from persistence.limits.rate_limits import forget_windows
 from persistence.media.media import finish_received
@@ -163,6 +164,7 @@ TRIMMERS: tuple[Trimmer, ...] = (
     trim_alarms,
     trim_registrations,
     trim_forgotten,
+    trim_heartbeats,
 )
 """Each deletes at most so many records that are too old, and tells how many it deleted."""
 

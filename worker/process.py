@@ -13,6 +13,7 @@ from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
 from relayboard.base.settings import Settings
 from worker.app import create_queue, declare_run, declare_sweeps
+from worker.heartbeat import beating
 from worker.job_pool import JobPool
 from worker.jobs import JOBS, Job
 from worker.services import Services, open_http
@@ -23,7 +24,7 @@ logger = logging.getLogger("relayboard.worker")
 IDLE_POLL_SECONDS = 0.2
 STOP_TIMEOUT_SECONDS = 20.0
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SPARE_CONNECTIONS = 4
+SPARE_CONNECTIONS = 5
 OPEN_FILES = 16_384
 
 
@@ -66,7 +67,8 @@ def run_worker_process(
         consumer.on_stop = services.stopping.set
         consumer.early_signals = early
         consumer.on_ready = on_ready or _do_nothing
-        consumer.run()
+        with beating(database, threads):
+            consumer.run()
         services.stopping.set()
     return 0
 

@@ -24,6 +24,7 @@ from persistence.sql.columns import (
     OwnedColumns,
     RecordColumns,
     UtcDateTime,
+    UuidColumns,
     metadata,
     numbered_table,
     partial_index,
@@ -189,3 +190,20 @@ class WorkspaceClockColumns(TypedColumns):
 
 workspace_clock = Table("workspace_clock", metadata, WorkspaceClockColumns)
 """The last moment given out in each workspace; never before that of any change that can be seen."""
+
+
+class WorkerHeartbeatColumns(UuidColumns):
+    host: Named[str] = Column(String(255))
+    pid: Named[int] = Column(Integer)
+    threads: Named[int] = Column(Integer)
+    version: Named[str] = Column(String(32))
+    revision: Named[str | None] = Column(String(32))
+    started_on: Named[datetime] = Column(UtcDateTime)
+    seen_on: Named[datetime] = Column(UtcDateTime)
+
+
+worker_heartbeat = numbered_table(
+    "worker_heartbeat", WorkerHeartbeatColumns, Index("ix_worker_heartbeat_seen", "seen_on")
+)
+"""A row for each worker process, whatever workspace it works for; it goes when the worker stops cleanly. `revision` is
+the newest schema that its program knows."""

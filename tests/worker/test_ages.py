@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import ColumnElement, func, select, update
 
+from persistence.heartbeats import Worker, record_heartbeat
 from persistence.limits.idempotency import claim_key
 from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
@@ -22,7 +23,7 @@ from persistence.tables.channels import (
     waiting_registration,
 )
 from persistence.tables.deliveries import delivery, resthook_event
-from persistence.tables.service import kept_answer
+from persistence.tables.service import kept_answer, worker_heartbeat
 from tests.contract.filled_workspace import fill_workspace
 from worker.jobs import begin_trimming
 
@@ -52,6 +53,10 @@ def register(tx: Any, workspace: Any) -> None:
         register_phone(tx, phone, Origin("192.0.2.1", 10, HOUR))
 
 
+def beat(tx: Any, workspace: Any) -> None:
+    record_heartbeat(tx, Worker("here", 1, 10, "0.1.0", "0001"))
+
+
 TRIMMED = {
     "campaign_fire": Age(90 * DAY, campaign_fire.c.fired_on),
     "channel": Age(90 * DAY, channel.c.last_seen, channel.c.workspace_id.is_not(None), register),
@@ -70,6 +75,7 @@ TRIMMED = {
         put_on_one_phone,
     ),
     "waiting_registration": Age(90 * DAY, waiting_registration.c.last_seen, None, register),
+    "worker_heartbeat": Age(DAY, worker_heartbeat.c.seen_on, None, beat),
 }
 """What the worker's trimming deletes; `channel` holds registrations that nobody has claimed."""
 

@@ -75,6 +75,24 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_secret_key_check")),
     )
     op.create_table(
+        "worker_heartbeat",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("host", sa.String(length=255), nullable=False),
+        sa.Column("pid", sa.Integer(), nullable=False),
+        sa.Column("threads", sa.Integer(), nullable=False),
+        sa.Column("version", sa.String(length=32), nullable=False),
+        sa.Column("revision", sa.String(length=32), nullable=True),
+        sa.Column("started_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.Column("seen_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_worker_heartbeat")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_worker_heartbeat_uuid")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("worker_heartbeat", schema=None) as batch_op:
+        batch_op.create_index("ix_worker_heartbeat_seen", ["seen_on"], unique=False)
+
+    op.create_table(
         "workspace",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
@@ -1963,6 +1981,10 @@ def downgrade() -> None:
     op.drop_table("api_token")
     op.drop_table("workspace_clock")
     op.drop_table("workspace")
+    with op.batch_alter_table("worker_heartbeat", schema=None) as batch_op:
+        batch_op.drop_index("ix_worker_heartbeat_seen")
+
+    op.drop_table("worker_heartbeat")
     op.drop_table("secret_key_check")
     op.drop_table("schema_note")
     with op.batch_alter_table("registration_window", schema=None) as batch_op:

@@ -1,0 +1,53 @@
+"""A worker tells the database every few seconds that it is alive, from a thread of its own."""
+
+import contextlib
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from functools import partial
+
+from persistence.database import Database
+from persistence.errors import DatabaseError
+from persistence.heartbeats import BEAT_SECONDS, Worker, end_heartbeat, record_heartbeat
+from persistence.migrations import list_revisions
+from relayboard.base.version import program_version
+
+logger = logging.getLogger("relayboard.worker")
+
+
+@contextlib.contextmanager
+def beating(database: Database, threads: int, every_seconds: float = BEAT_SECONDS) -> Iterator[Worker]:
+    """Beats until the block ends, and then takes the row away.
+
+    A beat that fails stops no work: the next one may succeed, and the log tells once that it did not.
+    """
+    worker = Worker(socket.gethostname(), os.getpid(), threads, program_version(), list_revisions()[-1])
+    ended = threading.Event()
+    thread = threading.Thread(
+        target=_beat, args=(database, worker, ended, every_seconds), name="heartbeat", daemon=True
+    )
+    thread.start()
+    try:
+        yield worker
+    finally:
+        ended.set()
+        thread.join(every_seconds)
+        # Nobody is there to be told: a row that stays is trimmed in a day.
+        with contextlib.suppress(DatabaseError):
+            database.write(partial(end_heartbeat, worker=worker))
+
+
+def _beat(database: Database, worker: Worker, ended: threading.Event, every_seconds: float) -> None:
+    fails = False
+    while True:
+        try:
+            database.write(partial(record_heartbeat, worker=worker))
+            fails = False
+        except DatabaseError as error:
+            if not fails:
+                logger.warning("the worker cannot say that it is alive: %s", type(error).__name__)
+            fails = True
+        if ended.wait(every_seconds):
+            return
