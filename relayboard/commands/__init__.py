@@ -8,6 +8,7 @@ MODULES = {
     "serve": "processes",
     "worker": "processes",
     "migrate": "processes",
+    "status": "status",
     "demo": "demo",
     "workspace": "workspaces",
     "user": "users",

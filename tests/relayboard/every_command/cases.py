@@ -4,6 +4,7 @@ from tests.relayboard.every_command.leaves import Leaf
 
 GOOD: dict[Leaf, tuple[str, ...]] = {
     ("migrate",): ("", "--to head", "--to 0001"),
+    ("status",): ("", "--json"),
     ("workspace", "create"): (
         "--name Clinics",
         "--name 'Ñandú ☕' --country rw --timezone Africa/Kigali --language kin --language eng "
