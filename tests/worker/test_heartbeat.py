@@ -8,7 +8,7 @@ import pytest
 from persistence.database import Database
 from persistence.heartbeats import list_heartbeats
 from relayboard.base.version import program_version
-from tests.running import wait_until
+from testbed.running import wait_until
 from worker.heartbeat import beating
 
 
