@@ -53,7 +53,7 @@ def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Ans
     if signer is None and phones[0].id != channel_id:
         return _release(channel_id)
     if signer is None:
-        return answer_error(401, WRONG_SIGNATURE, "The signature does not fit.")
+        return answer_error(401, WRONG_SIGNATURE, "The signature does not match.")
     try:
         commands = read_commands(request.raw_body) if request.raw_body else []
     except MalformedBody as error:
