@@ -23,7 +23,7 @@ from typing import Generic, TypeVar
 from persistence.database import Transaction
 from persistence.errors import DATABASE_AWAY
 from worker.receiver_slots import ReceiverSlots
-from worker.services import Services
+from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.dispatcher")
 
@@ -90,8 +90,8 @@ class LeasedQueue(ABC, Generic[Item, Result]):
 class Dispatcher(Generic[Item, Result]):
     """Leases what is due, has receivers called, records outcomes, and is back in time for the retries it made."""
 
-    def __init__(self, services: Services, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> None:
+        self._runtime = runtime
         self._work = work
         self._slots = slots
         self._pool = ThreadPoolExecutor(slots.total, thread_name_prefix=work.name)
@@ -110,13 +110,13 @@ class Dispatcher(Generic[Item, Result]):
 
     def stop(self) -> None:
         """Start no further call; returns when those under way have ended and are recorded."""
-        self._services.stopping.set()
+        self._runtime.stopping.set()
         self.wake()
         self._thread.join()
         self._pool.shutdown()
 
     def _run(self) -> None:
-        while not self._services.stopping.is_set() or self._slots.busy:
+        while not self._runtime.stopping.is_set() or self._slots.busy:
             self._collect()
             try:
                 self._record_those_alone()
@@ -125,7 +125,7 @@ class Dispatcher(Generic[Item, Result]):
                 # This thread must survive whatever the database does. What is not recorded stays in memory; should the
                 # process end before it is, the leases run out and somebody else goes on.
                 logger.exception("%s: outcomes could not be recorded or nothing leased", self._work.name)
-                self._services.stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
+                self._runtime.stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
                 self._record_singly()
                 self.wake()
 
@@ -144,7 +144,7 @@ class Dispatcher(Generic[Item, Result]):
                 self._unrecorded.append(finished)
 
     def _seconds_to_look(self) -> float | None:
-        now = self._services.database.clock()
+        now = self._runtime.database.clock()
         while self._looks and self._looks[0] <= now:
             heapq.heappop(self._looks)
             self.wake()
@@ -166,7 +166,7 @@ class Dispatcher(Generic[Item, Result]):
         if not self._unrecorded and not self._is_anything_due():
             return
         done = list(self._unrecorded)
-        after_commit, leased = self._services.database.write(partial(self._exchange, done))
+        after_commit, leased = self._runtime.database.write(partial(self._exchange, done))
         self._mark_recorded(done, after_commit)
         if leased.look_again_on is not None:
             heapq.heappush(self._looks, leased.look_again_on)
@@ -176,7 +176,7 @@ class Dispatcher(Generic[Item, Result]):
 
     def _exchange(self, done: Sequence[Finished[Item, Result]], tx: Transaction) -> tuple[AfterCommit, Leased[Item]]:
         after_commit = self._work.record(tx, done)
-        if self._services.stopping.is_set():
+        if self._runtime.stopping.is_set():
             return after_commit, Leased()
         rooms = self._slots.share(self._work.list_due(tx))
         return after_commit, self._work.lease(tx, rooms) if rooms else Leased()
@@ -204,11 +204,11 @@ class Dispatcher(Generic[Item, Result]):
             self._mark_recorded([finished], after_commit)
 
     def _record_one(self, finished: Finished[Item, Result]) -> AfterCommit:
-        return self._services.database.write(lambda tx: self._work.record(tx, [finished]))
+        return self._runtime.database.write(lambda tx: self._work.record(tx, [finished]))
 
     def _is_anything_due(self) -> bool:
         # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.
-        with self._services.database.reading() as tx:
+        with self._runtime.database.reading() as tx:
             return bool(self._slots.share(self._work.list_due(tx)))
 
     def _call(self, receiver: str, item: Item) -> None:
@@ -227,10 +227,10 @@ def do_nothing() -> None:
     return None
 
 
-def begin_dispatching(services: Services, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> Callable[[], bool]:
-    """The step that wakes this process's dispatcher; the dispatcher ends when the services close."""
-    dispatcher = Dispatcher(services, work, slots)
-    services.closing.callback(dispatcher.stop)
+def begin_dispatching(runtime: Runtime, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> Callable[[], bool]:
+    """The step that wakes this process's dispatcher; the dispatcher ends when the runtime closes."""
+    dispatcher = Dispatcher(runtime, work, slots)
+    runtime.closing.callback(dispatcher.stop)
     dispatcher.start()
 
     def step() -> bool:

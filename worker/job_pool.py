@@ -4,14 +4,14 @@ import threading
 from collections.abc import Iterable
 
 from worker.jobs import Job, Step
-from worker.services import Services
+from worker.runtime import Runtime
 
 
 class JobPool:
     """Runs work by name. A wake-up that finds all threads of its kind busy makes one of them look once more."""
 
-    def __init__(self, jobs: Iterable[Job], services: Services) -> None:
-        self._runners = {job.kind: _JobRunner(job.begin(services), job.threads, services.stopping) for job in jobs}
+    def __init__(self, jobs: Iterable[Job], runtime: Runtime) -> None:
+        self._runners = {job.kind: _JobRunner(job.begin(runtime), job.threads, runtime.stopping) for job in jobs}
 
     def run(self, kind: str) -> None:
         """Does what is due of a kind, in this thread; returns at once when others are at it. Raises what it raises."""

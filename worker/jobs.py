@@ -29,7 +29,7 @@ from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
 from worker.flows.starts import begin_starts
 from worker.flows.timers import begin_timers
-from worker.services import Services
+from worker.runtime import Runtime
 from worker.webhooks.dispatcher import begin_webhooks
 
 Step = Callable[[], bool]
@@ -41,17 +41,17 @@ class Job:
     """One kind of work. `begin` makes its step for a process; up to `threads` of them run the step side by side."""
 
     kind: str
-    begin: Callable[[Services], Step]
+    begin: Callable[[Runtime], Step]
     every_seconds: float
     threads: int = 1
 
 
-def begin_writes(*works: Callable[[Transaction], bool]) -> Callable[[Services], Step]:
+def begin_writes(*works: Callable[[Transaction], bool]) -> Callable[[Runtime], Step]:
     """What begins a step that does these one after the other, each in a transaction of its own."""
 
-    def begin(services: Services) -> Step:
+    def begin(runtime: Runtime) -> Step:
         def step() -> bool:
-            are_more_due = [services.database.write(work) for work in works]
+            are_more_due = [runtime.database.write(work) for work in works]
             return any(are_more_due)
 
         return step
@@ -59,20 +59,20 @@ def begin_writes(*works: Callable[[Transaction], bool]) -> Callable[[Services], 
     return begin
 
 
-def begin_alarms(services: Services) -> Callable[[], bool]:
+def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
     """The step that opens and closes the alarms of all phones."""
 
     def step() -> bool:
-        services.database.write(check_alarms)
+        runtime.database.write(check_alarms)
         return False
 
     return step
 
 
-def begin_archiving(services: Services) -> Callable[[], bool]:
+def begin_archiving(runtime: Runtime) -> Callable[[], bool]:
     """The step that does one part of the work: trims a batch, or writes a day, or joins a month."""
-    store = MediaStore(services.settings.media_url)
-    database = services.database
+    store = MediaStore(runtime.settings.media_url)
+    database = runtime.database
 
     def step() -> bool:
         if trim_archived(database) or archive_next_day(database, store) or roll_up_next_month(database, store):
@@ -83,39 +83,39 @@ def begin_archiving(services: Services) -> Callable[[], bool]:
     return step
 
 
-def begin_expiry(services: Services) -> Callable[[], bool]:
+def begin_expiry(runtime: Runtime) -> Callable[[], bool]:
     """The step that fails one batch of messages that are too old."""
 
     def step() -> bool:
-        with services.database.writing() as tx:
+        with runtime.database.writing() as tx:
             return fail_old_messages(tx, BATCH) == BATCH
 
     return step
 
 
-def begin_groups(services: Services) -> Callable[[], bool]:
+def begin_groups(runtime: Runtime) -> Callable[[], bool]:
     """The step that evaluates one query group, a part of its contacts at a time."""
 
     def step() -> bool:
-        leased = services.database.write(lease_group)
+        leased = runtime.database.write(lease_group)
         if leased is None:
             return False
-        _evaluate(services, leased)
+        _evaluate(runtime, leased)
         return True
 
     return step
 
 
-def begin_trimming(services: Services) -> Callable[[], bool]:
+def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
     """The step that deletes one batch of old records of each kind, and what broke off while it was uploaded."""
 
-    store = MediaStore(services.settings.media_url)
+    store = MediaStore(runtime.settings.media_url)
 
     def step() -> bool:
-        finish_received(services.database, store)
-        trimmed = [services.database.write(partial(_run, trim)) for trim in TRIMMERS]
-        with services.database.writing() as tx:
-            forget_windows(tx, tx.now - services.settings.registration_limit.period)
+        finish_received(runtime.database, store)
+        trimmed = [runtime.database.write(partial(_run, trim)) for trim in TRIMMERS]
+        with runtime.database.writing() as tx:
+            forget_windows(tx, tx.now - runtime.settings.registration_limit.period)
         return max(trimmed) >= TRIMMED_AT_ONCE
 
     return step
@@ -145,13 +145,13 @@ JOBS = (
 BATCH = 1000
 
 
-def _evaluate(services: Services, leased: LeasedGroup) -> None:
+def _evaluate(runtime: Runtime, leased: LeasedGroup) -> None:
     held: LeasedGroup | None = leased
     last_id: int | None = 0
     while held is not None and last_id is not None:
-        last_id = services.database.write(partial(evaluate_some, leased=held, after_id=last_id))
+        last_id = runtime.database.write(partial(evaluate_some, leased=held, after_id=last_id))
         if last_id is not None:
-            held = services.database.write(partial(renew_group, leased=held))
+            held = runtime.database.write(partial(renew_group, leased=held))
 
 
 Trimmer = Callable[[Transaction, int], int]

@@ -16,7 +16,7 @@ from worker.app import create_queue, declare_run, declare_sweeps
 from worker.heartbeat import beating
 from worker.job_pool import JobPool
 from worker.jobs import JOBS, Job
-from worker.services import Services, open_http
+from worker.runtime import Runtime, open_http
 from worker.wake import Waker
 
 logger = logging.getLogger("relayboard.worker")
@@ -51,10 +51,10 @@ def run_worker_process(
     jobs = tuple(jobs)
     queue = create_queue(settings.queue_url)
     database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=KeyRing.of(settings))
-    services = Services(settings, database, open_http(settings))
-    with services.closing:
-        services.closing.callback(database.close)
-        pool = JobPool(jobs, services)
+    runtime = Runtime(settings, database, open_http(settings))
+    with runtime.closing:
+        runtime.closing.callback(database.close)
+        pool = JobPool(jobs, runtime)
         database.wake = Waker(declare_run(queue, pool.run)).wake
         declare_sweeps(queue, pool.run, jobs)
         consumer = GracefulConsumer(
@@ -64,12 +64,12 @@ def run_worker_process(
             max_delay=IDLE_POLL_SECONDS,
             shutdown_timeout=STOP_TIMEOUT_SECONDS,
         )
-        consumer.on_stop = services.stopping.set
+        consumer.on_stop = runtime.stopping.set
         consumer.early_signals = early
         consumer.on_ready = on_ready or _do_nothing
         with beating(database, threads):
             consumer.run()
-        services.stopping.set()
+        runtime.stopping.set()
     return 0
 
 

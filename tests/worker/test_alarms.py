@@ -5,9 +5,9 @@ from tests.channel_rows import add_channel
 from worker.jobs import begin_alarms
 
 
-def test_a_phone_that_is_silent_for_half_an_hour_is_told_of_once(services, database, workspace, clock, woken):
+def test_a_phone_that_is_silent_for_half_an_hour_is_told_of_once(runtime, database, workspace, clock, woken):
     add_channel(database, workspace, webhook_url="http://hooks.example.org/")
-    step = begin_alarms(services)
+    step = begin_alarms(runtime)
     clock.advance(minutes=31)
 
     assert (step(), step()) == (False, False)

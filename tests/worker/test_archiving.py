@@ -39,9 +39,9 @@ def add(database, workspace):
 
 
 @pytest.fixture
-def archive_all(services):
+def archive_all(runtime):
     def work():
-        step = begin_archiving(services)
+        step = begin_archiving(runtime)
         while step():
             pass
 
@@ -201,9 +201,9 @@ def test_of_two_that_archive_the_same_day_one_is_recorded(add, archive_all, data
 
 
 @pytest.mark.parametrize("stage", range(6))
-def test_work_that_ends_after_any_step_is_taken_up_again(api, add, services, archive_all, database, store, stage):
+def test_work_that_ends_after_any_step_is_taken_up_again(api, add, runtime, archive_all, database, store, stage):
     ids = [add(OLD), add(OLD + timedelta(days=1))]
-    step = begin_archiving(services)
+    step = begin_archiving(runtime)
     for _ in range(stage):
         step()
 

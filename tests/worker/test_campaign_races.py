@@ -21,7 +21,7 @@ from tests.campaign_rows import fired, make_campaign, make_event, make_group, ma
 from tests.conftest import Clock
 from tests.factories import make_field
 from worker.jobs import begin_campaigns
-from worker.services import Services
+from worker.runtime import Runtime
 
 CHANGES, CHANGED_AT_ONCE = 60, 20
 DUE_DATE = "2026-03-20T09:30:00+02:00"
@@ -61,10 +61,10 @@ def unfired(database: Database) -> list[tuple[int, int, datetime]]:
 
 
 def test_changes_and_fires_do_not_get_in_each_others_way(
-    database: Database, workspace: Workspace, services: Services, clock: Clock, contact_ids: list[int]
+    database: Database, workspace: Workspace, runtime: Runtime, clock: Clock, contact_ids: list[int]
 ) -> None:
     group_id = make_group(database, workspace)
-    step = begin_campaigns(services)
+    step = begin_campaigns(runtime)
     while step():
         pass
     clock.moment = DUE

@@ -23,7 +23,7 @@ from tests.campaign_rows import fired, make_campaign, make_event, make_flow, mak
 from tests.conftest import Clock
 from tests.factories import make_field
 from worker.jobs import begin_campaigns
-from worker.services import Services
+from worker.runtime import Runtime
 
 DUE_DATE = "2026-03-20T09:30:00+02:00"
 DUE = datetime(2026, 3, 21, 7, 30, tzinfo=UTC)
@@ -37,8 +37,8 @@ def campaign(database: Database, workspace: Workspace) -> str:
 
 
 @pytest.fixture
-def run(services: Services) -> Callable[[], None]:
-    step = begin_campaigns(services)
+def run(runtime: Runtime) -> Callable[[], None]:
+    step = begin_campaigns(runtime)
 
     def run_all() -> None:
         while step():
@@ -360,7 +360,7 @@ class TestWorkers:
         workspace: Workspace,
         campaign: str,
         clock: Clock,
-        services: Services,
+        runtime: Runtime,
         run: Callable[[], None],
     ) -> None:
         make_members(database, workspace, 1200, DUE_DATE)

@@ -6,13 +6,13 @@ from tests.channel_rows import add_channel, add_contact, add_outgoing
 from worker.jobs import begin_expiry
 
 
-def test_messages_that_waited_for_a_week_fail_batch_by_batch(services, database, workspace, clock, monkeypatch):
+def test_messages_that_waited_for_a_week_fail_batch_by_batch(runtime, database, workspace, clock, monkeypatch):
     channel_id, contact_id = add_channel(database, workspace), add_contact(database, workspace)
     for _ in range(3):
         add_outgoing(database, workspace, channel_id, contact_id, clock())
     clock.advance(days=8)
     monkeypatch.setattr(worker.jobs, "BATCH", 2)
-    step = begin_expiry(services)
+    step = begin_expiry(runtime)
 
     assert (step(), step()) == (True, False)
 

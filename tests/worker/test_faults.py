@@ -35,7 +35,7 @@ def terminate_backends(database_url):
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_ending_all_database_connections_again_and_again_loses_no_event(
-    services, workspace, database, database_url, terminate_backends
+    runtime, workspace, database, database_url, terminate_backends
 ):
     def respond(request):
         threading.Event().wait(0.01)
@@ -45,7 +45,7 @@ def test_ending_all_database_connections_again_and_again_loses_no_event(
         channel_id = add_channel(database, workspace, webhook_url=receiver.url)
         with database.writing() as tx:
             events = [record_channel_event(tx, workspace.id, channel_id, "mo_sms", {"n": n}) for n in range(EVENTS)]
-        begin_webhooks(services)
+        begin_webhooks(runtime)
         ended = 0
         for count in (50, 150, 250):
             assert receiver.wait_for(count, PATIENCE_SECONDS)
@@ -57,7 +57,7 @@ def test_ending_all_database_connections_again_and_again_loses_no_event(
     assert {request.headers["webhook-id"] for request in receiver.received} == set(events)
 
 
-def test_an_exhausted_pool_loses_no_event(services, workspace, database, database_url, caplog):
+def test_an_exhausted_pool_loses_no_event(runtime, workspace, database, database_url, caplog):
     with receiving() as receiver:
         channel_id = add_channel(database, workspace, webhook_url=receiver.url)
         with database.writing() as tx:
@@ -65,7 +65,7 @@ def test_an_exhausted_pool_loses_no_event(services, workspace, database, databas
         with contextlib.ExitStack() as held:
             for _ in range(CONNECTIONS):
                 held.enter_context(database.reading())
-            begin_webhooks(services)
+            begin_webhooks(runtime)
             deadline = time.monotonic() + PATIENCE_SECONDS
             while "connection timed out" not in caplog.text and time.monotonic() < deadline:
                 threading.Event().wait(0.05)

@@ -18,8 +18,8 @@ def add_aminas(database, workspace):
         return create_query_group(tx, workspace, "Aminas", "name ~ amina")
 
 
-def evaluate(services):
-    step = begin_groups(services)
+def evaluate(runtime):
+    step = begin_groups(runtime)
     while step():
         pass
 
@@ -35,34 +35,34 @@ def members_of(database, group_id):
         return sorted(tx.execute(rows).scalars())
 
 
-def test_a_new_query_group_is_filled_by_a_worker(api: Api, database, workspace, services, woken):
+def test_a_new_query_group_is_filled_by_a_worker(api: Api, database, workspace, runtime, woken):
     make_contact(database, workspace)
     make_contact(database, workspace, name="Bosco")
     add_aminas(database, workspace)
     assert shown(api) == ("initializing", 0)
     assert "groups" in woken
 
-    evaluate(services)
+    evaluate(runtime)
 
     assert shown(api) == ("ready", 1)
 
 
-def test_a_group_whose_worker_died_is_evaluated_when_its_lease_ends(api: Api, database, workspace, services, clock):
+def test_a_group_whose_worker_died_is_evaluated_when_its_lease_ends(api: Api, database, workspace, runtime, clock):
     make_contact(database, workspace)
     add_aminas(database, workspace)
     database.write(lease_group)
-    evaluate(services)
+    evaluate(runtime)
     assert shown(api)[0] == "evaluating"
 
     clock.advance(minutes=3)
-    evaluate(services)
+    evaluate(runtime)
 
     assert shown(api) == ("ready", 1)
 
 
-def test_created_and_changed_contacts_move_in_and_out(api: Api, database, workspace, services):
+def test_created_and_changed_contacts_move_in_and_out(api: Api, database, workspace, runtime):
     add_aminas(database, workspace)
-    evaluate(services)
+    evaluate(runtime)
 
     uuid = api.post(CONTACTS, {"name": "Amina"}).json()["uuid"]
     assert shown(api) == ("ready", 1)
@@ -71,10 +71,10 @@ def test_created_and_changed_contacts_move_in_and_out(api: Api, database, worksp
     assert shown(api) == ("ready", 0)
 
 
-def test_an_unblocked_contact_is_back_in_its_query_groups(database, workspace, services):
+def test_an_unblocked_contact_is_back_in_its_query_groups(database, workspace, runtime):
     contact_id = id_of(database, make_contact(database, workspace))
     group_id = add_aminas(database, workspace)
-    evaluate(services)
+    evaluate(runtime)
 
     with database.writing() as tx:
         block_contacts(tx, workspace.id, [contact_id])

@@ -9,12 +9,12 @@ from worker.jobs import Job
 
 
 @pytest.fixture
-def services():
+def runtime():
     return SimpleNamespace(stopping=threading.Event())
 
 
-def pool_of(services, step, threads=1):
-    return JobPool([Job("digging", lambda _: step, every_seconds=1, threads=threads)], services)
+def pool_of(runtime, step, threads=1):
+    return JobPool([Job("digging", lambda _: step, every_seconds=1, threads=threads)], runtime)
 
 
 def in_thread(pool):
@@ -23,14 +23,14 @@ def in_thread(pool):
     return thread
 
 
-def test_work_goes_on_while_more_is_due(services):
+def test_work_goes_on_while_more_is_due(runtime):
     results = [True, True, False]
-    pool_of(services, lambda: results.pop(0)).run("digging")
+    pool_of(runtime, lambda: results.pop(0)).run("digging")
 
     assert results == []
 
 
-def test_who_finds_a_kind_busy_has_it_look_once_more(services):
+def test_who_finds_a_kind_busy_has_it_look_once_more(runtime):
     begun, go_on, steps = threading.Event(), threading.Event(), []
 
     def step():
@@ -39,7 +39,7 @@ def test_who_finds_a_kind_busy_has_it_look_once_more(services):
         assert go_on.wait(PATIENCE_SECONDS)
         return False
 
-    pool = pool_of(services, step)
+    pool = pool_of(runtime, step)
     thread = in_thread(pool)
     assert begun.wait(PATIENCE_SECONDS)
     pool.run("digging")
@@ -50,9 +50,9 @@ def test_who_finds_a_kind_busy_has_it_look_once_more(services):
     assert len(steps) == 2
 
 
-def test_as_many_threads_work_side_by_side_as_the_kind_allows(services):
+def test_as_many_threads_work_side_by_side_as_the_kind_allows(runtime):
     together = threading.Barrier(2, timeout=PATIENCE_SECONDS)
-    pool = pool_of(services, lambda: together.wait() < 0, threads=2)
+    pool = pool_of(runtime, lambda: together.wait() < 0, threads=2)
     threads = [in_thread(pool), in_thread(pool)]
     for thread in threads:
         thread.join(PATIENCE_SECONDS)
@@ -60,13 +60,13 @@ def test_as_many_threads_work_side_by_side_as_the_kind_allows(services):
     assert not together.broken and not any(thread.is_alive() for thread in threads)
 
 
-def test_an_error_is_told_and_does_not_block_the_kind(services):
+def test_an_error_is_told_and_does_not_block_the_kind(runtime):
     results = [False]
 
     def step():
         return results.pop()
 
-    pool = pool_of(services, step)
+    pool = pool_of(runtime, step)
     pool.run("digging")
     with pytest.raises(IndexError):
         pool.run("digging")
@@ -76,17 +76,17 @@ def test_an_error_is_told_and_does_not_block_the_kind(services):
     assert results == []
 
 
-def test_nothing_more_is_begun_once_the_process_stops(services):
+def test_nothing_more_is_begun_once_the_process_stops(runtime):
     steps = []
 
     def step():
-        services.stopping.set()
+        runtime.stopping.set()
         return steps.append(1) is None
 
-    pool_of(services, step).run("digging")
+    pool_of(runtime, step).run("digging")
 
     assert len(steps) == 1
 
 
-def test_a_kind_that_this_version_does_not_know_is_left_to_others(services):
-    assert pool_of(services, bool).run("flying") is None
+def test_a_kind_that_this_version_does_not_know_is_left_to_others(runtime):
+    assert pool_of(runtime, bool).run("flying") is None

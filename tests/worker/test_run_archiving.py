@@ -43,9 +43,9 @@ def add(database, workspace, registration, amina):
 
 
 @pytest.fixture
-def archive_all(services):
+def archive_all(runtime):
     def work():
-        step = begin_archiving(services)
+        step = begin_archiving(runtime)
         while step():
             pass
 
@@ -159,9 +159,9 @@ def test_runs_of_an_anonymous_workspace_are_archived_without_address(add, archiv
 
 
 @pytest.mark.parametrize("stage", range(7))
-def test_work_that_ends_after_any_step_is_taken_up_again(add, services, archive_all, database, store, stage):
+def test_work_that_ends_after_any_step_is_taken_up_again(add, runtime, archive_all, database, store, stage):
     ids = [add(OLD), add(OLD + timedelta(days=1))]
-    step = begin_archiving(services)
+    step = begin_archiving(runtime)
     for _ in range(stage):
         step()
 

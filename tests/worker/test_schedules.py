@@ -20,12 +20,12 @@ from persistence.workspaces import Workspace
 from tests.conftest import Clock
 from tests.run_rows import add_flow, add_people
 from worker.jobs import begin_schedules
-from worker.services import Services
+from worker.runtime import Runtime
 
 
 @pytest.fixture
-def run(services: Services) -> Callable[[], None]:
-    step = begin_schedules(services)
+def run(runtime: Runtime) -> Callable[[], None]:
+    step = begin_schedules(runtime)
 
     def run_all() -> None:
         while step():

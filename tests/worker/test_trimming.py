@@ -12,7 +12,7 @@ from tests.factories import id_of, make_contact, make_field
 from worker.jobs import begin_trimming
 
 
-def test_old_deliveries_are_deleted_batch_by_batch(services, database, workspace, clock, monkeypatch):
+def test_old_deliveries_are_deleted_batch_by_batch(runtime, database, workspace, clock, monkeypatch):
     made = [NewDelivery("mo_sms", "http://hooks.example.org/", "text/plain", b"x")] * 4
     with database.writing() as tx:
         kept, *_ = record_deliveries(tx, workspace.id, made)
@@ -20,7 +20,7 @@ def test_old_deliveries_are_deleted_batch_by_batch(services, database, workspace
         tx.execute(update(delivery).where(old).values(status=DELIVERED, finished_on=tx.now))
     clock.advance(days=8)
     monkeypatch.setattr(worker.jobs, "TRIMMED_AT_ONCE", 2)
-    step = begin_trimming(services)
+    step = begin_trimming(runtime)
 
     assert (step(), step()) == (True, False)
 
@@ -28,7 +28,7 @@ def test_old_deliveries_are_deleted_batch_by_batch(services, database, workspace
         assert list(tx.execute(select(delivery.c.uuid)).scalars()) == [kept]
 
 
-def test_what_fired_three_months_ago_is_forgotten_and_what_is_scheduled_stays(services, database, workspace, clock):
+def test_what_fired_three_months_ago_is_forgotten_and_what_is_scheduled_stays(runtime, database, workspace, clock):
     make_field(database, workspace, "Due Date", "datetime")
     event_id = make_event(database, workspace, make_campaign(database, workspace, "Antenatal"))
     contact_id = id_of(database, make_contact(database, workspace))
@@ -40,6 +40,6 @@ def test_what_fired_three_months_ago_is_forgotten_and_what_is_scheduled_stays(se
             tx.execute(update(campaign_fire).where(mine).values(fired_on=moment))
     clock.advance(days=100)
 
-    begin_trimming(services)()
+    begin_trimming(runtime)()
 
     assert (fired(database), scheduled(database)) == ([moments[1]], [moments[2]])

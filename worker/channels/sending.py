@@ -11,7 +11,7 @@ from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, Lease
 from worker.http.errors import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.receiver_slots import ReceiverSlots
-from worker.services import Services
+from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.sending")
 
@@ -21,8 +21,8 @@ SLOTS = 4 * MOST_SLOTS
 """Three gateways have all they want at the same time, and a fourth still finds some free. Threads begin when needed."""
 
 
-def begin_sending(services: Services) -> Callable[[], bool]:
-    return begin_dispatching(services, GatewayQueue(services), ReceiverSlots(SLOTS, first=FIRST_SLOTS, most=MOST_SLOTS))
+def begin_sending(runtime: Runtime) -> Callable[[], bool]:
+    return begin_dispatching(runtime, GatewayQueue(runtime), ReceiverSlots(SLOTS, first=FIRST_SLOTS, most=MOST_SLOTS))
 
 
 class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
@@ -30,9 +30,9 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
 
     name = "sending"
 
-    def __init__(self, services: Services) -> None:
-        self._http = services.http
-        self._lease = timedelta(seconds=services.http.total_timeout_seconds * LEASE_FACTOR)
+    def __init__(self, runtime: Runtime) -> None:
+        self._http = runtime.http
+        self._lease = timedelta(seconds=runtime.http.total_timeout_seconds * LEASE_FACTOR)
 
     def list_due(self, tx: Transaction) -> list[str]:
         return [str(channel_id) for channel_id in list_due_gateways(tx)]

@@ -16,17 +16,17 @@ from worker.flows.batch import run_batch
 from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
 from worker.flows.sprints import Task
 from worker.flows.trigger_choice import choose_trigger
-from worker.services import Services
+from worker.runtime import Runtime
 
 PLAIN_BATCH = 500
 
 
-def begin_calls(services: Services) -> Callable[[], bool]:
+def begin_calls(runtime: Runtime) -> Callable[[], bool]:
     """The step that compares calls with triggers: those nobody waits for, then one of each of a batch of contacts."""
-    runner = FlowRunner(services)
+    runner = FlowRunner(runtime)
 
     def step() -> bool:
-        finished = services.database.write(lambda tx: finish_plain_calls(tx, PLAIN_BATCH))
+        finished = runtime.database.write(lambda tx: finish_plain_calls(tx, PLAIN_BATCH))
         return run_batch(runner, find_callers, _plan_all) or finished == PLAIN_BATCH
 
     return step

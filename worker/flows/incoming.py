@@ -19,17 +19,17 @@ from worker.flows.batch import run_batch
 from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.flows.trigger_choice import choose_keyword_trigger, choose_trigger, message_kinds
-from worker.services import Services
+from worker.runtime import Runtime
 
 PLAIN_BATCH = 500
 
 
-def begin_incoming(services: Services) -> Callable[[], bool]:
+def begin_incoming(runtime: Runtime) -> Callable[[], bool]:
     """The step that handles messages that came in: those no flow wants, then one of each of a batch of contacts."""
-    runner = FlowRunner(services)
+    runner = FlowRunner(runtime)
 
     def step() -> bool:
-        finished = services.database.write(lambda tx: finish_plain_messages(tx, PLAIN_BATCH))
+        finished = runtime.database.write(lambda tx: finish_plain_messages(tx, PLAIN_BATCH))
         return run_batch(runner, find_senders, _plan_all) or finished == PLAIN_BATCH
 
     return step

@@ -19,7 +19,7 @@ from worker.flows.lease_renewal import LeaseRenewal
 from worker.flows.recording import record_outcomes
 from worker.flows.services.services import open_outside
 from worker.flows.sprints import Outcome, SprintRunner, Task
-from worker.services import Services
+from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.worker")
 
@@ -39,11 +39,11 @@ class BatchContext:
 class FlowRunner:
     """Where the threads of one worker process do flow work."""
 
-    def __init__(self, services: Services, clock: Clock | None = None) -> None:
-        self.services = services
-        self.database: Database = services.database
-        self.cache = AssetCache(services.database)
-        self.clock = clock or _DatabaseClock(services.database)
+    def __init__(self, runtime: Runtime, clock: Clock | None = None) -> None:
+        self.runtime = runtime
+        self.database: Database = runtime.database
+        self.cache = AssetCache(runtime.database)
+        self.clock = clock or _DatabaseClock(runtime.database)
 
     def open_context(self, tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> BatchContext:
         """Reads what a batch needs; a constant number of statements."""
@@ -60,9 +60,9 @@ class FlowRunner:
         `on_recorded` is done in the recording transaction, with those contacts.
         """
         renewal = LeaseRenewal(self.database, leases)
-        outside = open_outside(self.services, context.workspace, renewal.refresh)
+        outside = open_outside(self.runtime, context.workspace, renewal.refresh)
         runner = SprintRunner(
-            context.assets, context.environment, self.clock, outside, renewal.refresh, self.services.settings.secret_key
+            context.assets, context.environment, self.clock, outside, renewal.refresh, self.runtime.settings.secret_key
         )
         outcomes: list[Outcome] = runner.run(tasks, context.contacts)
 

@@ -11,7 +11,7 @@ from flows.clock import Clock
 from flows.definition import DefinitionError, Flow
 from flows.definition.action_types import action_types
 from flows.engine import Contact, Event, Options, ResumeError, Session, SessionStateError, TriggerError, resume, start
-from flows.engine.services import Services as EngineServices
+from flows.engine.services import Services
 from flows.environment import Environment
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.repeatable_chance import RepeatableChance
@@ -76,7 +76,7 @@ class SprintRunner:
         assets: DatabaseAssets,
         environment: Environment,
         clock: Clock,
-        services: EngineServices,
+        services: Services,
         before_task: Callable[[], None],
         secret_key: str,
     ) -> None:

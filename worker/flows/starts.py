@@ -23,16 +23,16 @@ from persistence.tables.flow_starts import IS_PASSIVE
 from persistence.users import find_user_reference
 from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
-from worker.services import Services
+from worker.runtime import Runtime
 
 
-def begin_starts(services: Services) -> Callable[[], bool]:
+def begin_starts(runtime: Runtime) -> Callable[[], bool]:
     """The step that finds one page of contacts of a start, and starts the contacts of one batch."""
-    runner = FlowRunner(services)
+    runner = FlowRunner(runtime)
 
     def step() -> bool:
-        has_expanded = services.database.write(_expand)
-        batch = services.database.write(lease_batch)
+        has_expanded = runtime.database.write(_expand)
+        batch = runtime.database.write(lease_batch)
         if batch is not None:
             _start_batch(runner, batch)
         return has_expanded or batch is not None

@@ -9,12 +9,12 @@ from persistence.sessions.waiting import WaitingSession, find_due_waits, load_wa
 from worker.flows.batch import run_batch
 from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
-from worker.services import Services
+from worker.runtime import Runtime
 
 
-def begin_timers(services: Services) -> Callable[[], bool]:
+def begin_timers(runtime: Runtime) -> Callable[[], bool]:
     """The step that ends the waits of a batch of contacts of one workspace."""
-    runner = FlowRunner(services)
+    runner = FlowRunner(runtime)
     return lambda: run_batch(runner, find_due_waits, _plan_all)
 
 

@@ -21,7 +21,7 @@ from persistence.tables.deliveries import DELIVERED, FAILED
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching
 from worker.metrics import count_attempt, count_switched_off
 from worker.receiver_slots import ReceiverSlots
-from worker.services import Services
+from worker.runtime import Runtime
 from worker.webhooks.attempts import Attempt, call_receiver, judge
 from worker.webhooks.reply import may_be_answered, send_reply
 
@@ -55,8 +55,8 @@ class Recorded:
             )
 
 
-def begin_webhooks(services: Services) -> Callable[[], bool]:
-    return begin_dispatching(services, DeliveryQueue(services), ReceiverSlots(SLOTS, first=SLOTS_PER_RECEIVER))
+def begin_webhooks(runtime: Runtime) -> Callable[[], bool]:
+    return begin_dispatching(runtime, DeliveryQueue(runtime), ReceiverSlots(SLOTS, first=SLOTS_PER_RECEIVER))
 
 
 class DeliveryQueue(LeasedQueue[Signed, Attempt]):
@@ -64,10 +64,10 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
 
     name = "webhooks"
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._lease = timedelta(seconds=services.http.total_timeout_seconds * LEASE_FACTOR)
-        self._switch_off_after = timedelta(days=services.settings.webhook_switch_off_days)
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._lease = timedelta(seconds=runtime.http.total_timeout_seconds * LEASE_FACTOR)
+        self._switch_off_after = timedelta(days=runtime.settings.webhook_switch_off_days)
         self._retries: list[datetime] = []
 
     def list_due(self, tx: Transaction) -> list[str]:
@@ -80,7 +80,7 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
 
     def call(self, item: Signed) -> tuple[Attempt, bool]:
         due, signer = item
-        attempt = call_receiver(self._services.http, due, signer, self._services.database.clock())
+        attempt = call_receiver(self._runtime.http, due, signer, self._runtime.database.clock())
         return attempt, attempt.answer is not None
 
     def record_alone(self, finished: Call) -> AfterCommit | None:
@@ -88,7 +88,7 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         attempt = finished.result
         if attempt is None or not _holds_message(attempt):
             return None
-        return self._report(self._services.database.write(partial(self._record_and_reply, attempt)))
+        return self._report(self._runtime.database.write(partial(self._record_and_reply, attempt)))
 
     def record(self, tx: Transaction, finished: Sequence[Call]) -> AfterCommit:
         judged = [(attempt.delivery, self._judge(attempt, tx.now)) for attempt in map(_attempt_of, finished)]
@@ -100,7 +100,7 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         return retries
 
     def _report(self, recorded: Recorded) -> AfterCommit:
-        return partial(recorded.report, counts=self._services.settings.metrics)
+        return partial(recorded.report, counts=self._runtime.settings.metrics)
 
     def _record_and_reply(self, attempt: Attempt, tx: Transaction) -> Recorded:
         outcome = self._judge(attempt, tx.now)
@@ -109,8 +109,8 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         return note_health(tx, [(attempt.delivery, outcome)], self._switch_off_after)
 
     def _judge(self, attempt: Attempt, now: datetime) -> AttemptOutcome:
-        delays_seconds = self._services.settings.webhook_retry_delays_seconds
-        outcome = judge(attempt, now, self._services.chance(), delays_seconds)
+        delays_seconds = self._runtime.settings.webhook_retry_delays_seconds
+        outcome = judge(attempt, now, self._runtime.chance(), delays_seconds)
         if outcome.retry_at is not None:
             self._retries.append(outcome.retry_at)
         return outcome

@@ -20,7 +20,7 @@ from tests.conftest import Clock
 from tests.gateways import Parts, holding
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 from worker.channels.sending import begin_sending
-from worker.services import Services
+from worker.runtime import Runtime
 
 WIRED = ("wired", None)
 ERRORED = ("errored", None)
@@ -34,9 +34,9 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def another_worker(services: Services) -> Iterator[Services]:
-    """The services of a second worker on the same database."""
-    made = replace(services, closing=type(services.closing)(), stopping=type(services.stopping)())
+def another_worker(runtime: Runtime) -> Iterator[Runtime]:
+    """The runtime of a second worker on the same database."""
+    made = replace(runtime, closing=type(runtime.closing)(), stopping=type(runtime.stopping)())
     with made.closing:
         yield made
 
@@ -46,69 +46,69 @@ def wait_for(database: Database, message_ids: list[int], *states: tuple[str, str
 
 
 class TestOutcomes:
-    def test_an_accepted_message_is_wired(self, services: Services, workspace: Workspace, receiver: Receiver) -> None:
-        ids = queue_messages(services.database, workspace, add_gateway(services.database, workspace, receiver.url))
+    def test_an_accepted_message_is_wired(self, runtime: Runtime, workspace: Workspace, receiver: Receiver) -> None:
+        ids = queue_messages(runtime.database, workspace, add_gateway(runtime.database, workspace, receiver.url))
 
-        begin_sending(services)
+        begin_sending(runtime)
 
-        wait_for(services.database, ids, WIRED)
+        wait_for(runtime.database, ids, WIRED)
         assert len(receiver.received) == 1
 
     def test_the_third_error_fails_it_with_a_reason(
-        self, services: Services, workspace: Workspace, receiver: Receiver, clock: Clock
+        self, runtime: Runtime, workspace: Workspace, receiver: Receiver, clock: Clock
     ) -> None:
         receiver.respond = lambda _request: Reply(500)
-        ids = queue_messages(services.database, workspace, add_gateway(services.database, workspace, receiver.url))
-        step = begin_sending(services)
+        ids = queue_messages(runtime.database, workspace, add_gateway(runtime.database, workspace, receiver.url))
+        step = begin_sending(runtime)
         for errors, minutes in ((1, 5), (2, 10)):
-            wait_until(lambda errors=errors: _errors(services.database) == errors, f"error {errors}")  # type: ignore[misc]
-            assert states_of(services.database, ids) == [ERRORED]
+            wait_until(lambda errors=errors: _errors(runtime.database) == errors, f"error {errors}")  # type: ignore[misc]
+            assert states_of(runtime.database, ids) == [ERRORED]
             clock.advance(minutes=minutes - 0.5)
             step()
             assert not receiver.wait_for(errors + 1, 0.2)
             clock.advance(minutes=1)
             step()
 
-        wait_for(services.database, ids, GIVEN_UP)
+        wait_for(runtime.database, ids, GIVEN_UP)
         assert len(receiver.received) == 3
 
     def test_an_answer_without_the_check_text_is_an_error(
-        self, services: Services, workspace: Workspace, receiver: Receiver
+        self, runtime: Runtime, workspace: Workspace, receiver: Receiver
     ) -> None:
-        gateway = add_gateway(services.database, workspace, receiver.url, mt_response_check="ACCEPTED")
-        ids = queue_messages(services.database, workspace, gateway)
+        gateway = add_gateway(runtime.database, workspace, receiver.url, mt_response_check="ACCEPTED")
+        ids = queue_messages(runtime.database, workspace, gateway)
 
-        begin_sending(services)
+        begin_sending(runtime)
 
-        wait_for(services.database, ids, ERRORED)
+        wait_for(runtime.database, ids, ERRORED)
 
     @pytest.mark.parametrize("sealed", [None, "1.damaged"])
     def test_a_gateway_whose_settings_are_lost_or_damaged_keeps_nobody_else_from_sending(
-        self, services: Services, workspace: Workspace, receiver: Receiver, sealed: str | None
+        self, runtime: Runtime, workspace: Workspace, receiver: Receiver, sealed: str | None
     ) -> None:
-        database = services.database
+        database = runtime.database
         broken = add_gateway(database, workspace, receiver.url)
         lost = queue_messages(database, workspace, broken)
         with database.writing() as tx:
             tx.execute(text("UPDATE channel SET config = :sealed WHERE id = :id"), {"sealed": sealed, "id": broken})
         sent = queue_messages(database, workspace, add_gateway(database, workspace, receiver.url))
 
-        begin_sending(services)
+        begin_sending(runtime)
 
         wait_for(database, sent, WIRED)
         wait_for(database, lost, ERRORED)
 
     def test_messages_of_a_released_gateway_are_not_sent(
-        self, services: Services, workspace: Workspace, receiver: Receiver
+        self, runtime: Runtime, workspace: Workspace, receiver: Receiver
     ) -> None:
-        database = services.database
+        database = runtime.database
         gateway = add_gateway(database, workspace, receiver.url)
         queue_messages(database, workspace, gateway)
         with database.writing() as tx:
             tx.execute(update(channel).values(is_active=False))
         other = queue_messages(database, workspace, add_gateway(database, workspace, receiver.url))
 
-        begin_sending(services)
+        begin_sending(runtime)
 
         wait_for(database, other, WIRED)
         assert len(receiver.received) == 1
@@ -126,101 +126,101 @@ def answer_slowly(_request: Received) -> Reply:
 
 class TestOnce:
     def test_a_failed_second_part_does_not_send_the_first_again(
-        self, services: Services, workspace: Workspace, clock: Clock
+        self, runtime: Runtime, workspace: Workspace, clock: Clock
     ) -> None:
         answers = [Reply(200), Reply(500), Reply(200), Reply(200)]
         parts = Parts(lambda _request: answers.pop(0))
         with receiving(parts) as receiver:
-            gateway = add_gateway(services.database, workspace, receiver.url)
-            ids = queue_messages(services.database, workspace, gateway, text=THREE_PARTS)
-            step = begin_sending(services)
-            wait_for(services.database, ids, ERRORED)
+            gateway = add_gateway(runtime.database, workspace, receiver.url)
+            ids = queue_messages(runtime.database, workspace, gateway, text=THREE_PARTS)
+            step = begin_sending(runtime)
+            wait_for(runtime.database, ids, ERRORED)
             clock.advance(minutes=6)
             step()
-            wait_for(services.database, ids, WIRED)
+            wait_for(runtime.database, ids, WIRED)
 
         assert [text[:3] for text in parts.texts] == ["one", "two", "two", "end"]
         assert sorted(parts.counts.values()) == [1, 1, 2]
 
     def test_two_workers_and_a_slow_gateway_send_every_part_once(
-        self, services: Services, another_worker: Services, workspace: Workspace
+        self, runtime: Runtime, another_worker: Runtime, workspace: Workspace
     ) -> None:
         parts = Parts(answer_slowly)
         with receiving(parts) as receiver:
-            gateway = add_gateway(services.database, workspace, receiver.url)
-            ids = queue_messages(services.database, workspace, gateway, 12, THREE_PARTS)
-            begin_sending(services)
+            gateway = add_gateway(runtime.database, workspace, receiver.url)
+            ids = queue_messages(runtime.database, workspace, gateway, 12, THREE_PARTS)
+            begin_sending(runtime)
             begin_sending(another_worker)
-            wait_for(services.database, ids, WIRED)
+            wait_for(runtime.database, ids, WIRED)
 
         assert (len(parts.counts), parts.doubled) == (36, [])
 
     def test_a_lease_that_runs_out_during_a_call_sends_nothing_twice(
-        self, services: Services, another_worker: Services, workspace: Workspace, clock: Clock
+        self, runtime: Runtime, another_worker: Runtime, workspace: Workspace, clock: Clock
     ) -> None:
         with holding() as (receiver, released):
             parts = Parts(receiver.respond)
             receiver.respond = parts
-            gateway = add_gateway(services.database, workspace, receiver.url)
-            ids = queue_messages(services.database, workspace, gateway, 2, THREE_PARTS)
-            begin_sending(services)
+            gateway = add_gateway(runtime.database, workspace, receiver.url)
+            ids = queue_messages(runtime.database, workspace, gateway, 2, THREE_PARTS)
+            begin_sending(runtime)
             assert receiver.wait_for(2)
             clock.advance(minutes=10)
             begin_sending(another_worker)
             assert receiver.wait_for(4)
             released.set()
-            wait_for(services.database, ids, WIRED)
+            wait_for(runtime.database, ids, WIRED)
 
         assert (len(parts.counts), parts.doubled) == (6, [])
 
     def test_a_part_begun_by_a_worker_that_died_is_not_sent_again(
-        self, services: Services, workspace: Workspace, clock: Clock
+        self, runtime: Runtime, workspace: Workspace, clock: Clock
     ) -> None:
         parts = Parts()
         with receiving(parts) as receiver:
-            gateway = add_gateway(services.database, workspace, receiver.url)
-            (short,) = queue_messages(services.database, workspace, gateway)
-            (long,) = queue_messages(services.database, workspace, gateway, text=THREE_PARTS)
-            with services.database.writing() as tx:
+            gateway = add_gateway(runtime.database, workspace, receiver.url)
+            (short,) = queue_messages(runtime.database, workspace, gateway)
+            (long,) = queue_messages(runtime.database, workspace, gateway, text=THREE_PARTS)
+            with runtime.database.writing() as tx:
                 lease_sends(tx, {gateway: 2}, timedelta(seconds=30))
             clock.advance(minutes=1)
-            begin_sending(services)
-            wait_for(services.database, [short, long], WIRED)
+            begin_sending(runtime)
+            wait_for(runtime.database, [short, long], WIRED)
 
         assert [text[:3] for text in parts.texts] == ["two", "end"]
 
     def test_a_gateway_that_recognizes_repeats_gets_such_a_part_again_under_its_name(
-        self, services: Services, workspace: Workspace, clock: Clock
+        self, runtime: Runtime, workspace: Workspace, clock: Clock
     ) -> None:
         parts = Parts()
         with receiving(parts) as receiver:
-            gateway = add_gateway(services.database, workspace, receiver.url, recognizes_repeats=True)
-            ids = queue_messages(services.database, workspace, gateway, text=THREE_PARTS)
-            with services.database.writing() as tx:
+            gateway = add_gateway(runtime.database, workspace, receiver.url, recognizes_repeats=True)
+            ids = queue_messages(runtime.database, workspace, gateway, text=THREE_PARTS)
+            with runtime.database.writing() as tx:
                 (leased,) = lease_sends(tx, {gateway: 1}, timedelta(seconds=30)).sends
             clock.advance(minutes=1)
-            begin_sending(services)
-            wait_for(services.database, ids, WIRED)
+            begin_sending(runtime)
+            wait_for(runtime.database, ids, WIRED)
 
         assert f"{leased.message_uuid}-1" in parts.counts
         assert [text[:3] for text in parts.texts] == ["one", "two", "end"]
 
     def test_a_message_reported_as_sent_after_its_first_part_goes_out_whole(
-        self, services: Services, workspace: Workspace
+        self, runtime: Runtime, workspace: Workspace
     ) -> None:
         def report(_request: object) -> Reply:
-            with services.database.writing() as tx:
+            with runtime.database.writing() as tx:
                 tx.execute(update(message).values(status="sent"))
             return Reply(200)
 
         parts = Parts(report)
         with receiving(parts) as receiver:
-            gateway = add_gateway(services.database, workspace, receiver.url)
-            ids = queue_messages(services.database, workspace, gateway, text=THREE_PARTS)
-            begin_sending(services)
-            wait_until(lambda: not _queued(services.database), "the queue to be empty")
+            gateway = add_gateway(runtime.database, workspace, receiver.url)
+            ids = queue_messages(runtime.database, workspace, gateway, text=THREE_PARTS)
+            begin_sending(runtime)
+            wait_until(lambda: not _queued(runtime.database), "the queue to be empty")
 
-        assert (len(parts.counts), states_of(services.database, ids)) == (3, [("sent", None)])
+        assert (len(parts.counts), states_of(runtime.database, ids)) == (3, [("sent", None)])
 
 
 def _queued(database: Database) -> int:
@@ -230,15 +230,15 @@ def _queued(database: Database) -> int:
 
 class TestIsolation:
     def test_a_gateway_does_not_wait_for_one_that_never_answers(
-        self, services: Services, workspace: Workspace, receiver: Receiver
+        self, runtime: Runtime, workspace: Workspace, receiver: Receiver
     ) -> None:
-        database = services.database
+        database = runtime.database
         with holding() as (silent, _):
             waiting = queue_messages(database, workspace, add_gateway(database, workspace, silent.url), 60)
-            begin_sending(services)
+            begin_sending(runtime)
             assert silent.wait_for(8)
             sent = queue_messages(database, workspace, add_gateway(database, workspace, receiver.url), 60)
-            begin_sending(services)
+            begin_sending(runtime)
             wait_for(database, sent, WIRED)
 
             assert not any(state == WIRED for state in states_of(database, waiting))

@@ -25,21 +25,21 @@ from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
 from worker.flows.starts import begin_starts
 from worker.flows.timers import begin_timers
-from worker.services import Services
+from worker.runtime import Runtime
 
 
 class Stage:
     """Sends messages of contacts, starts flows and lets the worker do everything that is due."""
 
-    def __init__(self, database: Database, workspace: Workspace, services: Services, clock: Clock) -> None:
+    def __init__(self, database: Database, workspace: Workspace, runtime: Runtime, clock: Clock) -> None:
         self.database = database
         self.workspace = workspace
-        self.services = services
+        self.runtime = runtime
         self.clock = clock
         self.channel_id = add_channel(database, workspace)
         self._received = 0
         self._steps: Sequence[Callable[[], bool]] = [
-            begin(services) for begin in (begin_incoming, begin_calls, begin_timers, begin_starts)
+            begin(runtime) for begin in (begin_incoming, begin_calls, begin_timers, begin_starts)
         ]
 
     def work(self) -> None:
@@ -89,5 +89,5 @@ class Stage:
 
 
 @pytest.fixture
-def stage(database: Database, workspace: Workspace, services: Services, clock: Clock) -> Stage:
-    return Stage(database, workspace, services, clock)
+def stage(database: Database, workspace: Workspace, runtime: Runtime, clock: Clock) -> Stage:
+    return Stage(database, workspace, runtime, clock)

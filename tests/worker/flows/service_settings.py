@@ -1,11 +1,11 @@
-"""Worker services whose flows ask a service at an address."""
+"""The runtime of a worker whose flows ask a service at an address."""
 
 import dataclasses
 from typing import Any
 
-from worker.services import Services
+from worker.runtime import Runtime
 
 
-def with_settings(services: Services, **changes: Any) -> Services:
-    """The same services under other settings."""
-    return dataclasses.replace(services, settings=dataclasses.replace(services.settings, **changes))
+def with_settings(runtime: Runtime, **changes: Any) -> Runtime:
+    """The same runtime under other settings."""
+    return dataclasses.replace(runtime, settings=dataclasses.replace(runtime.settings, **changes))

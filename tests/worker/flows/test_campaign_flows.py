@@ -32,7 +32,7 @@ def amina(stage: Stage) -> int:
 
 
 def work(stage: Stage) -> None:
-    step = begin_campaigns(stage.services)
+    step = begin_campaigns(stage.runtime)
     while step():
         pass
     stage.work()

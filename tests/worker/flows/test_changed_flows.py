@@ -187,7 +187,7 @@ def test_a_start_stops_where_its_flow_is_archived_after_its_contacts_were_found(
 def test_who_enters_a_flow_while_it_is_archived_does_not_stay_in_it(stage: Stage) -> None:
     flow_uuid = store_flow(stage.database, stage.workspace, patient())
     amina = stage.add_contact(AMINA)
-    runner = FlowRunner(stage.services)
+    runner = FlowRunner(stage.runtime)
     with stage.database.writing() as tx:
         turns = acquire_leases(tx, [amina])
     with stage.database.reading() as tx:

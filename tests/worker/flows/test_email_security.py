@@ -13,7 +13,7 @@ from tests.worker.flows.conftest import Stage
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.flows.services.test_email import open_email, send
-from worker.services import Services
+from worker.runtime import Runtime
 
 HERE = "127.0.0.1"
 
@@ -45,8 +45,8 @@ class TestTrusted:
             yield made
 
     @pytest.fixture
-    def services(self, services: Services, mailbox: Mailbox) -> Services:
-        return with_settings(services, smtp_url=read_mail_server(mailbox.url("flows:pass@", tls="")))
+    def runtime(self, runtime: Runtime, mailbox: Mailbox) -> Runtime:
+        return with_settings(runtime, smtp_url=read_mail_server(mailbox.url("flows:pass@", tls="")))
 
     def test_a_flow_logs_in_and_sends_under_starttls(self, stage: Stage, mailbox: Mailbox) -> None:
         amina = send(stage, "a@example.org")
@@ -55,21 +55,21 @@ class TestTrusted:
         assert mailbox.tls_versions == ["TLSv1.3"]
         assert stage.sent_to(amina) == ["Done"]
 
-    def test_a_server_that_wants_tls_gets_nothing_in_clear(self, services: Services, mailbox: Mailbox) -> None:
+    def test_a_server_that_wants_tls_gets_nothing_in_clear(self, runtime: Runtime, mailbox: Mailbox) -> None:
         with pytest.raises(ServiceError):
-            open_email(services, mailbox.url(tls="&tls=none")).send(["a@example.org"], "Hi", "Body")
+            open_email(runtime, mailbox.url(tls="&tls=none")).send(["a@example.org"], "Hi", "Body")
 
         assert mailbox.envelopes == []
 
-    def test_smtps_speaks_tls_from_the_start(self, services: Services, authority: trustme.CA) -> None:
+    def test_smtps_speaks_tls_from_the_start(self, runtime: Runtime, authority: trustme.CA) -> None:
         with receiving_mail(tls=certify(authority, HERE)) as mailbox:
-            open_email(services, mailbox.url(scheme="smtps", tls="")).send(["a@example.org"], "Hi", "Body")
+            open_email(runtime, mailbox.url(scheme="smtps", tls="")).send(["a@example.org"], "Hi", "Body")
 
         assert mailbox.tls_versions == ["TLSv1.3"]
 
-    def test_a_certificate_for_another_name_is_refused(self, services: Services, authority: trustme.CA) -> None:
+    def test_a_certificate_for_another_name_is_refused(self, runtime: Runtime, authority: trustme.CA) -> None:
         with receiving_mail(starttls=certify(authority, "mail.example.org")) as mailbox:
-            email = open_email(services, mailbox.url(tls=""))
+            email = open_email(runtime, mailbox.url(tls=""))
             with pytest.raises(ServiceError, match="the secure connection to the mail server failed"):
                 email.send(["a@example.org"], "Hi", "Body")
 
@@ -78,12 +78,12 @@ class TestTrusted:
 
 @pytest.mark.parametrize("scheme", ["smtp", "smtps"])
 def test_a_certificate_of_an_unknown_authority_is_refused_before_the_login(
-    services: Services, authority: trustme.CA, scheme: str
+    runtime: Runtime, authority: trustme.CA, scheme: str
 ) -> None:
     context = certify(authority, HERE)
     secured = {"starttls": context} if scheme == "smtp" else {"tls": context}
     with receiving_mail(("flows", "pass"), **secured) as mailbox:
-        email = open_email(services, mailbox.url("flows:pass@", scheme, ""))
+        email = open_email(runtime, mailbox.url("flows:pass@", scheme, ""))
         with pytest.raises(ServiceError, match="the secure connection to the mail server failed"):
             email.send(["a@example.org"], "Hi", "Body")
 

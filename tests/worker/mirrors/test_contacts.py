@@ -27,11 +27,11 @@ def shown(api: Api, uuid: str) -> dict[str, Any]:
 class TestContacts:
     """Whatever changes what a contact's record shows moves its `modified_on`."""
 
-    def test_evaluating_a_query_group(self, api: Api, database: Database, workspace: Workspace, services: Any) -> None:
+    def test_evaluating_a_query_group(self, api: Api, database: Database, workspace: Workspace, runtime: Any) -> None:
         amina, ben = make_contact(database, workspace), make_contact(database, workspace, name="Ben")
         before = {uuid: shown(api, uuid) for uuid in (amina, ben)}
         api.database.write(lambda tx: _add_query_group(tx, workspace, "name ~ amina"))
-        step = begin_groups(services)
+        step = begin_groups(runtime)
         while step():
             pass
 
@@ -78,13 +78,13 @@ def _add_query_group(tx: Transaction, workspace: Workspace, query: str) -> int:
 
 class TestQueryGroups:
     def test_a_group_follows_the_type_of_a_field_that_its_query_reads(
-        self, api: Api, database: Database, workspace: Workspace, services: Any
+        self, api: Api, database: Database, workspace: Workspace, runtime: Any
     ) -> None:
         key = make_field(database, workspace, "Code", "text")
         amina = api.post(CONTACTS, {"name": "Amina", "fields": {key: "20.0"}}).json()["uuid"]
         with database.writing() as tx:
             _add_query_group(tx, workspace, "fields.code = 20")
-        step = begin_groups(services)
+        step = begin_groups(runtime)
         while step():
             pass
         assert shown(api, amina)["groups"] == []
@@ -98,13 +98,13 @@ class TestQueryGroups:
         assert api.results(GROUPS, name="Aminas")[0]["status"] == "ready"
 
     def test_a_type_that_does_not_fit_the_query_leaves_nobody_until_it_fits_again(
-        self, api: Api, database: Database, workspace: Workspace, services: Any
+        self, api: Api, database: Database, workspace: Workspace, runtime: Any
     ) -> None:
         key = make_field(database, workspace, "Age", "number")
         amina = api.post(CONTACTS, {"name": "Amina", "fields": {key: "20"}}).json()["uuid"]
         with database.writing() as tx:
             _add_query_group(tx, workspace, "fields.age > 18")
-        step, members = begin_groups(services), []
+        step, members = begin_groups(runtime), []
         for kind in ("number", "text", "number"):
             api.post("/api/v2/fields.json", {"name": "Age", "type": kind}, key=key)
             while step():

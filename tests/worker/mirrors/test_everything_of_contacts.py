@@ -20,7 +20,7 @@ from tests.factories import make_field
 from tests.worker.flows.conftest import Stage
 from tests.worker.mirrors.client import Listed, Record, check_change, check_mirrors
 from worker.jobs import begin_groups
-from worker.services import Services
+from worker.runtime import Runtime
 
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"
@@ -40,8 +40,8 @@ COUNT = 8
 class People:
     """Contacts who are in a group, have a value of a field and wait in a flow."""
 
-    def __init__(self, api: Api, stage: Stage, services: Services) -> None:
-        self.api, self.stage, self.services = api, stage, services
+    def __init__(self, api: Api, stage: Stage, runtime: Runtime) -> None:
+        self.api, self.stage, self.runtime = api, stage, runtime
         self.database, self.workspace = stage.database, stage.workspace
         self.phones = [f"+25072200010{number}" for number in range(COUNT)]
         self.ids = [stage.add_contact(phone, f"Person {phone[-1]}") for phone in self.phones]
@@ -118,7 +118,7 @@ class People:
     def evaluate_group(self, turn: int) -> None:
         query = f'name ~ "Renamed {turn}" OR name ~ Person'
         self.database.write(lambda tx: create_query_group(tx, self.workspace, f"Grown up {turn}", query))
-        step = begin_groups(self.services)
+        step = begin_groups(self.runtime)
         while step():
             pass
 
@@ -164,13 +164,13 @@ OPERATIONS: list[Callable[[People, int], None]] = [
 
 
 @pytest.fixture
-def stage(database: Database, workspace: Workspace, services: Services) -> Stage:
-    return Stage(database, workspace, services, clock=None)
+def stage(database: Database, workspace: Workspace, runtime: Runtime) -> Stage:
+    return Stage(database, workspace, runtime, clock=None)
 
 
 @pytest.fixture
-def people(api: Api, stage: Stage, services: Services) -> People:
-    return People(api, stage, services)
+def people(api: Api, stage: Stage, runtime: Runtime) -> People:
+    return People(api, stage, runtime)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

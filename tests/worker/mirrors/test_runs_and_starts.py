@@ -21,7 +21,7 @@ from tests.api import Api
 from tests.worker.flows.conftest import Stage
 from tests.worker.mirrors.client import Listed, Record, check_change, check_mirrors
 from worker.flows.starts import begin_starts
-from worker.services import Services
+from worker.runtime import Runtime
 
 STARTS = "/api/v2/flow_starts.json"
 GROUPS = "/api/v2/groups.json"
@@ -50,8 +50,8 @@ FLOW_STARTS = [Listed(STARTS, elsewhere=_own_start)]
 class Survey:
     """People who wait in a flow, each with a number and a part in one operation."""
 
-    def __init__(self, api: Api, stage: Stage, services: Services) -> None:
-        self.api, self.stage, self.services = api, stage, services
+    def __init__(self, api: Api, stage: Stage, runtime: Runtime) -> None:
+        self.api, self.stage, self.runtime = api, stage, runtime
         self.database, self.workspace = stage.database, stage.workspace
         for name in ("Survey", "Put away", "Given up"):
             self.bring_in(name)
@@ -137,7 +137,7 @@ class Survey:
 
     def find_contacts(self, turn: int) -> None:
         self.start("Survey", 4, 5)
-        begin_starts(self.services)()
+        begin_starts(self.runtime)()
 
     def interrupt_start(self, turn: int) -> None:
         uuid = self.start("Survey", 5, restart_participants=True)
@@ -179,13 +179,13 @@ START_CHANGES: list[Callable[[Survey, int], None]] = [
 
 
 @pytest.fixture
-def stage(database: Database, workspace: Workspace, services: Services) -> Stage:
-    return Stage(database, workspace, services, clock=None)
+def stage(database: Database, workspace: Workspace, runtime: Runtime) -> Stage:
+    return Stage(database, workspace, runtime, clock=None)
 
 
 @pytest.fixture
-def survey(api: Api, stage: Stage, services: Services) -> Survey:
-    return Survey(api, stage, services)
+def survey(api: Api, stage: Stage, runtime: Runtime) -> Survey:
+    return Survey(api, stage, runtime)
 
 
 @pytest.mark.parametrize("operation", RUN_CHANGES)

@@ -100,19 +100,19 @@ class TestRetries:
         assert finish().delivered == 1
         assert answers == []
 
-    def test_a_retry_waits_for_its_time(self, services, database, add, receiver, ledger, clock):
+    def test_a_retry_waits_for_its_time(self, runtime, database, add, receiver, ledger, clock):
         receiver.respond = lambda request: Reply(503, headers={"Retry-After": "60"})
         add()
-        begin_webhooks(services)
+        begin_webhooks(runtime)
         assert receiver.wait_for(1)
-        services.closing.close()
+        runtime.closing.close()
 
         with database.reading() as tx:
             row = tx.execute(select(delivery)).one()
         assert ledger().pending == 1
         assert 60 <= (row.scheduled_on - clock()).total_seconds() <= 72
 
-    def test_a_failed_delivery_can_be_sent_again(self, database, workspace, add, receiver, finish, services):
+    def test_a_failed_delivery_can_be_sent_again(self, database, workspace, add, receiver, finish, runtime):
         receiver.respond = lambda request: Reply(404)
         event_id = add()
         finish()
@@ -172,13 +172,13 @@ class TestReplies:
 
 
 class TestDamagedSecrets:
-    def test_one_damaged_secret_stalls_only_its_own_receiver(self, database, workspace, services, add, receiver):
+    def test_one_damaged_secret_stalls_only_its_own_receiver(self, database, workspace, runtime, add, receiver):
         damaged = add_channel(database, workspace, webhook_url=f"{receiver.url}/damaged")
         with database.writing() as tx:
             tx.execute(text("UPDATE channel SET webhook_secret = '1.damaged' WHERE id = :id"), {"id": damaged})
         add(to=damaged)
         fine = [add() for _ in range(3)]
-        begin_webhooks(services)
+        begin_webhooks(runtime)
 
         assert receiver.wait_for(3, PATIENCE_SECONDS)
         wait_until(lambda: len(attempts_of(database)) == 7, "four attempts of the damaged one")
@@ -196,7 +196,7 @@ class TestDamagedSecrets:
 
 
 class TestManyReceivers:
-    def test_a_silent_receiver_does_not_delay_the_others(self, database, workspace, services, add):
+    def test_a_silent_receiver_does_not_delay_the_others(self, database, workspace, runtime, add):
         silence = threading.Event()
         with receiving(lambda _: Reply(200 if silence.wait(PATIENCE_SECONDS) else 500)) as slow, receiving() as quick:
             slow_id = add_channel(database, workspace, webhook_url=slow.url)
@@ -205,28 +205,28 @@ class TestManyReceivers:
                 add(to=slow_id)
             for _ in range(40):
                 add(to=quick_id)
-            begin_webhooks(services)
+            begin_webhooks(runtime)
 
             assert quick.wait_for(40)
             assert len(slow.received) == SLOTS_PER_RECEIVER
             silence.set()
 
-    def test_each_event_arrives_once_when_two_processes_work(self, services, database, settings, add, receiver, ledger):
-        other = type(services)(services.settings, database, services.http)
+    def test_each_event_arrives_once_when_two_processes_work(self, runtime, database, settings, add, receiver, ledger):
+        other = type(runtime)(runtime.settings, database, runtime.http)
         events = [add() for _ in range(200)]
         with other.closing:
-            steps = begin_webhooks(services), begin_webhooks(other)
+            steps = begin_webhooks(runtime), begin_webhooks(other)
             assert receiver.wait_for(200, PATIENCE_SECONDS)
             for step in steps:
                 step()
 
-        services.closing.close()
+        runtime.closing.close()
         assert Counter(request.headers["webhook-id"] for request in receiver.received) == Counter(events)
         assert ledger() == Ledger(pending=0, delivered=200, failed=0)
 
 
 class TestStopping:
-    def test_calls_under_way_are_finished_and_recorded(self, services, add, receiver, ledger):
+    def test_calls_under_way_are_finished_and_recorded(self, runtime, add, receiver, ledger):
         begun, go_on = threading.Event(), threading.Event()
 
         def respond(request):
@@ -235,23 +235,23 @@ class TestStopping:
 
         receiver.respond = respond
         add()
-        begin_webhooks(services)
+        begin_webhooks(runtime)
         assert begun.wait(PATIENCE_SECONDS)
         threading.Timer(0.1, go_on.set).start()
-        services.closing.close()
+        runtime.closing.close()
 
         assert ledger() == Ledger(pending=0, delivered=1, failed=0)
 
-    def test_nothing_new_is_begun(self, services, add, receiver, ledger):
-        services.stopping.set()
+    def test_nothing_new_is_begun(self, runtime, add, receiver, ledger):
+        runtime.stopping.set()
         add()
-        begin_webhooks(services)
-        services.closing.close()
+        begin_webhooks(runtime)
+        runtime.closing.close()
 
         assert receiver.received == [] and ledger().pending == 1
 
 
-def test_a_database_that_fails_for_a_while_loses_nothing(services, database, add, receiver, ledger, monkeypatch):
+def test_a_database_that_fails_for_a_while_loses_nothing(runtime, database, add, receiver, ledger, monkeypatch):
     failures = ["once"]
     writing = database.writing
 
@@ -262,7 +262,7 @@ def test_a_database_that_fails_for_a_while_loses_nothing(services, database, add
 
     add()
     monkeypatch.setattr(database, "writing", failing)
-    begin_webhooks(services)
+    begin_webhooks(runtime)
     assert receiver.wait_for(1)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while ledger().pending and time.monotonic() < deadline:
@@ -280,7 +280,7 @@ def test_bodies_keep_their_parameters(add, receiver, finish):
     assert parse_qs(receiver.received[0].body.decode()) == {"text": ["a&b=c"], "attachments": ["x", "y"]}
 
 
-def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(services, database, add, receiver, ledger):
+def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(runtime, database, add, receiver, ledger):
     for _ in range(5):
         add()
     with database.writing() as tx:
@@ -290,7 +290,7 @@ def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(services
         tx.execute(insert(delivery_attempt).values(**known, **moments))
         tx.execute(text("CREATE UNIQUE INDEX no_second_attempt ON delivery_attempt (delivery_id)"))
 
-    begin_webhooks(services)
+    begin_webhooks(runtime)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while ledger().delivered < 4 and time.monotonic() < deadline:
         threading.Event().wait(0.01)

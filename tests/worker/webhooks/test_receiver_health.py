@@ -113,8 +113,8 @@ def test_a_delivery_of_nobody_concerns_no_receiver(database, workspace, receiver
     assert read_trouble(database) is None
 
 
-def test_nothing_is_counted_when_metrics_are_off(services, add, receiver):
-    quiet = replace(services, settings=replace(services.settings, metrics=False))
+def test_nothing_is_counted_when_metrics_are_off(runtime, add, receiver):
+    quiet = replace(runtime, settings=replace(runtime.settings, metrics=False))
     before = sample("relayboard_delivery_delay_seconds_count")
     add()
 

@@ -13,7 +13,7 @@ from email.utils import format_datetime, make_msgid
 from flows.engine.services import ServiceError
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer, is_address
 from worker.http.deadlines import Deadline, Watchdog
-from worker.services import Services
+from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.worker")
 
@@ -27,8 +27,8 @@ class FlowEmail:
     `before_call` is told before each, because mail servers may take long.
     """
 
-    def __init__(self, services: Services, server: MailServer, before_call: Callable[[], None]) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, server: MailServer, before_call: Callable[[], None]) -> None:
+        self._runtime = runtime
         self._server = server
         self._before_call = before_call
 
@@ -36,7 +36,7 @@ class FlowEmail:
         """One message to all addresses. Raises ServiceError, which never holds anything that the server was told."""
         message = self._write(addresses, subject, body)
         self._before_call()
-        with Deadline(_WATCHDOG, self._services.settings.webhook_timeout_seconds) as deadline:
+        with Deadline(_WATCHDOG, self._runtime.settings.webhook_timeout_seconds) as deadline:
             try:
                 self._hand_in(message, list(dict.fromkeys(addresses)), deadline)
             except (OSError, smtplib.SMTPException, ValueError) as error:
@@ -55,7 +55,7 @@ class FlowEmail:
             message["From"] = sender
             message["To"] = ", ".join(dict.fromkeys(addresses))
             message["Subject"] = subject
-            message["Date"] = format_datetime(self._services.database.clock())
+            message["Date"] = format_datetime(self._runtime.database.clock())
             message["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2])
             message["Auto-Submitted"] = "auto-generated"
             message.set_content(body)

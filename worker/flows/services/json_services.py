@@ -11,7 +11,7 @@ from flows.engine.services import ServiceError
 from worker.flows.services.webhooks import BLOCKED
 from worker.http.errors import SendFailed
 from worker.http.safe_http import HttpResponse
-from worker.services import Services
+from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.worker")
 
@@ -30,7 +30,7 @@ class JsonService:
     name: str
     url: str
     key: str
-    services: Services
+    runtime: Runtime
     before_call: Callable[[], None]
     delays_seconds: Sequence[float] = ()
 
@@ -45,7 +45,7 @@ class JsonService:
         body = orjson.dumps(question)
         answer = self._try(sent, body)
         for delay in self.delays_seconds:
-            if not _is_worth_retrying(answer) or self.services.stopping.wait(delay):
+            if not _is_worth_retrying(answer) or self.runtime.stopping.wait(delay):
                 break
             answer = self._try(sent, body)
         if isinstance(answer, SendFailed):
@@ -62,7 +62,7 @@ class JsonService:
     def _try(self, headers: Mapping[str, str], body: bytes) -> HttpResponse | SendFailed:
         self.before_call()
         try:
-            return self.services.http.send("POST", self.url, headers=headers, body=body)
+            return self.runtime.http.send("POST", self.url, headers=headers, body=body)
         except SendFailed as failure:
             return failure
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from flows.engine.services import Services as EngineServices
+from flows.engine.services import Services
 from flows.urns import Urn
 from persistence.contacts.urns import find_owners
 from persistence.database import Database
@@ -13,7 +13,7 @@ from worker.flows.services.email import FlowEmail
 from worker.flows.services.json_services import JsonService
 from worker.flows.services.language_models import FlowLanguageModel
 from worker.flows.services.webhooks import FlowWebhooks, list_delays_seconds
-from worker.services import Services
+from worker.runtime import Runtime
 
 
 class UrnClaims:
@@ -30,25 +30,25 @@ class UrnClaims:
         return owner is None or owner.uuid == contact_uuid
 
 
-def open_outside(services: Services, workspace: Workspace, before_call: Callable[[], None]) -> EngineServices:
+def open_outside(runtime: Runtime, workspace: Workspace, before_call: Callable[[], None]) -> Services:
     """The engine's services for sprints of one workspace; `before_call` is told before anything that may take long."""
-    settings = services.settings
+    settings = runtime.settings
 
     def find_service(name: str, url: str, key: str, delays_seconds: Sequence[float] = ()) -> JsonService | None:
-        return JsonService(name, url, key, services, before_call, delays_seconds) if url else None
+        return JsonService(name, url, key, runtime, before_call, delays_seconds) if url else None
 
     model = find_service("the language model", settings.llm_url, settings.llm_key)
     classifier = find_service("the classifier", settings.classifier_url, settings.classifier_key)
     # A transfer has a key, so a repeated question does no harm.
     airtime = find_service(
-        "the airtime service", settings.airtime_url, settings.airtime_key, list_delays_seconds(services)
+        "the airtime service", settings.airtime_url, settings.airtime_key, list_delays_seconds(runtime)
     )
     mail_server = settings.smtp_url
-    return EngineServices(
-        webhook=FlowWebhooks(services, before_call, workspace.id),
-        email=None if mail_server is None else FlowEmail(services, mail_server, before_call),
+    return Services(
+        webhook=FlowWebhooks(runtime, before_call, workspace.id),
+        email=None if mail_server is None else FlowEmail(runtime, mail_server, before_call),
         classifier=None if classifier is None else FlowClassifier(classifier),
         llm=None if model is None else FlowLanguageModel(model, settings.llm_model),
         airtime=None if airtime is None else FlowAirtime(airtime),
-        urns=UrnClaims(services.database, workspace.id),
+        urns=UrnClaims(runtime.database, workspace.id),
     )

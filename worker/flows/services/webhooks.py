@@ -10,7 +10,7 @@ from persistence.deliveries.signers import find_subscriber_signer
 from persistence.sql.columns import new_uuid
 from worker.http.errors import SendFailed
 from worker.http.safe_http import HttpResponse
-from worker.services import Services
+from worker.runtime import Runtime
 from worker.webhooks.attempts import DAMAGED, secrets_of
 from worker.webhooks.signing import signature_headers
 
@@ -27,15 +27,15 @@ class FlowWebhooks:
     Calls to subscribers of resthooks are signed with their secrets.
     """
 
-    def __init__(self, services: Services, before_call: Callable[[], None], workspace_id: int) -> None:
-        self._services = services
+    def __init__(self, runtime: Runtime, before_call: Callable[[], None], workspace_id: int) -> None:
+        self._runtime = runtime
         self._before_call = before_call
         self._workspace_id = workspace_id
-        self._delays = list_delays_seconds(services)
+        self._delays = list_delays_seconds(runtime)
 
     def call(self, request: WebhookRequest) -> WebhookReply:
         """One call with its retries; the reply of the last try."""
-        blocked = find_blocked(request.url, self._services.settings.flow_blocked_domains)
+        blocked = find_blocked(request.url, self._runtime.settings.flow_blocked_domains)
         if blocked:
             return WebhookReply(0, "", blocked_hostname=blocked)
         started = time.monotonic()
@@ -49,7 +49,7 @@ class FlowWebhooks:
         answer, failure = self._try(request, headers, body)
         retries = 0
         for delay in self._delays:
-            if not _is_worth_retrying(answer, failure) or self._services.stopping.wait(delay):
+            if not _is_worth_retrying(answer, failure) or self._runtime.stopping.wait(delay):
                 break
             retries += 1
             answer, failure = self._try(request, headers, body)
@@ -76,9 +76,9 @@ class FlowWebhooks:
 
     def _sign(self, request: WebhookRequest, body: bytes) -> dict[str, str] | None:
         """The headers that sign a call to a subscriber; None when its secret cannot be decrypted."""
-        with self._services.database.reading() as tx:
+        with self._runtime.database.reading() as tx:
             signer = find_subscriber_signer(tx, self._workspace_id, request.resthook, request.url)
-        now = self._services.database.clock()
+        now = self._runtime.database.clock()
         if signer is not None and signer.is_damaged:
             return None
         return signature_headers(new_uuid(), now, body, secrets_of(signer, now))
@@ -88,7 +88,7 @@ class FlowWebhooks:
     ) -> tuple[HttpResponse | None, SendFailed | None]:
         self._before_call()
         try:
-            return self._services.http.send(request.method, request.url, headers=headers, body=body), None
+            return self._runtime.http.send(request.method, request.url, headers=headers, body=body), None
         except SendFailed as failure:
             return None, failure
 
@@ -101,9 +101,9 @@ def find_blocked(url: str, domains: Collection[str]) -> str:
     return hostname if any(".".join(labels[start:]) in domains for start in range(len(labels))) else ""
 
 
-def list_delays_seconds(services: Services) -> list[float]:
+def list_delays_seconds(runtime: Runtime) -> list[float]:
     """The pauses before each further try of a call that a contact waits for."""
-    wanted = services.settings.webhook_retry_delays_seconds
+    wanted = runtime.settings.webhook_retry_delays_seconds
     return [min(pair) for pair in zip(wanted, LONGEST_DELAYS_SECONDS, strict=False)]
 
 

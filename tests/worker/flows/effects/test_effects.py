@@ -138,7 +138,7 @@ def test_a_broadcast_of_a_flow_says_what_the_flow_evaluated_and_nothing_more(sta
         action("set_contact_name", name="@@contact.uuid"),
         action("send_broadcast", text="From @contact.name", contacts=[{"uuid": other.uuid, "name": "Ben"}]),
     )
-    step = begin_broadcasts(stage.services)
+    step = begin_broadcasts(stage.runtime)
     while step():
         pass
 
@@ -163,7 +163,7 @@ def test_a_broadcast_and_a_start_with_one_query_reach_the_same_people(stage: Sta
     amina = stage.add_contact(AMINA, "Amina")
 
     stage.start(asking, amina, params={"ref": write_contact_reference(ben)})
-    steps = begin_starts(stage.services), begin_broadcasts(stage.services), begin_starts(stage.services)
+    steps = begin_starts(stage.runtime), begin_broadcasts(stage.runtime), begin_starts(stage.runtime)
     while steps[0]() and not stage.rows(broadcast):
         pass
     for step in steps[1:]:
@@ -183,7 +183,7 @@ def test_a_broadcast_whose_query_means_nothing_any_more_fails_and_says_so(
     with stage.database.writing() as tx:
         tx.execute(field.delete())
 
-    broadcasting = begin_broadcasts(stage.services)
+    broadcasting = begin_broadcasts(stage.runtime)
     while broadcasting():
         pass
 

@@ -13,7 +13,7 @@ from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
-from worker.services import Services
+from worker.runtime import Runtime
 
 KEY = "hidden-key"
 AMINA = "+254722000111"
@@ -29,8 +29,8 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def services(services: Services, receiver: Receiver) -> Services:
-    return with_settings(services, airtime_url=receiver.url, airtime_key=KEY)
+def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
+    return with_settings(runtime, airtime_url=receiver.url, airtime_key=KEY)
 
 
 def run(stage: Stage, *nodes: dict[str, Any]) -> int:
@@ -217,8 +217,8 @@ def test_a_lottery_that_is_drawn_again_has_the_same_winner(stage: Stage, receive
 
 class TestWallsAndDefaults:
     @pytest.fixture(params=["http://10.0.0.1/", ""], ids=["private", "none"])
-    def services(self, services: Services, request: pytest.FixtureRequest) -> Services:
-        return with_settings(services, airtime_url=request.param)
+    def runtime(self, runtime: Runtime, request: pytest.FixtureRequest) -> Runtime:
+        return with_settings(runtime, airtime_url=request.param)
 
     def test_a_private_address_and_no_address_are_failures(self, stage: Stage) -> None:
         assert stage.sent_to(run(stage)) == ["Given: "]

@@ -16,7 +16,7 @@ from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
-from worker.services import Services
+from worker.runtime import Runtime
 
 KEY = "hidden-key"
 AMINA = "+254722000111"
@@ -31,8 +31,8 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def services(services: Services, receiver: Receiver) -> Services:
-    return with_settings(services, classifier_url=receiver.url, classifier_key=KEY)
+def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
+    return with_settings(runtime, classifier_url=receiver.url, classifier_key=KEY)
 
 
 def add_classifier(stage: Stage) -> str:
@@ -182,8 +182,8 @@ def test_nul_is_left_out_of_what_is_kept(stage: Stage, receiver: Receiver) -> No
 
 class TestWallsAndDefaults:
     @pytest.fixture(params=["http://10.0.0.1/", ""], ids=["private", "none"])
-    def services(self, services: Services, request: pytest.FixtureRequest) -> Services:
-        return with_settings(services, classifier_url=request.param)
+    def runtime(self, runtime: Runtime, request: pytest.FixtureRequest) -> Runtime:
+        return with_settings(runtime, classifier_url=request.param)
 
     def test_a_private_address_and_no_address_are_failures(self, stage: Stage) -> None:
         assert run(stage) == ["Other: 0"]

@@ -12,7 +12,7 @@ from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
-from worker.services import Services
+from worker.runtime import Runtime
 
 KEY = "hidden-key"
 ASK = {
@@ -33,9 +33,9 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def services(services: Services, receiver: Receiver) -> Services:
-    settings = dataclasses.replace(services.settings, llm_url=receiver.url, llm_key=KEY, llm_model="small")
-    return dataclasses.replace(services, settings=settings)
+def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
+    settings = dataclasses.replace(runtime.settings, llm_url=receiver.url, llm_key=KEY, llm_model="small")
+    return dataclasses.replace(runtime, settings=settings)
 
 
 def ask(stage: Stage) -> list[str]:
@@ -89,8 +89,8 @@ def test_a_model_that_cannot_be_reached_is_an_error_of_the_flow(stage: Stage, re
 
 class TestWithoutModel:
     @pytest.fixture
-    def services(self, services: Services) -> Services:
-        return dataclasses.replace(services, settings=dataclasses.replace(services.settings, llm_url=""))
+    def runtime(self, runtime: Runtime) -> Runtime:
+        return dataclasses.replace(runtime, settings=dataclasses.replace(runtime.settings, llm_url=""))
 
     def test_the_flow_goes_on_with_an_error(self, stage: Stage, receiver: Receiver) -> None:
         assert ask(stage) == ["It says <ERROR>"]

@@ -19,7 +19,7 @@ from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.flows.services.webhooks import find_blocked
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
-from worker.services import Services
+from worker.runtime import Runtime
 from worker.webhooks.dispatcher import begin_webhooks
 from worker.webhooks.signing import is_signed
 
@@ -154,8 +154,8 @@ def test_a_blocked_domain_is_blocked_with_all_below_it(blocked: str, is_blocked:
 
 class TestBlockedDomains:
     @pytest.fixture
-    def services(self, services: Services) -> Services:
-        return with_settings(services, flow_blocked_domains=frozenset({"127.0.0.1"}))
+    def runtime(self, runtime: Runtime) -> Runtime:
+        return with_settings(runtime, flow_blocked_domains=frozenset({"127.0.0.1"}))
 
     def test_flows_do_not_call_them(self, stage: Stage, receiver: Receiver) -> None:
         answer(stage, survey(call(receiver, result_name="Call")))
@@ -207,7 +207,7 @@ def test_a_subscriber_that_was_not_reached_gets_the_event_later(stage: Stage, re
     before = len(receiver.received)
 
     receiver.respond = lambda _request: Reply(200)
-    step = begin_webhooks(stage.services)
+    step = begin_webhooks(stage.runtime)
     while step():
         pass
 

@@ -1,4 +1,4 @@
-"""What every kind of work is given: settings, the database, the way to the outside, and word of the end."""
+"""What every job is given: settings, the database, the way to the outside, and word of the end."""
 
 import random
 import threading
@@ -12,7 +12,7 @@ from worker.http.safe_http import SafeHttp
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class Runtime:
     """The parts of one worker process. `closing` is unwound when it stops; `chance` gives numbers in [0, 1)."""
 
     settings: Settings
