@@ -184,7 +184,7 @@ class SavedAudience:
     def count(self) -> int:
         """How many contacts there are now."""
         everybody = union(*self._sources).subquery()
-        return int(self.tx.execute(select(func.count()).select_from(everybody)).scalar_one())
+        return self.tx.execute(select(func.count()).select_from(everybody)).scalar_one()
 
 
 def _cut(source: Select[Any], after_id: int, size: int) -> Select[Any]:

@@ -201,7 +201,7 @@ def together(names: Sequence[str], rule: Rule) -> dict[str, Rule]:
     """Parameters that mean the same: their values are taken as one list."""
 
     def rule_of(name: str) -> Rule:
-        def apply(query: ListQuery, _values: Any) -> Condition | Sequence[Condition]:
+        def apply(query: ListQuery, _values: object) -> Condition | Sequence[Condition]:
             given = [each for each in names if each in query.values]
             return rule(query, [value for each in given for value in query.values[each]]) if name == given[0] else []
 

@@ -1,13 +1,14 @@
 """Workspaces: the owners of everything else."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import select
 
 from persistence.database import Transaction
+from persistence.sql.columns import columns_for
 from persistence.sql.json_sql import as_text, json_record
 from persistence.tables.accounts import workspace
 
@@ -36,22 +37,13 @@ class Workspace:
         return ZoneInfo(self.timezone)
 
 
-WORKSPACE_COLUMNS = (
-    workspace.c.id,
-    workspace.c.uuid,
-    workspace.c.name,
-    workspace.c.country,
-    workspace.c.timezone,
-    workspace.c.languages,
-    workspace.c.date_style,
-    workspace.c.is_anonymous,
-)
+WORKSPACE_COLUMNS = columns_for(Workspace, workspace)
 
 
 def workspace_from_row(row: Sequence[Any]) -> Workspace:
     """A workspace from the values of WORKSPACE_COLUMNS."""
-    workspace_id, uuid, name, country, timezone, languages, date_style, is_anonymous = row
-    return Workspace(workspace_id, uuid, name, country, timezone, tuple(languages), date_style, is_anonymous)
+    stored = Workspace(*row)
+    return replace(stored, languages=tuple(stored.languages))
 
 
 def hold_workspace(tx: Transaction, workspace_id: int) -> None:

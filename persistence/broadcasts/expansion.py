@@ -60,8 +60,8 @@ def expand_next(tx: Transaction) -> bool:
     return True
 
 
-def _hold_contacts(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> Sequence[ContactRow]:
+def _hold_contacts(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> list[ContactRow]:
     """These contacts without those deleted this very moment; nobody deletes the others until the transaction ends."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(ids) & ~contact.c.is_deleted
     statement = select(*CONTACT_COLUMNS).where(mine).order_by(contact.c.id)
-    return tx.execute(statement.with_for_update(read=True)).all() if ids else []
+    return [ContactRow(*row) for row in tx.execute(statement.with_for_update(read=True))] if ids else []

@@ -34,7 +34,7 @@ class Wording:
 class Writer:
     """Writes what each contact of a batch gets: in its language, else the workspace's first, else the base language.
 
-    The contacts are rows with at least `CONTACT_COLUMNS`. A batch costs no statement unless there are expressions in
+    A batch costs no statement unless there are expressions in
     a text: then four, one more where groups may be looked at, three for tickets, two for places.
     """
 
@@ -72,5 +72,5 @@ class Writer:
         return Draft(one.id, text, tuple(files), tuple(replies), broadcast_id=wording.broadcast_id, is_bulk=True)
 
     def _choose(self, translations: Mapping[str, Any], one: ContactRow) -> str:
-        wanted = (one.language, self._workspace.default_language)
+        wanted = (one.language or "", self._workspace.default_language)
         return next((language for language in wanted if translations.get(language)), self._wording.base_language)

@@ -7,9 +7,8 @@ their rows: a worker that dies leaves neither, and several workers never take th
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import select, update
 
 from persistence.audience import Audience
 from persistence.broadcasts.personal_texts import Wording, Writer
@@ -25,7 +24,7 @@ from persistence.campaigns.fires import (
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
 from persistence.messages.outgoing import add_outgoing
-from persistence.sessions.contacts import CONTACT_COLUMNS
+from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.sessions.waiting import find_waiting
 from persistence.tables.campaigns import IS_UNFIRED, PASSIVE, SKIP, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import contact
@@ -46,12 +45,12 @@ class _Fire:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Due fires of one event, locked, with the CONTACT_COLUMNS of their contacts by id (none for those that left)."""
+    """Due fires of one event, locked, with the rows of their contacts by id (none for those that left)."""
 
     workspace_id: int
     timing: Timing
     fires: Sequence[_Fire]
-    contacts: dict[int, Row[*tuple[Any, ...]]]
+    contacts: dict[int, ContactRow]
 
 
 def fire_next(tx: Transaction) -> bool:
@@ -94,7 +93,7 @@ def _take_batch(tx: Transaction) -> _Batch | None:
     ids = sorted({one.contact_id for one in found})
     free = _hold_contacts(tx, workspace_id, ids)
     timing = read_timings(tx, campaign_event.c.workspace_id == workspace_id, campaign_event.c.id == event_id)[0]
-    rows = tx.execute(choose_active(workspace_id, ids, *CONTACT_COLUMNS)).all()
+    rows = [ContactRow(*row) for row in tx.execute(choose_active(workspace_id, ids, *CONTACT_COLUMNS))]
     members = find_members(tx, [timing.group_id], ids)
     contacts = {row.id: row for row in rows if timing.is_living and (timing.group_id, row.id) in members}
     return _Batch(workspace_id, timing, [one for one in found if one.contact_id in free], contacts)
@@ -123,7 +122,7 @@ def _reschedule(
     add_fires(tx, batch.workspace_id, keys)
 
 
-def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[Row[*tuple[Any, ...]]]) -> bool:
+def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[ContactRow]) -> bool:
     """Send the event's message or start its flow; False for a flow that has been archived.
 
     An event that skips leaves out contacts who wait in a flow; a message never interrupts.

@@ -4,20 +4,17 @@ The holder may work outside any transaction. Results are recorded only while the
 was believed dead changes nothing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import ColumnElement, Row, or_, select, update
+from sqlalchemy import ColumnElement, or_, select, update
 
 from persistence.database import Transaction
+from persistence.sql.columns import columns_for
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
-
-LeasedRow = Row[*tuple[Any, ...]]
-"""The id of a contact and the columns that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +23,18 @@ class DueContact:
 
     workspace_id: int
     contact_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedContact:
+    """What flows change of a leased contact's own row; `fields` are stored values by the field's UUID."""
+
+    id: int
+    name: str | None
+    language: str | None
+    timezone: str | None
+    fields: Mapping[str, Mapping[str, str]]
+    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +72,10 @@ def renew_leases(tx: Transaction, leases: ContactLeases) -> ContactLeases:
     return ContactLeases(frozenset(tx.execute(renewed.returning(contact.c.id)).scalars()), until)
 
 
-def lock_leased(tx: Transaction, leases: ContactLeases, *columns: ColumnElement[Any]) -> Sequence[LeasedRow]:
-    """Rows (id, columns) of the contacts whose lease is still held, locked in the order of their ids."""
-    statement = select(contact.c.id, *columns).where(_are_held(leases)).order_by(contact.c.id)
-    return tx.execute(statement.with_for_update()).all()
+def lock_leased(tx: Transaction, leases: ContactLeases) -> list[LeasedContact]:
+    """The contacts whose lease is still held, locked in the order of their ids."""
+    statement = select(*columns_for(LeasedContact, contact)).where(_are_held(leases)).order_by(contact.c.id)
+    return [LeasedContact(*row) for row in tx.execute(statement.with_for_update())]
 
 
 def release_leases(tx: Transaction, leases: ContactLeases) -> None:

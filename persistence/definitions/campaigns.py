@@ -88,7 +88,7 @@ def _import(
     if campaign_id is None:
         kept = uuid if is_same_site and is_uuid(uuid) and _is_free(tx, uuid) else new_uuid()
         statement = insert(campaign).values(workspace_id=workspace.id, uuid=kept, created_on=tx.now, **values)
-        campaign_id = int(tx.execute(statement.returning(campaign.c.id)).scalar_one())
+        campaign_id = tx.execute(statement.returning(campaign.c.id)).scalar_one()
     else:
         mine = (campaign.c.workspace_id == workspace.id) & (campaign.c.id == campaign_id)
         tx.execute(update(campaign).where(mine).values(**values))
@@ -143,7 +143,7 @@ def _find_date(tx: Transaction, workspace_id: int, given: Mapping[str, Any]) -> 
     return find_or_create_date(tx, workspace_id, str(given.get("label") or key))
 
 
-def _read_message(workspace: Workspace, given: Any, base: str) -> tuple[dict[str, str], str]:
+def _read_message(workspace: Workspace, given: object, base: str) -> tuple[dict[str, str], str]:
     """The texts by language, and the base language, which has one. Raises InvalidInput when there is no text."""
     default = workspace.default_language
     texts = given if isinstance(given, Mapping) else {base or default: given}

@@ -48,7 +48,7 @@ class ImportReport:
     renamed: list[dict[str, str]] = field(default_factory=list)
 
 
-def import_definitions(tx: Transaction, workspace: Workspace, document: Any, *, media_url: str = "") -> ImportReport:
+def import_definitions(tx: Transaction, workspace: Workspace, document: object, *, media_url: str = "") -> ImportReport:
     """Brings the content of an export file, or one definition, into a workspace.
 
     Relative addresses of old flows' attachments are taken below `media_url`. Raises ImportRefused for what cannot be
@@ -65,7 +65,7 @@ def import_definitions(tx: Transaction, workspace: Workspace, document: Any, *, 
         raise ImportRefused(str(error)) from error
 
 
-def _write_text(document: Any) -> bytes:
+def _write_text(document: object) -> bytes:
     """The document as JSON; raises ImportRefused for numbers and depths that no database keeps."""
     try:
         return orjson.dumps(document)

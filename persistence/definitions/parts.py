@@ -1,8 +1,8 @@
 """How the flows, campaigns and triggers of a workspace hang together, for exports."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import select
 
@@ -51,7 +51,7 @@ def load_parts(tx: Transaction, workspace_id: int) -> Parts:
     return Parts(flows, _load_campaigns(tx, workspace_id), load_trigger_parts(tx, workspace_id))
 
 
-def _read_flow(dependencies: Any) -> FlowParts:
+def _read_flow(dependencies: Sequence[Mapping[str, str]]) -> FlowParts:
     def list_all(kind: str, identity: str) -> tuple[str, ...]:
         return tuple(each[identity] for each in dependencies if each["type"] == kind)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    RowMapping,
     Select,
     and_,
     bindparam,
@@ -159,7 +160,7 @@ def _pick(receiver: str, room: int, now: datetime) -> Select[int]:
     return select(due.limit(room).subquery().c.id)
 
 
-def _from_row(row: Mapping[Any, Any]) -> DueDelivery:
+def _from_row(row: RowMapping) -> DueDelivery:
     values = {**row, "body": row["body"].encode(), "attempt": row["attempts"] + 1}
     del values["attempts"]
     return DueDelivery(**values)

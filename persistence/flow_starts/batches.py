@@ -13,7 +13,16 @@ from sqlalchemy import ColumnElement, delete, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.flow_starts.flow_starts import COMPLETED, DONE, INTERRUPTED, IS_UNFINISHED, is_one_of, list_wishes
+from persistence.flow_starts.flow_starts import (
+    COMPLETED,
+    DONE,
+    INTERRUPTED,
+    IS_UNFINISHED,
+    START_COLUMNS,
+    StartRow,
+    is_one_of,
+    list_wishes,
+)
 from persistence.runs.runs import IS_OPEN, close_runs
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
@@ -91,11 +100,11 @@ def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
 
 def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
     """The contacts of a batch that its start leaves out by now: others came first since they were found."""
-    start = tx.execute(select(flow_start).where(flow_start.c.id == batch.start_id)).one()
+    start = StartRow(*tx.execute(select(*START_COLUMNS).where(flow_start.c.id == batch.start_id)).one())
     if start.restart_participants and not start.exclude_active:
         return set()
     mine = (contact.c.workspace_id == batch.workspace_id) & contact.c.id.in_(batch.contact_ids)
-    wanted = select(contact.c.id).where(mine, *list_wishes(batch.workspace_id, start))
+    wanted = select(contact.c.id).where(mine, *list_wishes(start))
     return set(batch.contact_ids).difference(tx.execute(wanted).scalars())
 
 

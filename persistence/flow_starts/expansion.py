@@ -14,7 +14,15 @@ from persistence.audience import OF_START, SavedAudience
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.flow_starts.batches import end_start, has_pending
-from persistence.flow_starts.flow_starts import COMPLETED, FAILED, IS_UNFINISHED, WAKE, StartRow, take_contacts
+from persistence.flow_starts.flow_starts import (
+    COMPLETED,
+    FAILED,
+    IS_UNFINISHED,
+    START_COLUMNS,
+    WAKE,
+    StartRow,
+    take_contacts,
+)
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
 from persistence.stamps import stamped
@@ -43,7 +51,7 @@ def lease_start(tx: Transaction) -> StartRow | None:
     """
     _queue_pending(tx)
     due = (
-        select(flow_start)
+        select(*START_COLUMNS)
         .where(IS_UNFINISHED, ~flow_start.c.is_expanded)
         # Those that were queued together bear one moment, with the first of them that has begun.
         .order_by(flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
@@ -51,7 +59,8 @@ def lease_start(tx: Transaction) -> StartRow | None:
         # Runs of this start are made meanwhile, which may look at its row.
         .with_for_update(skip_locked=True, key_share=True)
     )
-    return tx.execute(due).first()
+    row = tx.execute(due).first()
+    return None if row is None else StartRow(*row)
 
 
 def _queue_pending(tx: Transaction) -> None:
@@ -104,7 +113,7 @@ def begin_start(tx: Transaction, workspace_id: int, start_id: int) -> None:
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
     taken: list[int] = []
     while not taken:
-        start = tx.execute(select(flow_start).where(mine)).one()
+        start = StartRow(*tx.execute(select(*START_COLUMNS).where(mine)).one())
         if start.is_expanded:
             raise InvalidInput.across("None of these contacts can be started.")
         taken = expand_start(tx, start)

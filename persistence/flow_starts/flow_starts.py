@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, exists, insert, select
+from sqlalchemy import BindParameter, ColumnElement, bindparam, exists, insert, select
 
 from persistence.audience import OF_START, Audience, save_audience
 from persistence.database import Transaction
 from persistence.sessions.sessions import IS_WAITING
-from persistence.sql.columns import new_uuid
+from persistence.sql.columns import columns_for, new_uuid
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact
 from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start
@@ -24,8 +24,26 @@ BY_USERS = (MANUAL, API, API_V1)
 DONE = "done"
 WAKE = "starts"
 
-StartRow = Row[*tuple[Any, ...]]
-"""A row of the table of starts."""
+
+@dataclass(frozen=True, slots=True)
+class StartRow:
+    """A start as it is stored, as far as finding its contacts goes by it."""
+
+    id: int
+    uuid: str
+    workspace_id: int
+    flow_id: int
+    query: str | None
+    restart_participants: bool
+    exclude_active: bool
+    makes_runs: bool
+    contact_count: int
+    batch_count: int
+    last_contact_id: int
+    is_expanded: bool
+
+
+START_COLUMNS = columns_for(StartRow, flow_start)
 
 
 def is_one_of(column: ColumnElement[str], words: Sequence[str]) -> ColumnElement[bool]:
@@ -81,7 +99,7 @@ def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Seque
     """Those of these contacts that are active and fit what the start asks; those who get runs at once are held."""
     active = (contact.c.workspace_id == start.workspace_id) & (contact.c.status == ACTIVE) & ~contact.c.is_deleted
     statement = select(contact.c.id).where(active).order_by(contact.c.id)
-    wishes = list_wishes(start.workspace_id, start)
+    wishes = list_wishes(start)
     if ids and start.makes_runs:
         # Their runs are looked at after others who make some for them, hence in a second statement.
         holding = statement.with_for_update(read=not wishes)
@@ -91,11 +109,11 @@ def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Seque
     return tx.execute(statement.where(contact.c.id.in_(ids), *wishes)).scalars().all() if ids else []
 
 
-def list_wishes(workspace_id: int, start: StartRow) -> list[ColumnElement[bool]]:
+def list_wishes(start: StartRow) -> list[ColumnElement[bool]]:
     """What a start asks of contacts: to be in no flow, never to have been in this one."""
     wishes: list[ColumnElement[bool]] = []
     if not start.restart_participants:
-        theirs = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.contact_id == contact.c.id)
+        theirs = (flow_run.c.workspace_id == start.workspace_id) & (flow_run.c.contact_id == contact.c.id)
         others = theirs & (flow_run.c.flow_id == start.flow_id) & flow_run.c.start_id.is_distinct_from(start.id)
         wishes.append(~exists(select(flow_run.c.id).where(others).correlate(contact)))
     if start.exclude_active:

@@ -83,7 +83,7 @@ def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) 
         return None
 
 
-def _says_the_same(stored: Any, given: Mapping[str, Any]) -> bool:
+def _says_the_same(stored: object, given: Mapping[str, Any]) -> bool:
     """Whether definitions differ by the number of their revision at most."""
     if not isinstance(stored, dict):
         return False

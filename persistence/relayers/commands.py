@@ -100,7 +100,7 @@ def read_upload(commands: list[Any]) -> Upload:
     return upload
 
 
-def _read_number(value: Any) -> Any:
+def _read_number(value: object) -> Any:
     """The number of a command as it came, to be given back; None for what no answer could carry."""
     if isinstance(value, str):
         return clean_text(value)
@@ -108,7 +108,7 @@ def _read_number(value: Any) -> Any:
     return value if is_number else None
 
 
-def _read_report(name: Any, command: Mapping[str, Any]) -> Report:
+def _read_report(name: object, command: Mapping[str, Any]) -> Report:
     if name == "reset":
         return Reset()
     moment = read_moment(command.get("ts"))
@@ -152,7 +152,7 @@ def _read_status(command: Mapping[str, Any]) -> StatusReport:
     )
 
 
-def read_integer(value: Any) -> int | None:
+def read_integer(value: object) -> int | None:
     """A whole number given as number, float or numeric text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
@@ -163,7 +163,7 @@ def read_integer(value: Any) -> int | None:
     return number if abs(number) < LARGEST_NUMBER else None
 
 
-def read_moment(value: Any) -> datetime | None:
+def read_moment(value: object) -> datetime | None:
     """Milliseconds since 1970 as a moment; None when there is no usable time."""
     milliseconds = read_integer(value)
     if milliseconds is None or milliseconds < 0:
@@ -195,13 +195,13 @@ def _is_not_text(character: str) -> bool:
     return 0x7F <= code <= 0x9F or 0xD800 <= code <= 0xDFFF or 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE
 
 
-def _text(value: Any, length: int | None = None) -> str | None:
+def _text(value: object, length: int | None = None) -> str | None:
     if value is None or isinstance(value, (dict, list, bool)):
         return None
     return clean_text(str(value))[:length]
 
 
-def _ids(value: Any) -> tuple[int, ...]:
+def _ids(value: object) -> tuple[int, ...]:
     if not isinstance(value, list):
         return ()
     numbers = (read_integer(item) for item in value[:LONGEST_ID_LIST])

@@ -3,11 +3,11 @@
 Then everything that is sealed under a former key is sealed anew.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, Table, Text, delete, insert, select, type_coerce, update
+from sqlalchemy import Table, Text, delete, insert, select, type_coerce, update
 
 from persistence.database import Database, Transaction
 from persistence.secrets.encrypted_columns import Sealed
@@ -47,14 +47,16 @@ class _Batch:
     columns: list[str]
     after_id: int
 
-    def lock(self, tx: Transaction) -> list[Row[*tuple[Any, ...]]]:
+    def lock(self, tx: Transaction) -> dict[int, Mapping[str, str | None]]:
+        """The sealed texts of the next rows by their id."""
         sealed = [type_coerce(self.table.c[name], Text).label(name) for name in self.columns]
         following = select(self.table.c.id, *sealed).where(self.table.c.id > self.after_id)
-        return list(tx.execute(following.order_by(self.table.c.id).limit(BATCH).with_for_update()))
+        rows = tx.execute(following.order_by(self.table.c.id).limit(BATCH).with_for_update())
+        return {row_id: dict(zip(self.columns, texts, strict=True)) for row_id, *texts in rows}
 
-    def secrets_of(self, row: Row[*tuple[Any, ...]]) -> Iterator[tuple[str, Sealed, str]]:
-        for name in self.columns:
-            kind, sealed = self.table.c[name].type, row._mapping[name]
+    def secrets_of(self, texts: Mapping[str, str | None]) -> Iterator[tuple[str, Sealed, str]]:
+        for name, sealed in texts.items():
+            kind = self.table.c[name].type
             if sealed is not None and isinstance(kind, Sealed):
                 yield name, kind, sealed
 
@@ -62,9 +64,9 @@ class _Batch:
 def _renew_batch(tx: Transaction, batch: _Batch, keys: KeyRing, done: Renewal, drops_unreadable: bool) -> int | None:
     """Renews the secrets of some rows; the id to go on after, None at the end."""
     rows = batch.lock(tx)
-    for row in rows:
+    for row_id, texts in rows.items():
         changes: dict[str, Any] = {}
-        for name, kind, sealed in batch.secrets_of(row):
+        for name, kind, sealed in batch.secrets_of(texts):
             try:
                 opened = keys.open(sealed, kind.place)
             except (SecretKeyChanged, SecretDamaged):
@@ -77,8 +79,8 @@ def _renew_batch(tx: Transaction, batch: _Batch, keys: KeyRing, done: Renewal, d
                     changes[name] = kind.from_text(opened)
                     done.renewed += 1
         if changes:
-            tx.execute(update(batch.table).where(batch.table.c.id == row.id).values(changes))
-    return rows[-1].id if len(rows) == BATCH else None
+            tx.execute(update(batch.table).where(batch.table.c.id == row_id).values(changes))
+    return max(rows) if len(rows) == BATCH else None
 
 
 ONLY = 1

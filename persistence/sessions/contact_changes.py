@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select, update
 
 from flows.urns import Urn
 from persistence.contacts.actions import block_contacts, interrupt_contacts, unblock_contacts
-from persistence.contacts.leases import LeasedRow
+from persistence.contacts.leases import LeasedContact
 from persistence.contacts.urns import find_owners
 from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
@@ -18,8 +18,6 @@ from persistence.stamps import stamped
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, group
 from persistence.tables.contacts import field as field_table
-
-CHANGED_COLUMNS = (contact.c.name, contact.c.language, contact.c.timezone, contact.c.fields, contact.c.status)
 
 
 @dataclass(slots=True)
@@ -40,9 +38,9 @@ class ContactDelta:
 
 
 def change_many(
-    tx: Transaction, workspace_id: int, rows: Sequence[LeasedRow], deltas: Mapping[int, ContactDelta]
+    tx: Transaction, workspace_id: int, rows: Sequence[LeasedContact], deltas: Mapping[int, ContactDelta]
 ) -> None:
-    """Merges changes into contacts whose locked rows (id, CHANGED_COLUMNS) are given."""
+    """Merges changes into contacts whose locked rows are given."""
     changing = [row for row in rows if row.id in deltas]
     attributes = [row for row in changing if deltas[row.id].is_attribute_change]
     if attributes:
@@ -77,7 +75,7 @@ def change_memberships(
             remove_members(tx, workspace_id, group_id, left[uuid])
 
 
-def _merge(row: LeasedRow, delta: ContactDelta, uuids: Mapping[str, str]) -> dict[str, Any]:
+def _merge(row: LeasedContact, delta: ContactDelta, uuids: Mapping[str, str]) -> dict[str, Any]:
     fields = dict(row.fields)
     for key, value in delta.fields.items():
         if key not in uuids:

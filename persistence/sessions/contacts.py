@@ -1,10 +1,11 @@
 """Contacts as the flow engine sees them, many at a time."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import select
 
 from flows.engine import Contact
 from flows.engine.contact import Ticket
@@ -12,6 +13,7 @@ from flows.engine.events import write_moment
 from flows.engine.field_values import FieldValue
 from flows.urns import Urn
 from persistence.database import Transaction
+from persistence.sql.columns import columns_for
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn, field, group, group_membership
@@ -19,27 +21,29 @@ from persistence.tables.tickets import OPEN, ticket, topic
 
 PLACES = ("state", "district", "ward")
 
-CONTACT_COLUMNS = (
-    contact.c.id,
-    contact.c.uuid,
-    contact.c.name,
-    contact.c.language,
-    contact.c.status,
-    contact.c.timezone,
-    contact.c.created_on,
-    contact.c.last_seen_on,
-    contact.c.fields,
-)
-"""The columns of a contact that the engine sees."""
 
-ContactRow = Row[*tuple[Any, ...]]
-"""A row with at least CONTACT_COLUMNS."""
+@dataclass(frozen=True, slots=True)
+class ContactRow:
+    """What the engine sees of a contact's own row; `fields` are stored values by the field's UUID."""
+
+    id: int
+    uuid: str
+    name: str | None
+    language: str | None
+    status: str
+    timezone: str | None
+    created_on: datetime
+    last_seen_on: datetime | None
+    fields: Mapping[str, Mapping[str, str]]
+
+
+CONTACT_COLUMNS = columns_for(ContactRow, contact)
 
 
 def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, Contact]:
     """The contacts of these ids that are not deleted, by id; five statements whatever their number."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
-    rows = tx.execute(select(*CONTACT_COLUMNS).where(mine)).all()
+    rows = [ContactRow(*row) for row in tx.execute(select(*CONTACT_COLUMNS).where(mine))]
     return complete_contacts(tx, workspace_id, rows, _read_field_keys(tx, workspace_id))
 
 
@@ -52,7 +56,7 @@ def complete_contacts(
     with_groups: bool = True,
     with_tickets: bool = True,
 ) -> dict[int, Contact]:
-    """The contacts of rows with at least CONTACT_COLUMNS, by id; `keys` are fields' keys by UUID.
+    """The contacts of these rows, by id; `keys` are fields' keys by UUID.
 
     Three statements, fewer without groups or tickets.
     """

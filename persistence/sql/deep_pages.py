@@ -90,7 +90,7 @@ def _recall(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bo
 
 
 def _take(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]]) -> Marks:
-    newest_id: int = tx.execute(select(func.coalesce(func.max(order.id), 0))).scalar_one()
+    newest_id = tx.execute(select(func.coalesce(func.max(order.id), 0))).scalar_one()
     settled_until = tx.now - SETTLED_AFTER
     settled = [*conditions, order.column <= settled_until]
     rank = func.row_number().over(order_by=(order.column.desc(), order.id.desc()))
@@ -98,7 +98,7 @@ def _take(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool
     marked = select(ranked.c.key, ranked.c.id).where(ranked.c.rank % STEP == 0).order_by(ranked.c.rank)
     places = tuple(Position(key, record_id) for key, record_id in tx.execute(marked))
     rest = [*settled, is_beyond(order, places[-1])] if places else settled
-    count = len(places) * STEP + int(tx.execute(select(func.count(order.id)).where(*rest)).scalar_one())
+    count = len(places) * STEP + tx.execute(select(func.count(order.id)).where(*rest)).scalar_one()
     return Marks(tx.now, settled_until, newest_id, count, places)
 
 
@@ -108,11 +108,11 @@ def _count_since(
     """How many are newer than what was settled, and how many settled ones came after the marks."""
     new = select(func.count(order.id)).where(*conditions, order.column > marks.settled_until)
     late = _count_late(order, conditions, marks)
-    row = tx.execute(select(new.scalar_subquery(), late.scalar_subquery())).one()
-    return row[0], row[1]
+    new_count, late_count = tx.execute(select(new.scalar_subquery(), late.scalar_subquery())).one()
+    return new_count, late_count
 
 
-def _count_late(order: Order, conditions: Sequence[ColumnElement[bool]], marks: Marks) -> Select[Any]:
+def _count_late(order: Order, conditions: Sequence[ColumnElement[bool]], marks: Marks) -> Select[int]:
     since = [order.id > marks.newest_id, order.column <= marks.settled_until]
     table: Any = order.id.table
     # SQLite would go through all settled records instead of the few new ids.

@@ -133,7 +133,7 @@ def _quoted_key(key: ColumnElement[Any]) -> str:
     return '"' + str(key).strip("'") + '"'
 
 
-def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options: Any) -> str:
+def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options: Mapping[str, Any]) -> str:
     """An expression for the JSON text of a value, never null."""
     text = compiler.process(value, **options)
     if isinstance(value, (JsonRecord, JsonList, JsonTextList, JsonMap)):

@@ -35,7 +35,7 @@ def count_records(tx: Transaction, counting: Select[int], *, at_least: int) -> i
 
 def count_again(tx: Transaction, counting: Select[int]) -> int:
     """Count all records now, and remember the number of a long list."""
-    count: int = tx.execute(counting).scalar_one()
+    count = tx.execute(counting).scalar_one()
     key = _key(tx, counting)
     with _lock:
         known = _known.setdefault(tx.connection.engine, {})

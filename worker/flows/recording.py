@@ -11,7 +11,6 @@ from persistence.flows.writes import find_archived
 from persistence.messages.handling import finish_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
-from persistence.sessions.contact_changes import CHANGED_COLUMNS
 from persistence.sessions.sessions import SessionState, interrupt_contacts, save_sessions
 from persistence.sessions.waiting import expire_sessions, fail_sessions, forget_timeouts, lock_waiting
 from persistence.sql.columns import new_uuid
@@ -35,7 +34,7 @@ def record_outcomes(
     Outcomes whose lease or waiting session is gone change nothing: whoever took over does the work anew. Events of a
     session that failed are not carried out.
     """
-    rows = lock_leased(tx, leases, *CHANGED_COLUMNS)
+    rows = lock_leased(tx, leases)
     held = {row.id for row in rows}
     mine = [outcome for outcome in outcomes if outcome.task.contact_id in held]
     valid = _keep_waiting(tx, workspace.id, mine)

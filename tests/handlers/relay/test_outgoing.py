@@ -3,7 +3,9 @@
 import pytest
 from sqlalchemy import select, update
 
-from persistence.sessions.contact_changes import CHANGED_COLUMNS, ContactDelta, change_many
+from persistence.contacts.leases import LeasedContact
+from persistence.sessions.contact_changes import ContactDelta, change_many
+from persistence.sql.columns import columns_for
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from relayboard.phone.state import SENT
@@ -153,7 +155,7 @@ def test_messages_that_wait_fail_when_their_contact_is_put_away(api: Api, action
     (message_id,) = send_texts(api, phone, "Welcome")
     uuid = api.results("/api/v2/contacts.json")[0]["uuid"]
     with api.database.writing() as tx:
-        rows = tx.execute(select(contact.c.id, *CHANGED_COLUMNS)).all()
+        rows = [LeasedContact(*row) for row in tx.execute(select(*columns_for(LeasedContact, contact)))]
         if action == "archive by a flow":
             change_many(tx, api.workspace.id, rows, {rows[0].id: ContactDelta(status="archived")})
     if action != "archive by a flow":

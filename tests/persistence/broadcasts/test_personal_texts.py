@@ -11,7 +11,7 @@ from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.broadcasts.personal_texts import Wording, Writer
 from persistence.database import Database
 from persistence.globals import create_global
-from persistence.sessions.contacts import CONTACT_COLUMNS
+from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace
 from tests.api import Api
@@ -99,7 +99,7 @@ def write(database: Database, workspace: Workspace) -> Callable[..., list[str]]:
 
     def write_texts(template: str, *, is_anonymous: bool = False) -> list[str]:
         with database.reading() as tx:
-            rows = tx.execute(select(*CONTACT_COLUMNS).order_by(contact.c.id)).all()
+            rows = [ContactRow(*row) for row in tx.execute(select(*CONTACT_COLUMNS).order_by(contact.c.id))]
             shown = replace(workspace, is_anonymous=is_anonymous)
             return [draft.text for draft in Writer(tx, shown, Wording({"eng": template}, "eng"), rows).write()]
 
@@ -155,7 +155,7 @@ def test_who_would_be_told_nothing_is_not_written_to(
 def test_what_was_evaluated_before_is_sent_as_it_is(amina: str, database: Database, workspace: Workspace) -> None:
     said = "@contact.name @@ @(1 + 1)"
     with database.reading() as tx:
-        rows = tx.execute(select(*CONTACT_COLUMNS)).all()
+        rows = [ContactRow(*row) for row in tx.execute(select(*CONTACT_COLUMNS))]
         drafts = Writer(tx, workspace, Wording({"eng": said}, "eng", is_evaluated=True), rows).write()
 
     assert [draft.text for draft in drafts] == [said]

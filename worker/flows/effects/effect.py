@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from persistence.contacts.leases import LeasedRow
+from persistence.contacts.leases import LeasedContact
 from persistence.database import Transaction
 from persistence.workspaces import Workspace
 from worker.flows.sprint_events import SprintEvent
@@ -20,7 +20,7 @@ class Recording:
     tx: Transaction
     workspace: Workspace
     flow_ids: Mapping[str, int]
-    rows: Sequence[LeasedRow]
+    rows: Sequence[LeasedContact]
 
 
 class Effect(Protocol):
