@@ -6,12 +6,19 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
-from flows.definition.exports import Dependencies, ExportedField, ExportedGroup, Selection, select_parts
+from flows.definition.exports import (
+    Dependencies,
+    ExportedCampaign,
+    ExportedField,
+    ExportedGroup,
+    Selection,
+    select_parts,
+)
 from flows.definition.exports.model import FILE_VERSION
 from flows.queries import QueryError, inspect, parse_query
 from persistence.contacts.query_scope import open_group_scope
 from persistence.database import Transaction
-from persistence.definitions.campaigns import ExportedCampaigns, export_campaigns
+from persistence.definitions.campaigns import export_campaigns
 from persistence.definitions.parts import FlowParts, Parts, load_parts
 from persistence.definitions.triggers import TriggerParts
 from persistence.sql.columns import is_uuid
@@ -68,13 +75,14 @@ def _write(
         used_groups = _list_group_uuids(selection, parts.flows, campaigns, triggers)
         groups, query_fields = _export_groups(tx, workspace, used_groups)
         used_fields = {key for uuid in selection.flows for key in parts.flows[uuid].field_keys}
-        fields = _export_fields(tx, workspace.id, used_fields | campaigns.field_keys | query_fields)
+        used_fields |= {event.relative_to.key for one in campaigns for event in one.events}
+        fields = _export_fields(tx, workspace.id, used_fields | query_fields)
     return orjson.dumps(
         {
             "version": FILE_VERSION,
             "site": site,
             "flows": [orjson.Fragment(text) for text in read_definitions(tx, workspace.id, selection.flows)],
-            "campaigns": campaigns.campaigns,
+            "campaigns": [one.to_json() for one in campaigns],
             "triggers": [one.exported.to_json() for one in triggers],
             "fields": fields,
             "groups": groups,
@@ -93,12 +101,12 @@ def read_definitions(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -
 def _list_group_uuids(
     selection: Selection,
     flows: dict[str, FlowParts],
-    campaigns: ExportedCampaigns,
+    campaigns: Sequence[ExportedCampaign],
     triggers: Iterable[TriggerParts],
 ) -> set[str]:
     of_flows = {uuid for flow_uuid in selection.flows for uuid in flows[flow_uuid].group_uuids}
     of_triggers = {named.uuid for one in triggers for named in (*one.exported.groups, *one.exported.exclude_groups)}
-    return of_flows | of_triggers | campaigns.group_uuids
+    return of_flows | of_triggers | {one.group.uuid for one in campaigns}
 
 
 def _export_groups(

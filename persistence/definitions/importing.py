@@ -15,7 +15,7 @@ from flows.definition import DefinitionError, Flow, inspect, load
 from flows.definition.exports import ExportError, ExportFile, Renamed, read_export
 from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets
-from persistence.definitions.campaigns import import_campaigns_of_file, make_date_fields
+from persistence.definitions.campaigns import import_campaigns, make_date_fields
 from persistence.definitions.places import PlacedFlow, free_old_names, place_flows
 from persistence.definitions.problems import read_problem
 from persistence.definitions.triggers import import_triggers
@@ -79,7 +79,7 @@ def _import(tx: Transaction, workspace: Workspace, file: ExportFile) -> ImportRe
     _import_groups(assets, file)
     report = ImportReport(made=assets.made, renamed=[each.to_json() for each in file.renamed])
     report.flows = _import_flows(tx, workspace, assets, file, report.renamed)
-    report.campaigns = import_campaigns_of_file(tx, workspace, assets, file.campaigns)
+    report.campaigns = import_campaigns(tx, workspace, assets, file.campaigns)
     report.triggers, skipped = import_triggers(tx, workspace, assets, file.triggers)
     report.skipped = [*(each.to_json() for each in file.skipped), *skipped]
     return report

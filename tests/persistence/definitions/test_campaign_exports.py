@@ -6,15 +6,17 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.definitions.campaigns import export_campaigns, import_campaigns
-from persistence.errors import InvalidInput
+from persistence.definitions.campaigns import export_campaigns
+from persistence.definitions.importing import ImportRefused
 from persistence.sql.columns import new_uuid
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 from tests.api import Api
-from tests.campaign_rows import make_campaign, make_event, make_flow, make_group
+from tests.campaign_rows import make_campaign, make_event, make_flow
+from tests.definition_files import bring_in as bring_in_file
+from tests.definition_files import make_file
 from tests.factories import make_field
 
 CAMPAIGNS = "/api/v2/campaigns.json"
@@ -25,17 +27,12 @@ FLOW = "22222222-2222-4222-8222-222222222222"
 
 def export(database: Database, workspace: Workspace, uuids: list[str]) -> list[dict[str, Any]]:
     with database.reading() as tx:
-        return export_campaigns(tx, workspace.id, uuids).campaigns
+        return [one.to_json() for one in export_campaigns(tx, workspace.id, uuids)]
 
 
-def bring_in(database: Database, workspace: Workspace, campaigns: list[Any], *, is_same_site: bool = False) -> None:
-    """Import a file whose group and flow are local ones, made if they do not exist."""
-    group_id = make_group(database, workspace)
-    with database.reading() as tx:
-        flow_id = tx.execute(select(flow.c.id).where(flow.c.workspace_id == workspace.id)).scalars().first()
-    with database.writing() as tx:
-        groups, flows = {GROUP: group_id}, {} if flow_id is None else {FLOW: flow_id}
-        import_campaigns(tx, workspace, campaigns, groups=groups, flows=flows, is_same_site=is_same_site)
+def bring_in(database: Database, workspace: Workspace, campaigns: list[Any]) -> None:
+    """Import a file with nothing but campaigns."""
+    bring_in_file(database, workspace, make_file(campaigns=campaigns))
 
 
 def a_campaign(*events: dict[str, Any], **values: Any) -> dict[str, Any]:
@@ -72,9 +69,9 @@ def test_an_export_has_campaigns_with_their_events_and_names_what_they_need(
     make_event(database, workspace, uuid, relative_to="created_on", **flow_event)
 
     with database.reading() as tx:
-        exported = export_campaigns(tx, workspace.id, [uuid.upper(), new_uuid()])
+        [exported] = export_campaigns(tx, workspace.id, [uuid.upper(), new_uuid()])
 
-    [written] = exported.campaigns
+    written = exported.to_json()
     events = [without_uuid(event) for event in written.pop("events")]
     assert written == {"uuid": uuid, "name": "Antenatal", "group": {"uuid": group_uuid, "name": "Mothers"}}
     assert events == [
@@ -99,8 +96,6 @@ def test_an_export_has_campaigns_with_their_events_and_names_what_they_need(
             "flow": {"uuid": flow_uuid, "name": "Welcome"},
         },
     ]
-    assert exported.group_uuids == frozenset({group_uuid})
-    assert exported.field_keys == frozenset({"due_date"})
 
 
 def test_the_campaigns_of_another_workspace_are_not_exported(
@@ -113,7 +108,7 @@ def test_the_campaigns_of_another_workspace_are_not_exported(
 
 def test_an_imported_campaign_has_all_its_events(api: Api, database: Database, workspace: Workspace) -> None:
     flow_uuid = make_flow(database, workspace, "Welcome")
-    starting = {"event_type": "F", "message": None, "flow": {"uuid": FLOW, "name": "Welcome"}, "unit": "H"}
+    starting = {"event_type": "F", "message": None, "flow": {"uuid": FLOW, "name": "welcome"}, "unit": "H"}
 
     bring_in(database, workspace, [a_campaign(an_event(), an_event(**starting))])
 
@@ -137,7 +132,7 @@ def test_what_is_exported_can_be_imported_elsewhere_unchanged(
     uuid = export_all(database, workspace)[0]["uuid"]
     [exported] = export(database, workspace, [uuid])
 
-    bring_in(database, other_workspace, [exported | {"group": {"uuid": GROUP, "name": "Mothers"}}])
+    bring_in(database, other_workspace, [exported])
 
     [copy] = export_all(database, other_workspace)
     assert copy["uuid"] != uuid
@@ -163,34 +158,33 @@ def test_a_campaign_of_the_same_name_is_replaced(api: Api, database: Database, w
     assert [record["offset"] for record in api.results(EVENTS)] == [5]
 
 
-def test_a_campaign_keeps_its_uuid_on_its_own_site_only(api: Api, database: Database, workspace: Workspace) -> None:
+def test_a_campaign_is_known_by_its_uuid_then_by_its_name(api: Api, database: Database, workspace: Workspace) -> None:
     given = a_campaign()
 
-    bring_in(database, workspace, [given], is_same_site=True)
-    bring_in(database, workspace, [given | {"name": "Renamed"}], is_same_site=True)
-    bring_in(database, workspace, [given | {"name": "From elsewhere"}])
+    bring_in(database, workspace, [given])
+    bring_in(database, workspace, [given | {"name": "Renamed"}])
+    bring_in(database, workspace, [given | {"uuid": new_uuid(), "name": "renamed"}, a_campaign(name="Other")])
+    bring_in(database, workspace, [given | {"uuid": "of an old file", "name": "Unknown"}])
 
     found = {record["name"]: record["uuid"] for record in api.results(CAMPAIGNS)}
-    assert found["Renamed"] == given["uuid"]
-    assert set(found) == {"Renamed", "From elsewhere"}
+    assert found["renamed"] == given["uuid"]
+    assert set(found) == {"renamed", "Other", "Unknown"}
 
 
 def test_a_name_that_another_campaign_has_taken_meanwhile_is_refused(
     api: Api, database: Database, workspace: Workspace
 ) -> None:
     given = a_campaign(name="First")
-    bring_in(database, workspace, [given, a_campaign(name="Second")], is_same_site=True)
+    bring_in(database, workspace, [given, a_campaign(name="Second")])
 
-    with pytest.raises(InvalidInput) as refusal:
-        bring_in(database, workspace, [given | {"name": "Second"}], is_same_site=True)
-
-    assert refusal.value.errors == {"campaigns": {"0": {"name": ["This name is already taken."]}}}
+    with pytest.raises(ImportRefused, match=r"^campaigns\[0\]: name: This name is already taken\.$"):
+        bring_in(database, workspace, [given | {"name": "Second"}])
 
 
 @pytest.mark.parametrize(
     ("message", "base", "kept"),
     [
-        ("Soon!", "fra", {"fra": "Soon!"}),
+        ("Soon!", "fra", {"eng": "Soon!"}),
         ("Soon!", None, {"eng": "Soon!"}),
         ({"base": "Soon!"}, "base", {"eng": "Soon!"}),
         ({"eng": " ", "kin": "Vuba!"}, "eng", {"kin": "Vuba!"}),
@@ -212,7 +206,7 @@ def test_older_files_say_less_of_languages(
         None,
         {"name": "Antenatal"},
         a_campaign(name=" "),
-        a_campaign(group={"uuid": new_uuid(), "name": "Nobody"}),
+        a_campaign(group={"uuid": new_uuid(), "name": ""}),
         a_campaign(group="Mothers"),
         a_campaign(events=["x"]),
         a_campaign(an_event(offset="soon")),
@@ -231,8 +225,7 @@ def test_what_cannot_be_read_is_refused_at_its_index_and_nothing_is_imported(
 ) -> None:
     make_field(database, workspace, "Nickname")
 
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(ImportRefused, match=r"^campaigns\[1\]"):
         bring_in(database, workspace, [a_campaign(name="Good"), bad])
 
-    assert list(refusal.value.errors["campaigns"]) == ["1"]
     assert api.results(CAMPAIGNS) == []
