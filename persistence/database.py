@@ -23,12 +23,14 @@ from persistence.errors import LostRace, lost_a_race
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
+from persistence.sql.pool_watch import watch_pool
 from persistence.sql.query_functions import register_query_functions
 from relayboard.base.private_files import make_file
 
 WRITING = "relayboard_writing"
 PATIENT, IMPATIENT = "patient", "impatient"
 PRIMARY_CODE = 0xFF
+MAX_OVERFLOW = 5
 ATTEMPTS = 8
 IDLE_UNCHECKED_SECONDS = 1.0
 POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
@@ -150,6 +152,7 @@ class Database:
         self.url = url
         self.clock = clock
         self.wake = wake
+        self._most_connections = pool_size + MAX_OVERFLOW
         self.engine = _create_engine(url, pool_size, statement_timeout_seconds)
         if keys is not None:
             give_keys(self.engine, keys)
@@ -165,6 +168,14 @@ class Database:
         and its BEGIN and COMMIT would double the round trips of a page.
         """
         with self._reading_engine.connect() as connection, connection.begin():
+            yield Transaction(connection, self.clock)
+
+    @contextlib.contextmanager
+    def glancing(self, timeout_seconds: float) -> Iterator[Transaction]:
+        """A unit of work that only reads, and each of whose statements gives up after so long (on PostgreSQL)."""
+        with self.engine.connect() as connection, connection.begin():
+            if not self.sqlite:
+                connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(timeout_seconds * 1000)}")
             yield Transaction(connection, self.clock)
 
     @contextlib.contextmanager
@@ -190,6 +201,11 @@ class Database:
                     raise
         raise AssertionError("unreachable")
 
+    def watch_connections(self, note: Callable[[int], object]) -> int:
+        """Has `note` told 1 for each connection that is taken from the pool and -1 when it is back; how many can be."""
+        watch_pool(self.engine.pool, note)
+        return self._most_connections
+
     def is_reachable(self) -> bool:
         """Whether a trivial statement runs; raises the driver's error when it does not."""
         with self.engine.connect() as connection:
@@ -208,7 +224,7 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
         "json_deserializer": _load_json,
         "pool_use_lifo": True,
         "pool_size": pool_size,
-        "max_overflow": 5,
+        "max_overflow": MAX_OVERFLOW,
         "pool_timeout": 10,
         "hide_parameters": True,  # errors are logged, the texts of messages are not
     }

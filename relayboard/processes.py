@@ -108,6 +108,8 @@ class Supervisor:
         return True if ended is None else self._note_end(child, ended)
 
     def _note_end(self, child: Child, ended: int) -> bool:
+        if child.process is not None:
+            forget_gauges(Path(self._metrics_folder), child.process.pid)
         child.process = None
         worked = 0.0 if child.ready_since is None else time.monotonic() - child.ready_since
         was_killed = child.ready_since is not None and ended in FROM_OUTSIDE
@@ -165,6 +167,12 @@ class Supervisor:
             child.close_ready()
         for end in self._lifeline:
             os.close(end)
+
+
+def forget_gauges(folder: Path, pid: int) -> None:
+    """What a process that has ended had in use is in use no more; what it counted stays counted."""
+    for file in folder.glob(f"gauge_live*_{pid}.db"):
+        file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

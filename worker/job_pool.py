@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterable
 
 from worker.jobs import Job, Step
+from worker.metrics import measuring_step
 from worker.runtime import Runtime
 
 
@@ -11,7 +12,7 @@ class JobPool:
     """Runs work by name. A wake-up that finds all threads of its kind busy makes one of them look once more."""
 
     def __init__(self, jobs: Iterable[Job], runtime: Runtime) -> None:
-        self._runners = {job.kind: _JobRunner(job.begin(runtime), job.threads, runtime.stopping) for job in jobs}
+        self._runners = {job.kind: _JobRunner(job, job.begin(runtime), runtime.stopping) for job in jobs}
 
     def run(self, kind: str) -> None:
         """Does what is due of a kind, in this thread; returns at once when others are at it. Raises what it raises."""
@@ -21,9 +22,10 @@ class JobPool:
 
 
 class _JobRunner:
-    def __init__(self, step: Step, threads: int, stopping: threading.Event) -> None:
+    def __init__(self, job: Job, step: Step, stopping: threading.Event) -> None:
+        self._kind = job.kind
         self._step = step
-        self._threads = threads
+        self._threads = job.threads
         self._stopping = stopping
         self._lock = threading.Lock()
         self._running = 0
@@ -36,12 +38,16 @@ class _JobRunner:
                 return
             self._running += 1
         try:
-            while self._has_more(self._step()):
+            while self._has_more(self._measured_step()):
                 pass
         except BaseException:
             with self._lock:
                 self._running -= 1
             raise
+
+    def _measured_step(self) -> bool:
+        with measuring_step(self._kind):
+            return self._step()
 
     def _has_more(self, is_more_due: bool) -> bool:
         # Leaving and being asked again exclude each other, so that no wake-up falls between the two.

@@ -1,9 +1,20 @@
-"""Prometheus metrics of the worker's deliveries; `/metrics` of the API shows them when both are of one service.
+"""Prometheus metrics of a worker: its jobs, its deliveries and its connections.
 
-The processes that one `serve` starts share a folder (`PROMETHEUS_MULTIPROC_DIR`) through which prometheus-client sums.
+`relayboard worker --metrics-port` serves them, for they are counts of what happened in one process, many a second: in
+the database each would be a write. The processes that one `serve` starts share a folder, so that `/metrics` of the API
+shows these too.
 """
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+import contextlib
+import logging
+import time
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, start_http_server
+
+from relayboard.base.metrics import PoolGauges, page_registry
+
+logger = logging.getLogger("relayboard.worker")
 
 BUCKETS_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 
@@ -18,6 +29,43 @@ delays = Histogram(
 switched_off = Counter(
     "relayboard_webhooks_switched_off", "Receivers switched off after failing for long.", ("kind",), registry=registry
 )
+steps = Histogram(
+    "relayboard_job_step_seconds",
+    "Seconds that a job worked at a stretch; a step that finds nothing counts too.",
+    ("kind",),
+    registry=registry,
+    buckets=BUCKETS_SECONDS,
+)
+failures = Counter("relayboard_job_failures", "Steps of jobs that failed.", ("kind",), registry=registry)
+connections = PoolGauges(registry)
+
+
+@contextlib.contextmanager
+def measuring_step(kind: str) -> Iterator[None]:
+    """Counts a step of a job, how long it took, and whether it failed."""
+    began = time.perf_counter()
+    try:
+        yield
+    except BaseException:
+        failures.labels(kind).inc()
+        raise
+    finally:
+        steps.labels(kind).observe(time.perf_counter() - began)
+
+
+@contextlib.contextmanager
+def serving_metrics(host: str, port: int) -> Iterator[str]:
+    """Serves the metrics of this process while the block runs; the address of the page. Raises OSError."""
+    server, thread = start_http_server(port, host, page_registry(registry))
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{server.server_port}/metrics"
+    logger.info("the metrics of this worker are at %s", address)
+    try:
+        yield address
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def count_attempt(outcome: str, delay_seconds: float) -> None:

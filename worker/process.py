@@ -16,6 +16,7 @@ from worker.app import create_queue, declare_run, declare_sweeps
 from worker.heartbeat import beating
 from worker.job_pool import JobPool
 from worker.jobs import JOBS, Job
+from worker.metrics import connections
 from worker.runtime import Runtime, open_http
 from worker.wake import Waker
 
@@ -54,6 +55,7 @@ def run_worker_process(
     runtime = Runtime(settings, database, open_http(settings))
     with runtime.closing:
         runtime.closing.callback(database.close)
+        connections.follow("worker", database.watch_connections)
         pool = JobPool(jobs, runtime)
         database.wake = Waker(declare_run(queue, pool.run)).wake
         declare_sweeps(queue, pool.run, jobs)

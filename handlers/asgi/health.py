@@ -7,9 +7,11 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from handlers.asgi.metrics import CONTENT_TYPE, render_metrics
+from handlers.asgi.backlog_metrics import BacklogCollector
+from handlers.asgi.metrics import connections, render_metrics
 from handlers.asgi.plain_responses import PlainResponse, json_response, wrong_method
 from persistence.database import Database
+from relayboard.base.metrics import CONTENT_TYPE
 from relayboard.base.settings import Settings
 
 logger = logging.getLogger("relayboard.health")
@@ -38,7 +40,9 @@ class Health:
             "/health/ready": self._ready,
         }
         if settings.metrics:
-            self._pages["/metrics"] = _metrics
+            self.backlog = BacklogCollector(database)
+            self._pages["/metrics"] = self._metrics
+            connections.follow("api", database.watch_connections)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         make = self._pages.get(scope["path"]) if scope["type"] == "http" else None
@@ -62,6 +66,10 @@ class Health:
             return json_response({"status": "not ready", "failing": sorted(failing)}, 503, NOT_STORED)
         return json_response({"status": "ready"}, headers=NOT_STORED)
 
+    async def _metrics(self) -> PlainResponse:
+        page = await anyio.to_thread.run_sync(render_metrics, self.backlog)
+        return PlainResponse(page, CONTENT_TYPE, headers=NOT_STORED)
+
 
 async def passes(name: str, check: Check) -> bool:
     """Whether a check ends in time without an exception; logs why not."""
@@ -83,7 +91,3 @@ def _reachable(database: Database) -> Check:
 
 async def _live() -> PlainResponse:
     return json_response({"status": "live"}, headers=NOT_STORED)
-
-
-async def _metrics() -> PlainResponse:
-    return PlainResponse(await anyio.to_thread.run_sync(render_metrics), CONTENT_TYPE, headers=NOT_STORED)

@@ -1,19 +1,13 @@
-"""Prometheus metrics of the API: requests and their duration by generation, route and status.
+"""Prometheus metrics of the API: requests and their duration by generation, route and status."""
 
-With `PROMETHEUS_MULTIPROC_DIR` set, all processes of an installation on one machine share that folder, and each of
-them shows the sums; without it a process shows what it answered itself.
-"""
-
-import os
 from functools import cache
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.registry import Collector
 
 from openapi.bundle import GENERATIONS, bundle, matches
+from relayboard.base.metrics import PoolGauges, render
 
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 OTHER = ("none", "other")
@@ -29,6 +23,7 @@ durations = Histogram(
     registry=registry,
     buckets=BUCKETS_SECONDS,
 )
+connections = PoolGauges(registry)
 
 
 def count_request(method: str, path: str, status: int, seconds: float) -> None:
@@ -43,13 +38,9 @@ def _series(generation: str, route: str, method: str, status: str) -> tuple[Coun
     return requests.labels(generation, route, method, status), durations.labels(generation, route, method)
 
 
-def render_metrics() -> bytes:
+def render_metrics(*collectors: Collector) -> bytes:
     """All metrics in the text format that Prometheus reads."""
-    if SHARED_FOLDER not in os.environ:
-        return generate_latest(registry)
-    shared = CollectorRegistry()
-    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped
-    return generate_latest(shared)
+    return render(registry, *collectors)
 
 
 def route_of(path: str) -> tuple[str, str]:

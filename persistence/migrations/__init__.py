@@ -7,7 +7,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 FOLDER = Path(__file__).parent
 HEAD, BASE = "head", "base"
@@ -69,7 +69,12 @@ def _check_known(engine: Engine, revision: str) -> str | None:
 def current_revision(engine: Engine) -> str | None:
     """The revision the database is at; None for an empty one."""
     with engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        return revision_on(connection)
+
+
+def revision_on(connection: Connection) -> str | None:
+    """The same, on a connection that is there already."""
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 def write_revision(engine: Engine, message: str, revision: str) -> None:

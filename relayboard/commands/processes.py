@@ -47,6 +47,12 @@ def register(commands: Any) -> None:
     worker.add_argument(
         "--workers", type=whole_number(1, MOST_THREADS), default=10, metavar="N", help="number of threads that work"
     )
+    worker.add_argument(
+        "--metrics-port",
+        type=port_number,
+        help="serve the metrics of this worker there, 0 for any port that is free; without it nowhere",
+    )
+    worker.add_argument("--metrics-host", default="127.0.0.1", help="address for metrics; 0.0.0.0 for all")
     worker.set_defaults(run=run_worker)
     migrate = commands.add_parser("migrate", help="bring the schema to the newest revision, or to another one")
     migrate.add_argument("--to", default=HEAD, metavar="REV", help="name of a revision, head or base (nothing at all)")
@@ -96,7 +102,23 @@ def run_worker(options: argparse.Namespace) -> int:
     def prepare_worker(signals: Collection[int]) -> None:
         wait_until_usable(settings, signals, patience_seconds)
 
-    return run_worker_process(settings, options.workers, prepare=prepare_worker, on_ready=tell_ready)
+    with shown_metrics(options.metrics_host, options.metrics_port):
+        return run_worker_process(settings, options.workers, prepare=prepare_worker, on_ready=tell_ready)
+
+
+def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextManager[object]:
+    """What serves the metrics of a worker, if they are wanted. Raises CommandFailed when the port cannot be had."""
+    from worker.metrics import serving_metrics  # noqa: PLC0415  # the whole engine would stay in the memory of `serve`
+
+    if port is None:
+        return contextlib.nullcontext()
+    stack = contextlib.ExitStack()
+    try:
+        stack.enter_context(serving_metrics(host, port))
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not the name of a machine"
+        raise CommandFailed(f"cannot show metrics at {url_of(host, port).removeprefix('http://')}: {reason}") from error
+    return stack
 
 
 def run_migrate(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`relayboard status`: who works here."""
+"""`relayboard status`: who works here, and what waits."""
 
 import argparse
 import sys
@@ -9,37 +9,84 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from persistence.heartbeats import list_heartbeats
-from persistence.migrations import current_revision
+from persistence.backlog import MOST, Backlog, Waiting, read_backlog
+from persistence.heartbeats import Heartbeat, list_heartbeats
+from persistence.migrations import revision_on
 from persistence.sql.columns import time_text
 from relayboard.base.version import program_version
 from relayboard.commands.output import opened_database, print_json
 
+TIMEOUT_SECONDS = 20.0
+UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
+
 
 def register(commands: Any) -> None:
-    status = commands.add_parser("status", help="show the workers that are alive")
+    status = commands.add_parser("status", help="show which workers are alive, and what waits to be done")
     status.add_argument("--json", action="store_true", help="as JSON, also on a terminal")
     status.set_defaults(run=run_status)
 
 
 def run_status(options: argparse.Namespace) -> None:
-    with opened_database(confirms_key=False) as database:
-        revision = current_revision(database.engine)
-        with database.reading() as tx:
-            workers = [asdict(each) for each in list_heartbeats(tx)]
-    status = {"version": program_version(), "revision": revision, "workers": workers}
+    with opened_database(confirms_key=False) as database, database.glancing(TIMEOUT_SECONDS) as tx:
+        revision, workers, backlog = revision_on(tx.connection), list_heartbeats(tx), read_backlog(tx)
     if options.json or not sys.stdout.isatty():
-        print_json(status)
+        print_json(as_json(revision, workers, backlog))
     else:
-        print_tables(status, Console())
+        show(revision, workers, backlog, Console())
 
 
-def print_tables(status: Mapping[str, Any], console: Console) -> None:
-    console.print(f"Relayboard {status['version']}, schema {status['revision']}")
-    workers = Table("host", "pid", "threads", "version", "schema", "started", "seen", "alive", title="Workers")
-    for each in status["workers"]:
-        alive = "yes" if each["is_alive"] else "[red]no[/red]"
-        moments = (time_text(each["started_on"]), time_text(each["seen_on"]))
-        texts = (each["host"], each["pid"], each["threads"], each["version"], each["revision"], *moments, alive)
-        workers.add_row(*(str(text) for text in texts))
-    console.print(workers)
+def as_json(revision: str | None, workers: list[Heartbeat], backlog: Backlog) -> dict[str, Any]:
+    return {
+        "version": program_version(),
+        "revision": revision,
+        "workers": [asdict(each) for each in workers],
+        "waiting": {kind: asdict(waiting) for kind, waiting in backlog.kinds.items()},
+        "channels": [{"uuid": each.uuid, "type": each.type, **asdict(each.waiting)} for each in backlog.channels],
+        "contacts_waiting": backlog.contacts_waiting,
+        "expired_leases": dict(backlog.expired_leases),
+        "phones": backlog.phones,
+        "silent_phones": backlog.silent_phones,
+    }
+
+
+def show(revision: str | None, workers: list[Heartbeat], backlog: Backlog, console: Console) -> None:
+    """Tables for people."""
+    console.print(f"Relayboard {program_version()}, schema {revision}")
+    console.print(worker_table(workers))
+    console.print(waiting_table("Waiting", "job", backlog.kinds))
+    if backlog.channels:
+        queues = {f"{each.uuid} ({each.type})": each.waiting for each in backlog.channels}
+        console.print(waiting_table("Messages to send", "channel", queues))
+    left = {kind: count for kind, count in backlog.expired_leases.items() if count}
+    console.print(f"Contacts that wait for an answer to be worked out: {backlog.contacts_waiting}")
+    console.print(f"Phones: {backlog.phones}, silent for 30 minutes or more: {backlog.silent_phones}")
+    if left:
+        console.print("Work that somebody left lying: " + ", ".join(f"{kind} {count}" for kind, count in left.items()))
+
+
+def worker_table(workers: list[Heartbeat]) -> Table:
+    table = Table("host", "pid", "threads", "version", "schema", "started", "seen", "alive", title="Workers")
+    for each in workers:
+        alive = "yes" if each.is_alive else "[red]no[/red]"
+        moments = (time_text(each.started_on), time_text(each.seen_on))
+        texts = (each.host, each.pid, each.threads, each.version, each.revision, *moments, alive)
+        table.add_row(*(str(text) for text in texts))
+    return table
+
+
+def waiting_table(title: str, column: str, waiting: Mapping[str, Waiting]) -> Table:
+    table = Table(column, title=title)
+    table.add_column("number", justify="right")
+    table.add_column("oldest", justify="right")
+    for name, each in waiting.items():
+        number = f"{each.count} or more" if each.count >= MOST else str(each.count)
+        table.add_row(name, number, duration_text(each.oldest_seconds) if each.count else "")
+    return table
+
+
+def duration_text(seconds: float) -> str:
+    """A duration in the largest unit that it fills: 90 seconds are 1 min."""
+    for name, length in UNITS:
+        if seconds >= length:
+            return f"{int(seconds // length)} {name}"
+    return f"{int(seconds)} s"

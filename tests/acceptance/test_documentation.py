@@ -141,7 +141,9 @@ def test_a_command_of_the_guides_runs(run: Run, world: World, filled_folder: Pat
 
 def run_service(arguments: list[str], folder: Path) -> None:
     """Starts a service on a free port, and stops it when it works."""
-    words = ["0" if before == "--port" else word for before, word in zip(["", *arguments], arguments, strict=False)]
+    words = [
+        "0" if before.endswith("-port") else word for before, word in zip(["", *arguments], arguments, strict=False)
+    ]
     is_free = "--port" in words or words[0] == "worker"
     more = [] if is_free else ["--port", "0"]
     if words[0] == "worker":

@@ -1,6 +1,7 @@
 """The supervisor and its children."""
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import TextIO
 import pytest
 
 from relayboard.processes import CANNOT_START, ENDS_IN_A_ROW, METRICS_FOLDER, Child, Supervisor
+from testbed.running import wait_until
 
 TELL_FOLDER = f"""
 import os, signal, sys
@@ -42,6 +44,29 @@ def test_children_share_a_folder_of_metrics_that_goes_with_them(told, monkeypatc
 
     assert existed == [True]
     assert not Path(folders.pop()).exists()
+
+
+def test_what_a_dead_process_had_in_use_is_in_use_no_more(told, tmp_path, monkeypatch):
+    """Another process of the same folder keeps its gauges, and the dead one what it has counted."""
+    monkeypatch.setenv(METRICS_FOLDER, str(tmp_path))
+    stream, writing = told
+    program = "import os, sys; os.write(int(sys.argv[1]), f'{os.getpid()}\\n'.encode()); sys.stdin.read()"
+    child = Child("one", [sys.executable, "-c", program, str(writing)], (writing,))
+    supervisor = Supervisor([child], first_pause_seconds=60)
+    thread = threading.Thread(target=supervisor.run)
+    thread.start()
+    pid = int(stream.readline())
+    kept = [tmp_path / name for name in (f"counter_{pid}.db", "gauge_livesum_1.db")]
+    gone = tmp_path / f"gauge_livesum_{pid}.db"
+    for file in (*kept, gone):
+        file.touch()
+
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not gone.exists(), "the gauges to go")
+    supervisor.stop()
+    thread.join()
+
+    assert all(file.exists() for file in kept)
 
 
 TELL_AND_END = """

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import event
 
 from handlers.asgi.guard import Guard
+from handlers.asgi.health import Health
 from handlers.asgi.metrics import render_metrics, route_of
+from persistence.database import Database
 from relayboard.base.settings import Settings, load_settings
+from tests.factories import make_contact, make_messages
 from tests.handlers.exchange import Echo, exchange
 
 LABELS = "/api/v2/labels.json"
@@ -103,3 +107,40 @@ def test_processes_that_share_a_folder_show_the_sum_of_all(tmp_path):
         )
 
         assert counted(run.stdout, route=LABELS, status="200") == number
+
+
+@pytest.fixture
+def health(database, settings) -> Health:
+    return Health(Echo(), settings, database)
+
+
+def shown(health: Health) -> dict[str, float]:
+    """What the page says without labels."""
+    page = exchange(health, "GET", "/metrics").body.decode()
+    families = text_string_to_metric_families(page)
+    return {sample.name: sample.value for family in families for sample in family.samples if not sample.labels}
+
+
+def test_the_page_tells_what_waits_and_keeps_that_for_some_seconds(health, database, workspace):
+    amina = make_contact(database, workspace)
+    make_messages(database, workspace, amina, 2, status="queued")
+    statements: list[str] = []
+    first = shown(health)
+    event.listen(database.engine, "before_cursor_execute", lambda *seen: statements.append(seen[2]))
+    make_messages(database, workspace, make_contact(database, workspace, "+250788000009"), 1, status="queued")
+    statements.clear()
+    second = shown(health)
+
+    assert first["relayboard_backlog_readable"] == 1
+    assert first["relayboard_contacts_waiting"] == second["relayboard_contacts_waiting"] == 1
+    assert first["relayboard_schema_is_current"] == 1
+    assert statements == []
+
+
+def test_a_database_that_cannot_be_read_makes_gauges_go_missing_not_wrong(settings):
+    nowhere = Database("postgresql://user:hidden@127.0.0.1:1/none")
+
+    page = shown(Health(Echo(), settings, nowhere))
+
+    assert page["relayboard_backlog_readable"] == 0
+    assert "relayboard_contacts_waiting" not in page

@@ -1,0 +1,25 @@
+"""Telling how many connections of a pool are in use."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Pool, event
+
+TAKEN = "is_counted"
+
+
+def watch_pool(pool: Pool, note: Callable[[int], object]) -> None:
+    """Has `note` told 1 when a connection is taken from the pool, and -1 when it is back or given up."""
+
+    def take(_connection: Any, record: Any, _proxy: Any) -> None:
+        record.info[TAKEN] = True
+        note(1)
+
+    def give_back(_connection: Any, record: Any, *_error: Any) -> None:
+        # A connection that broke in use is given up, and then perhaps given back as well.
+        if record.info.pop(TAKEN, False):
+            note(-1)
+
+    event.listen(pool, "checkout", take)
+    event.listen(pool, "checkin", give_back)
+    event.listen(pool, "invalidate", give_back)

@@ -1,0 +1,69 @@
+"""What API and worker processes measure alike, and how the numbers of several processes become one page.
+
+With `PROMETHEUS_MULTIPROC_DIR` set, processes of one machine share that folder, and each of them shows the sums of all;
+without it a process shows what it counted itself.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from relayboard.base.version import program_version
+
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+
+class PoolGauges:
+    """Connections to the database that processes of one kind use, and may use at most."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.used = Gauge(
+            "relayboard_pool_connections_used",
+            "Connections to the database that are in use.",
+            ("process",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self.most = Gauge(
+            "relayboard_pool_connections",
+            "Connections to the database that may be in use at once.",
+            ("process",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+
+    def follow(self, process: str, watch: Callable[[Callable[[int], object]], int]) -> None:
+        """`watch` tells a function of each connection that is taken (1) or given back (-1); it returns the most."""
+        used = self.used.labels(process)
+        self.most.labels(process).set(watch(used.inc))
+
+
+class ProgramCollector(Collector):
+    """Which program answers."""
+
+    def collect(self) -> Iterator[Metric]:
+        info = GaugeMetricFamily("relayboard_build_info", "The version of the program.", labels=["version"])
+        info.add_metric([program_version()], 1)
+        yield info
+
+
+def page_registry(own: CollectorRegistry, *collectors: Collector) -> CollectorRegistry:
+    """What a page of metrics is made from: what this process or all of the shared folder counted, and collectors."""
+    page = CollectorRegistry()
+    if SHARED_FOLDER in os.environ:
+        MultiProcessCollector(page)  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped
+    else:
+        page.register(own)
+    for collector in (ProgramCollector(), *collectors):
+        page.register(collector)
+    return page
+
+
+def render(own: CollectorRegistry, *collectors: Collector) -> bytes:
+    """All metrics in the text format that Prometheus reads."""
+    return generate_latest(page_registry(own, *collectors))

@@ -1,0 +1,242 @@
+"""What metrics and `relayboard status` say about work that waits, and what it costs to say it."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import delete, event, insert, text, update
+
+from persistence.backlog import Waiting, read_backlog
+from persistence.channels.alarms import LOST_AFTER
+from persistence.deliveries.outbox import record_channel_event
+from persistence.messages.states import QUEUED, WIRED
+from persistence.tables.campaigns import campaign_fire
+from persistence.tables.channels import channel, channel_event
+from persistence.tables.contacts import contact, group
+from persistence.tables.deliveries import delivery
+from persistence.tables.flow_starts import flow_start_batch
+from persistence.tables.messages import broadcast, gateway_send
+from persistence.tables.triggers import trigger
+from tests.channel_rows import add_channel, add_contact, add_outgoing, change_channel
+from tests.contract.filled_workspace import fill_workspace
+from tests.contract.test_plans import plan_nodes
+from tests.factories import make_contact, make_messages
+from tests.run_rows import add_flow, add_start, add_waiting
+
+NOTHING = Waiting(0, 0.0)
+MINUTE = timedelta(minutes=1)
+LARGE = ("message", "contact", "channel_event", "campaign_fire", "delivery", "flow_session", "flow_start", "broadcast")
+ROWS = 1_000
+
+
+def read(database):
+    with database.glancing(5) as tx:
+        return read_backlog(tx)
+
+
+def rounded(waiting):
+    return waiting.count, round(waiting.oldest_seconds)
+
+
+def change(database, table, **values):
+    """Changes all rows of a table."""
+    with database.writing() as tx:
+        tx.execute(update(table).values(values))
+
+
+def test_where_nothing_waits_everything_is_nought(database, workspace):
+    fill_workspace(database, workspace)
+    change(database, delivery, status="delivered")
+    change(database, campaign_fire, fired_on=database.clock())
+    with database.writing() as tx:
+        tx.execute(delete(gateway_send))
+
+    backlog = read(database)
+
+    assert set(backlog.kinds.values()) == {NOTHING}
+    assert (backlog.channels, backlog.contacts_waiting, set(backlog.expired_leases.values())) == ([], 0, {0})
+
+
+def test_messages_to_send_are_told_by_channel_with_the_age_of_the_oldest(database, workspace, clock):
+    contact_id = add_contact(database, workspace)
+    phone, busy = add_channel(database, workspace), add_channel(database, workspace, address="+254733555011")
+    gateway = add_channel(database, workspace, type="external", address="8181")
+    add_channel(database, workspace, address="+254733555012")
+    start = clock.moment
+    for channel_id, minutes, status in ((phone, 9, WIRED), (phone, 5, QUEUED), (phone, 2, QUEUED), (busy, 1, WIRED)):
+        add_outgoing(database, workspace, channel_id, contact_id, start - minutes * MINUTE, status)
+    sent = add_outgoing(database, workspace, gateway, contact_id, start - 3 * MINUTE, WIRED)
+    with database.writing() as tx:
+        row = {"workspace_id": workspace.id, "channel_id": gateway, "message_id": sent, "priority": 1}
+        counts = dict.fromkeys(("parts_begun", "parts_accepted", "error_count"), 0)
+        moments = {"created_on": start - 3 * MINUTE, "due_on": start}
+        tx.execute(insert(gateway_send).values(row | counts | moments))
+
+    channels = [(each.type, rounded(each.waiting)) for each in read(database).channels]
+
+    assert channels == [("android", (2, 300)), ("external", (1, 180))]
+
+
+def test_what_comes_in_waits_until_it_is_handled(database, workspace, clock):
+    amina, bob = make_contact(database, workspace, "+250788000001"), make_contact(database, workspace, "+250788000002")
+    since = clock.moment - 2 * MINUTE
+    make_messages(database, workspace, amina, 3, status=QUEUED, created_on=since)
+    make_messages(database, workspace, bob, 1, status=QUEUED)
+    make_messages(database, workspace, bob, 5)
+
+    backlog = read(database)
+
+    assert rounded(backlog.kinds["incoming"]) == (4, 120)
+    assert backlog.contacts_waiting == 2
+
+
+def test_the_age_counts_from_our_own_time_where_a_phone_gave_another(database, workspace, clock):
+    amina = make_contact(database, workspace)
+    long_ago = clock.moment - timedelta(days=300)
+    make_messages(database, workspace, amina, 1, status=QUEUED, created_on=long_ago, stored_on=clock.moment - MINUTE)
+
+    assert rounded(read(database).kinds["incoming"]) == (1, 60)
+
+
+def test_starts_and_timers_count_from_their_moment(database, workspace, clock):
+    flow_id = add_flow(database, workspace)
+    people = [add_contact(database, workspace, f"+25078800000{number}") for number in range(3)]
+    add_start(database, workspace, flow_id, people[:1])
+    for person, minutes in zip(people, (4, 1, -5), strict=True):
+        add_waiting(database, workspace, flow_id, person, timeout_on=clock.moment - minutes * MINUTE)
+    clock.moment += MINUTE
+
+    kinds = read(database).kinds
+
+    assert rounded(kinds["starts"]) == (1, 60)
+    assert rounded(kinds["timers"]) == (2, 300)
+
+
+def test_deliveries_wait_from_the_event_until_they_are_accepted(database, workspace, clock):
+    channel_id = add_channel(database, workspace, webhook_url="https://example.org/hook")
+    with database.writing() as tx:
+        record_channel_event(tx, workspace.id, channel_id, "mo_sms", {"text": "hello"})
+    clock.moment += 2 * MINUTE
+    fresh = read(database)
+    change(database, delivery, due_on=clock.moment - MINUTE)
+
+    assert rounded(fresh.kinds["webhooks"]) == (1, 120)
+    assert fresh.expired_leases["webhooks"] == 0
+    assert read(database).expired_leases["webhooks"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "changes"),
+    [
+        ("calls", channel_event, {"is_pending": True}),
+        ("broadcasts", broadcast, {"status": "queued"}),
+        ("groups", group, {"status": "initializing"}),
+    ],
+)
+def test_open_records_of_a_kind_are_counted(database, workspace, clock, kind, table, changes):
+    fill_workspace(database, workspace, 2, {table.name: 4})
+    with database.writing() as tx:
+        tx.execute(update(table).where(table.c.id <= 3).values(changes))
+
+    assert read(database).kinds[kind].count == 3
+    assert read(database).kinds[kind].oldest_seconds > 0
+
+
+def test_campaigns_and_schedules_lag_by_what_is_due(database, workspace, clock):
+    fill_workspace(database, workspace, 2)
+    change(database, campaign_fire, fired_on=None, due_on=clock.moment - 7 * MINUTE)
+    change(database, trigger, next_fire_on=clock.moment + MINUTE)
+    before = read(database).kinds
+    clock.moment += 2 * MINUTE
+    kinds = read(database).kinds
+
+    assert rounded(before["campaigns"]) == (2, 420)
+    assert (before["schedules"], rounded(kinds["schedules"])) == (NOTHING, (2, 60))
+
+
+def test_leases_that_ran_out_are_told_by_what_was_left_lying(database, workspace, clock):
+    fill_workspace(database, workspace, 2)
+    amina = make_contact(database, workspace)
+    make_messages(database, workspace, amina, 2, status=QUEUED)
+    past = clock.moment - MINUTE
+    change(database, contact, handling_until=past)
+    change(database, group, status="evaluating", evaluated_until=past)
+    change(database, flow_start_batch, status="pending", leased_until=past)
+    change(database, gateway_send, parts_begun=2, parts_accepted=1, due_on=past)
+    change(database, delivery, status="delivered")
+    groups = read(database).kinds["groups"].count
+
+    assert read(database).expired_leases == {"contacts": 2, "groups": groups, "starts": 2, "sending": 2, "webhooks": 0}
+
+
+def test_a_phone_is_silent_when_it_has_not_been_seen_for_as_long_as_its_alarm_waits(database, workspace, clock):
+    first = add_channel(database, workspace)
+    add_channel(database, workspace, address="+254733555011")
+    add_channel(database, workspace, type="external", address="8181", last_seen=None)
+    change_channel(database, first, last_seen=clock.moment - LOST_AFTER - MINUTE)
+    backlog = read(database)
+
+    assert (backlog.phones, backlog.silent_phones) == (2, 1)
+
+
+def plans(database, statements):
+    """Each step that reads a large table from end to end, not along an index of what waits."""
+    with database.engine.connect() as connection:
+        connection.execute(text("ANALYZE"))
+    with database.engine.connect() as connection:
+        for statement, values in statements:
+            if database.sqlite:
+                steps = [str(row[-1]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+                yield from (step for step in steps if step.startswith("SCAN ") and "USING" not in step)
+            else:
+                plan = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", values).scalar_one()
+                nodes = plan_nodes((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
+                yield from (f"SCAN {node['Relation Name']}" for node in nodes if node["Node Type"] == "Seq Scan")
+
+
+def test_no_number_is_found_by_reading_a_large_table(database, workspace):
+    """Finished work fills the tables; what is read is the indexes of what is not."""
+    fill_workspace(database, workspace, 2, dict.fromkeys(LARGE, ROWS))
+    change(database, delivery, status="delivered")
+    change(database, campaign_fire, fired_on=database.clock())
+    seen = []
+    event.listen(
+        database.engine,
+        "before_cursor_execute",
+        lambda _connection, _cursor, statement, values, *_rest: seen.append((statement, values)),
+    )
+    read(database)
+    asked = [each for each in seen if each[0].startswith("SELECT")]
+
+    unhurried = ("SELECT count(*) FROM message WHERE text = 'x'", ())
+
+    assert len(asked) == 4
+    assert [step for step in plans(database, asked) if step.split()[1] in LARGE] == []
+    assert list(plans(database, [unhurried])) == ["SCAN message"]
+
+
+def test_the_bound_of_a_count_holds_for_a_lot_of_rows(database, workspace, monkeypatch):
+    monkeypatch.setattr("persistence.backlog.MOST", 5)
+    amina = make_contact(database, workspace)
+    make_messages(database, workspace, amina, 9, status=QUEUED)
+
+    assert read(database).kinds["incoming"].count == 5
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_glance_gives_up_soon_and_the_next_user_of_the_connection_has_patience(database):
+    with pytest.raises(Exception, match="statement timeout"), database.glancing(0.05) as tx:
+        tx.execute(text("SELECT pg_sleep(5)"))
+    with database.reading() as tx:
+        timeout = tx.execute(text("SHOW statement_timeout")).scalar_one()
+
+    assert timeout == "30s"
+
+
+def test_a_channel_that_was_released_has_no_queue(database, workspace, clock):
+    contact_id = add_contact(database, workspace)
+    phone = add_channel(database, workspace)
+    add_outgoing(database, workspace, phone, contact_id, clock.moment)
+    change(database, channel, is_active=False)
+
+    assert read(database).channels == []
