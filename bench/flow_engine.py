@@ -146,7 +146,7 @@ def play_session(assets: Assets, number: int) -> int:
         message = {"text": answer, "urn": session.contact.urns[0].identity}
         event = {"uuid": CLOCK.uuid(), "created_on": "2024-01-01T00:01:00Z", "msg": message}
         answered = {"type": "msg", "event": event, "resumed_on": "2024-01-01T00:01:00Z"}
-        session, _ = resume(Session.from_json(json.loads(stored)), answered, assets=assets, clock=CLOCK)
+        session, _ = resume(Session.from_own_json(json.loads(stored)), answered, assets=assets, clock=CLOCK)
     assert session.status == "completed"
     return sum(len(run.path) for run in session.runs)
 

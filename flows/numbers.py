@@ -11,6 +11,8 @@ from flows.environment import Environment, NumberFormat
 SIGNIFICANT_DIGITS_MAX = 36
 MAGNITUDE_MAX = Decimal("1E100")
 MAGNITUDE_MIN = Decimal("1E-100")
+# Of the first digit, where no number is too large or too small.
+_SURE_EXPONENTS = range(-99, 100)
 
 _PLAIN = re.compile(r"-?([0-9]+(\.[0-9]+)?|\.[0-9]+)")
 _WIDE = Context(prec=250, rounding=ROUND_HALF_UP)
@@ -30,7 +32,7 @@ def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decim
     if not _PLAIN.fullmatch(plain):
         raise NumberError(f"{text!r} is not a number")
     number = Decimal(plain)
-    if not _is_in_range(number):
+    if not is_in_range(number):
         raise NumberError("number value out of range")
     return number
 
@@ -43,6 +45,14 @@ def find_numbers(environment: Environment, text: str) -> Iterator[Decimal]:
             yield parse_decimal(match.group(), number_format)
         except NumberError:
             continue
+
+
+def is_in_range(number: Decimal) -> bool:
+    """Whether a finite number has few enough significant digits and is neither too large nor too small."""
+    if number.adjusted() not in _SURE_EXPONENTS and number and not MAGNITUDE_MIN <= abs(number) <= MAGNITUDE_MAX:
+        return False
+    digits = number.as_tuple().digits
+    return len(digits) <= SIGNIFICANT_DIGITS_MAX or len("".join(map(str, digits)).strip("0")) <= SIGNIFICANT_DIGITS_MAX
 
 
 def render_decimal(number: Decimal) -> str:
@@ -83,10 +93,6 @@ def _candidate_pattern(number_format: NumberFormat) -> re.Pattern[str]:
 def _make_plain(text: str, number_format: NumberFormat) -> str:
     ungrouped = text.strip().replace(number_format.digit_grouping_symbol, "")
     dotted = ungrouped.replace(number_format.decimal_symbol, ".")
+    if dotted.isascii():
+        return dotted
     return "".join(str(unicodedata.decimal(character, character)) for character in dotted)
-
-
-def _is_in_range(number: Decimal) -> bool:
-    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
-    has_magnitude = not number or MAGNITUDE_MIN <= abs(number) <= MAGNITUDE_MAX
-    return len(digits) <= SIGNIFICANT_DIGITS_MAX and has_magnitude

@@ -30,6 +30,7 @@ PATH_LENGTH_MAX = 200
 URN_LENGTH_MAX = 255
 
 _ESCAPES = {"%": "%25", "#": "%23", "?": "%3F"}
+_ESCAPED = re.compile("[%#?]")
 _UNESCAPES = re.compile("%25|%23|%3F", re.IGNORECASE)
 _BEFORE_HANDLE = re.compile(r"^[@\s]+")
 _BUSINESS_ID = re.compile(r"[a-zA-Z]{2}\..*", re.DOTALL)
@@ -188,7 +189,7 @@ def _is_valid_path(urn: Urn, *, lenient: bool) -> bool:
 
 
 def _escape(text: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in text)
+    return _ESCAPED.sub(lambda match: _ESCAPES[match.group()], text)
 
 
 def _unescape(text: str) -> str:

@@ -1,13 +1,17 @@
 """Words of people's text: cutting text into them, comparing them, making keys out of names."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import distribution
 
 import regex
 
 from flows.environment import Environment
+
+# The words of tests and the names of results come again with every contact; longer texts are not kept.
+CACHED_TEXTS = 2048
+CACHED_LENGTH = 100
 
 _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
 _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
@@ -75,11 +79,28 @@ def dictionary_words(text: str) -> list[str]:
     return [word for word in _DICTIONARY_WORD.findall(text) if _LETTER_OR_NUMBER.search(word)]
 
 
+def collated_tokens(environment: Environment, text: str) -> Sequence[tuple[str, str]]:
+    """The words of a text, each with the form in which those that count as equal are the same, see `collate`."""
+    make = _collate_tokens if len(text) > CACHED_LENGTH else _collate_tokens_cached
+    return make(environment.input_collation, text)
+
+
+def _collate_tokens(collation: str, text: str) -> Sequence[tuple[str, str]]:
+    return tuple((token, _collate(collation, token)) for token in tokens(text))
+
+
+_collate_tokens_cached = lru_cache(maxsize=CACHED_TEXTS)(_collate_tokens)
+
+
 def collate(environment: Environment, token: str) -> str:
     """The form of a word in which words that count as equal are the same text (flow format, collation)."""
-    if environment.input_collation == "confusables":
+    return _collate(environment.input_collation, token)
+
+
+def _collate(collation: str, token: str) -> str:
+    if collation == "confusables":
         return lower(_skeleton(token))
-    if environment.input_collation == "arabic_variants":
+    if collation == "arabic_variants":
         return lower(unicodedata.normalize("NFKC", token).translate(_ARABIC_VARIANTS))
     return lower(token)
 
@@ -107,7 +128,14 @@ def snakify(name: str) -> str:
 
     Letters and digits of any script stay, as names in expressions may have them.
     """
+    return _snakify(name) if len(name) > CACHED_LENGTH else _snakify_cached(name)
+
+
+def _snakify(name: str) -> str:
     return str(_NOT_SNAKE.sub("_", fold_case(name.strip())))
+
+
+_snakify_cached = lru_cache(maxsize=CACHED_TEXTS)(_snakify)
 
 
 def _skeleton(text: str) -> str:

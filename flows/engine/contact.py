@@ -71,10 +71,11 @@ class Contact:
         mismatch = find_mismatch(source, Required(CONTACT))
         if mismatch:
             raise ContactError(f"contact cannot be read: {mismatch} is missing or of another type")
-        return cls._read(source)
+        return cls.from_checked_json(source)
 
     @classmethod
-    def _read(cls, source: Mapping[str, Any]) -> Self:
+    def from_checked_json(cls, source: Mapping[str, Any]) -> Self:
+        """Reads the stored form as part of something whose schema was checked. Raises ContactError."""
         status = source.get("status") or "active"
         if status not in STATUSES:
             raise ContactError(f"{status!r} is not a status of contacts")
@@ -177,7 +178,7 @@ class Contact:
 
 def without_query(urn: Urn) -> str:
     """An address as flows and messages show it: without the channel and other notes of the host."""
-    return str(replace(urn, query=""))
+    return str(replace(urn, query="") if urn.query else urn)
 
 
 def channel_uuid_of(urn: Urn) -> str:

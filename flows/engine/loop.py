@@ -1,7 +1,7 @@
 """Moves a session from node to node until it waits or ends (flow format, a sprint)."""
 
-from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from typing import NamedTuple
 
 from flows.definition import Action, Flow, Node
 from flows.definition.action_types import action_types
@@ -20,12 +20,11 @@ class Ending(Enum):
     FAILED = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Departure:
+class Departure(NamedTuple):
     """A node left by an exit; no node where a flow begins or has nowhere to go on."""
 
     node: Node | None = None
-    choice: Choice = field(default_factory=lambda: Choice(""))
+    choice: Choice = Choice("")
 
 
 def run_sprint(sprint: Sprint, run: Run | None, departure: Departure) -> None:
@@ -62,7 +61,7 @@ def leave_step(visit: Visit, choice: Choice) -> Choice:
     if visit.node.router is not None and not choice.exit_uuid:
         visit.sprint.fail(run, f"Router on node[uuid={visit.node.uuid}] failed to pick a category")
     if run.path and choice.exit_uuid:
-        run.path[-1] = replace(run.path[-1], exit_uuid=choice.exit_uuid)
+        run.path[-1] = run.path[-1].left_by(choice.exit_uuid)
     return choice
 
 
@@ -101,7 +100,9 @@ def _follow(sprint: Sprint, run: Run, departure: Departure) -> Node | None:
         "destination_uuid": destination.uuid,
         "time": sprint.now(),
     }
-    sprint.segments.append({name: value for name, value in segment.items() if value})
+    if not departure.choice.operand:
+        del segment["operand"]
+    sprint.segments.append(segment)
     return destination
 
 

@@ -1,32 +1,31 @@
 """Decides by which exit a node is left (flow format, routers)."""
 
 import json
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from flows.definition import Case, Category, Router
 from flows.engine.visit import Visit
 from flows.expressions.conversions import is_truthy, to_text
 from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
 from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import Outcome
 from flows.expressions.rendering import render, render_json
+from flows.expressions.templates import TEXT_LIMIT
 from flows.expressions.values import Value, XError, XObject
 from flows.numbers import render_decimal
 
 RANDOM = "random"
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The way out of a node; no exit when the router failed. `operand` is what was decided on, as text."""
 
     exit_uuid: str
     operand: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(NamedTuple):
     category_uuid: str
     text: str
     extra: Any = None
@@ -58,6 +57,8 @@ def _route_randomly(visit: Visit, router: Router) -> Choice:
 
 
 def _evaluate_operand(visit: Visit, template: str) -> Value:
+    if "@" not in template:
+        return template.strip()
     result = visit.value(template)
     # Errors within texts are logged; that of a single expression is a value, for tests to look at.
     visit.log.report(result)
@@ -67,7 +68,10 @@ def _evaluate_operand(visit: Visit, template: str) -> Value:
 def _find_match(visit: Visit, router: Router, operand: Value) -> _Match | None:
     for case in router.cases:
         outcome = _apply_test(visit, case, operand)
-        if isinstance(outcome, XError):
+        if isinstance(outcome, Outcome):
+            if outcome.has_matched:
+                return _Match(case.category_uuid, _write(visit, outcome.match), to_plain(outcome.extra))
+        elif isinstance(outcome, XError):
             visit.log.error(_sentence(outcome.message))
         elif is_truthy(outcome):
             return _read_match(visit, case, outcome)
@@ -125,6 +129,8 @@ def _find_category(router: Router, uuid: str) -> Category | None:
 
 
 def _write(visit: Visit, value: Value) -> str:
+    if isinstance(value, str) and len(value) <= TEXT_LIMIT:
+        return value
     if isinstance(value, XError):
         return ""
     try:

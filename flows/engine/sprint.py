@@ -45,6 +45,7 @@ class Sprint:
     transfers: Counter[str] = field(default_factory=Counter)
     first_run_uuid: str = ""
     _environment: Environment | None = None
+    _resources: Resources | None = None
 
     @property
     def environment(self) -> Environment:
@@ -56,8 +57,10 @@ class Sprint:
     @property
     def resources(self) -> Resources:
         """What the host offers to functions."""
-        finds_intents = self.options.is_early or self.has_classifiers
-        return Resources(self.assets.places, self.services.prompts, finds_intents=finds_intents)
+        if self._resources is None:
+            finds_intents = self.options.is_early or self.has_classifiers
+            self._resources = Resources(self.assets.places, self.services.prompts, finds_intents=finds_intents)
+        return self._resources
 
     @property
     def has_classifiers(self) -> bool:

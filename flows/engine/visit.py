@@ -1,7 +1,7 @@
 """A run at one of its nodes: what actions and routers work with (flow format, nodes)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from flows.definition import Flow, Node, localize
@@ -21,14 +21,18 @@ Service = TypeVar("Service")
 Reply = TypeVar("Reply")
 
 
-@dataclass(slots=True)
 class Visit:
     """A run standing at a node during a sprint."""
 
-    sprint: Sprint
-    run: Run
-    flow: Flow
-    node: Node
+    __slots__ = ("_languages", "_source", "flow", "node", "run", "sprint")
+
+    def __init__(self, sprint: Sprint, run: Run, flow: Flow, node: Node) -> None:
+        self.sprint = sprint
+        self.run = run
+        self.flow = flow
+        self.node = node
+        self._source: ContextSource | None = None
+        self._languages: tuple[str, list[str]] | None = None
 
     @property
     def log(self) -> EventLog:
@@ -43,26 +47,29 @@ class Visit:
     @property
     def languages(self) -> list[str]:
         """The languages to look for translations in, best first: the contact's, the workspace's, the flow's own."""
-        allowed = self.sprint.session.environment.allowed_languages
         language = self.sprint.session.contact.language
-        wanted = [language] if language in allowed else []
-        return list(dict.fromkeys([*wanted, *allowed[:1], self.flow.language]))
+        if self._languages is None or self._languages[0] != language:
+            allowed = self.sprint.session.environment.allowed_languages
+            wanted = [language] if language in allowed else []
+            self._languages = language, list(dict.fromkeys([*wanted, *allowed[:1], self.flow.language]))
+        return self._languages[1]
 
     def context(self) -> XObject:
-        """What templates can refer to here."""
+        """What templates can refer to here, as it is now: changes show in the next context."""
         sprint = self.sprint
-        source = ContextSource(
-            sprint.session,
-            self.run,
-            self.flow,
-            self.node,
-            sprint.assets,
-            sprint.environment,
-            sprint.options,
-            sprint.resume,
-            read_webhook(sprint, self.run),
-        )
-        return build_context(source)
+        environment = sprint.environment
+        if self._source is None or self._source.environment is not environment:
+            self._source = ContextSource(
+                sprint.session,
+                self.run,
+                self.node,
+                sprint.assets,
+                environment,
+                sprint.options,
+                sprint.resume,
+                partial(read_webhook, sprint, self.run),
+            )
+        return build_context(self._source)
 
     def evaluation(self) -> Evaluation:
         """What functions called by the engine itself work with."""
@@ -105,7 +112,7 @@ class Visit:
         self, item_uuid: str, name: str, base: Sequence[Any], languages: Sequence[str] | None = None
     ) -> tuple[list[Any], str]:
         """The values of a property in the best of the languages, by default the visit's, and that language."""
-        return localize(self.flow, languages or self.languages, item_uuid, name, list(base))
+        return localize(self.flow, languages or self.languages, item_uuid, name, base)
 
     def localize_one(self, item_uuid: str, name: str, base: str) -> str:
         """Like localize for a property of one text."""

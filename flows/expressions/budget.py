@@ -13,6 +13,13 @@ WORK_LIMIT = 500_000
 CHARACTERS_PER_UNIT = 16
 
 
+def cost_of(value: object) -> int:
+    """What a value costs: a text its bytes, anything else (and an empty text) 1."""
+    if not isinstance(value, str) or not value:
+        return 1
+    return len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
+
+
 class Budget:
     """What is left to one evaluation; every method raises ExpressionTooComplexError when it is not enough."""
 
@@ -23,13 +30,22 @@ class Budget:
         self.work = work
 
     def charge(self, value: object) -> None:
-        """Pays for a value just produced: a text costs its bytes, anything else (and an empty text) 1."""
-        self.reserve(max(1, len(value.encode("utf-8", "replace"))) if isinstance(value, str) else 1)
+        """Pays for a value just produced, see `cost_of`."""
+        self.cost -= cost_of(value)
+        if self.cost < 0:
+            raise ExpressionTooComplexError
 
     def reserve(self, cost: int) -> None:
         """Pays for values about to be produced, given their number or bytes."""
         self.cost -= cost
         if self.cost < 0:
+            raise ExpressionTooComplexError
+
+    def pay(self, cost: int, units: int) -> None:
+        """Pays for values and for work at once."""
+        self.cost -= cost
+        self.work -= units
+        if self.cost < 0 or self.work < 0:
             raise ExpressionTooComplexError
 
     def spend(self, units: int = 1) -> None:
@@ -40,4 +56,6 @@ class Budget:
 
     def read(self, text: str) -> None:
         """Pays for a pass over a text."""
-        self.spend(1 + len(text) // CHARACTERS_PER_UNIT)
+        self.work -= 1 + len(text) // CHARACTERS_PER_UNIT
+        if self.work < 0:
+            raise ExpressionTooComplexError

@@ -13,6 +13,7 @@ from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.rendering import check_depth, render
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject, describe
+from flows.numbers import render_decimal
 
 HOURS_PER_DAY = 24
 
@@ -45,13 +46,15 @@ def to_text(evaluation: Evaluation, value: Value) -> str:
     if isinstance(value, str):
         evaluation.budget.read(value)
         return value
+    if isinstance(value, Decimal):
+        return render_decimal(value)
     raise_error(value)
     return render(value, evaluation.budget)
 
 
 def to_number(evaluation: Evaluation, value: Value) -> Decimal:
     """A number, or a text that plainly is one."""
-    plain = stand_in(value)
+    plain = value if isinstance(value, Decimal) else stand_in(value)
     if isinstance(plain, Decimal):
         return plain
     number = decimals.read_plain(plain) if isinstance(plain, str) else None

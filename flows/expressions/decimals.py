@@ -2,12 +2,14 @@
 
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from functools import lru_cache
 
 from flows.expressions.errors import OUT_OF_RANGE, ExpressionError
-from flows.numbers import MAGNITUDE_MAX, MAGNITUDE_MIN, SIGNIFICANT_DIGITS_MAX, render_decimal
+from flows.numbers import SIGNIFICANT_DIGITS_MAX, is_in_range, render_decimal
 
 DIVISION_PLACES = 16
 LARGEST_EXPONENT = 100
+CACHED_NUMBERS, CACHED_LENGTH = 2048, 40
 INTEGER_RANGE = range(-(2**31), 2**31)
 
 # Sums of the largest and smallest numbers take two hundred digits; with more the range check sees exact results.
@@ -22,18 +24,23 @@ def check_range(number: Decimal) -> Decimal:
     """The number itself; raises ExpressionError for one that numbers of expressions cannot be."""
     if not number.is_finite():
         raise ExpressionError(OUT_OF_RANGE)
-    if number and not MAGNITUDE_MIN <= abs(number) <= MAGNITUDE_MAX:
-        raise ExpressionError(OUT_OF_RANGE)
-    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
-    if len(digits) > SIGNIFICANT_DIGITS_MAX:
+    if not is_in_range(number):
         raise ExpressionError(OUT_OF_RANGE)
     return number
 
 
 def read_plain(text: str) -> Decimal | None:
     """The number that a trimmed text plainly is, None if it isn't one; raises ExpressionError out of range."""
+    return _read_plain(text) if len(text) > CACHED_LENGTH else _read_plain_cached(text)
+
+
+def _read_plain(text: str) -> Decimal | None:
     trimmed = text.strip()
     return check_range(Decimal(trimmed)) if _PLAIN.fullmatch(trimmed) else None
+
+
+# The bounds of tests come again with every contact.
+_read_plain_cached = lru_cache(maxsize=CACHED_NUMBERS)(_read_plain)
 
 
 def truncate(number: Decimal) -> int:

@@ -1,21 +1,22 @@
 """Evaluates parsed expressions (flow format, evaluation rules).
 
 A tree is first flattened into steps of a stack machine, so that deep trees need no deep calls; only anonymous functions
-that call each other nest, and that is limited.
+that call each other nest, and that is limited. All steps of a program are always run, for what goes wrong is a value
+too: what they cost for certain is paid at once, before the first of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from flows.expressions.budget import cost_of
 from flows.expressions.conversions import to_integer, to_text
 from flows.expressions.decimals import check_range
 from flows.expressions.errors import OUT_OF_RANGE, ExpressionError, ExpressionTooComplexError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions import find_function
-from flows.expressions.operators import apply_operator, negate
+from flows.expressions.operators import binary_operator, negate
 from flows.expressions.parser import CACHED_EXPRESSIONS, CACHED_LENGTH, parse_expression
 from flows.expressions.syntax import (
     AnonymousFunction,
@@ -28,62 +29,74 @@ from flows.expressions.syntax import (
     Expression,
     Group,
     Negation,
+    NullLiteral,
     NumberLiteral,
     TextLiteral,
 )
-from flows.expressions.values import Value, XArray, XError, XFunction, XObject, describe
+from flows.expressions.values import Deprecated, Missing, Value, XArray, XError, XFunction, XObject, describe
 
 ANONYMOUS_CALL_WORK = 4
 FUNCTION_MAKING_WORK = 4
 
 
-@dataclass(frozen=True, slots=True)
 class Scope:
     """The parameters of an anonymous function being called, around them those of the functions it stands in."""
 
-    parameters: Mapping[str, Value]
-    outer: Scope | None
-    context: XObject
+    __slots__ = ("context", "outer", "parameters")
 
-    def find(self, name: str) -> tuple[Value] | None:
-        """The value of the innermost parameter of that name, in a tuple."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.parameters:
-                return (scope.parameters[name],)
+    def __init__(self, parameters: Mapping[str, Value], outer: Scope | None, context: XObject) -> None:
+        self.parameters = parameters
+        self.outer = outer
+        self.context = context
+
+    def find(self, name: str) -> Value:
+        """The value of the innermost parameter of that name, which there is."""
+        scope = self
+        while name not in scope.parameters and scope.outer is not None:
             scope = scope.outer
-        return None
+        return scope.parameters[name]
 
 
-Step = Callable[["_Machine"], None]
-
-
-@dataclass(slots=True)
-class _Machine:
-    evaluation: Evaluation
-    scope: Scope
-    stack: list[Value]
+Step = Callable[[list[Value], Evaluation, Scope], None]
 
 
 class Program:
-    """An expression ready to be run; flattened when first run."""
+    """An expression ready to be run; flattened when first run.
 
-    __slots__ = ("_expression", "_steps")
+    `parameters` are the names of all parameters around it: a name means one of them, or else what the context has.
+    """
 
-    def __init__(self, expression: Expression) -> None:
+    __slots__ = ("_cost", "_expression", "_parameters", "_work", "steps")
+
+    def __init__(self, expression: Expression, parameters: frozenset[str] = frozenset()) -> None:
         self._expression = expression
-        self._steps: list[Step] | None = None
+        self._parameters = parameters
+        self.steps: list[Step] = []
+        self._cost = self._work = 0
+
+    def evaluate(self, evaluation: Evaluation, scope: Scope) -> Value:
+        """The value of the expression, an error value if it has none."""
+        try:
+            return self.run(evaluation, scope)
+        except (ExpressionTooComplexError, RecursionError):
+            # A host that calls from deep within its own stack leaves less room than the limits here count on.
+            return XError(str(ExpressionTooComplexError()))
 
     def run(self, evaluation: Evaluation, scope: Scope) -> Value:
         """The value of the expression; raises ExpressionTooComplexError when the evaluation's budget is used up."""
-        if self._steps is None:
-            self._steps = _flatten(self._expression)
-        machine = _Machine(evaluation, scope, [])
-        spend = evaluation.budget.spend
-        for step in self._steps:
-            spend()
-            step(machine)
-        return machine.stack[-1]
+        steps = self.steps or self._flatten()
+        evaluation.budget.pay(self._cost, self._work)
+        stack: list[Value] = []
+        for step in steps:
+            step(stack, evaluation, scope)
+        return stack[-1]
+
+    def _flatten(self) -> list[Step]:
+        maker = _StepMaker(self._parameters)
+        steps = maker.flatten(self._expression)
+        self._cost, self._work = maker.cost, maker.work
+        self.steps = steps
+        return steps
 
 
 def compile_expression(expression: str) -> Program:
@@ -98,56 +111,91 @@ def _compile_cached(expression: str) -> Program:
     return Program(parse_expression(expression))
 
 
-def evaluate_expression(expression: str, context: XObject, evaluation: Evaluation) -> Value:
-    """The value of one expression, an error value if it has none; raises ExpressionSyntaxError."""
-    program = compile_expression(expression)
-    try:
-        return program.run(evaluation, Scope({}, None, context))
-    except (ExpressionTooComplexError, RecursionError):
-        # A host that calls from deep within its own stack leaves less room than the limits here count on.
-        return XError(str(ExpressionTooComplexError()))
+def make_error_program(message: str) -> Program:
+    """The program of an expression that cannot be read: its value is the error."""
+    program = Program(NullLiteral())
+    program.steps = [_constant_step(XError(message))]
+    return program
 
 
-def _flatten(expression: Expression) -> list[Step]:
-    steps: list[Step] = []
-    pending: list[Expression | Step] = [expression]
-    while pending:
-        item = pending.pop()
-        if not isinstance(item, Expression):
-            steps.append(item)
-        elif isinstance(item, Call):
-            pending.append(_call_step(len(item.arguments), item.function))
-            pending.extend(reversed(item.arguments))
-            pending.append(_callee(item.function))
-        elif isinstance(item, Group):
-            pending.append(item.inner)
-        else:
-            pending.append(_make_step(item))
-            if not isinstance(item, AnonymousFunction):
-                pending.extend(reversed(item.children))
-    return steps
+class _StepMaker:
+    """Makes the steps of one program and adds up what they cost and the work they are, whatever comes of them."""
 
+    __slots__ = ("cost", "parameters", "work")
 
-def _callee(function: Expression) -> Expression | Step:
-    if not isinstance(function, ContextReference):
-        return function
-    return _name_step(function.name, "{} is not a function")
+    def __init__(self, parameters: frozenset[str]) -> None:
+        self.parameters = parameters
+        self.cost = 0
+        self.work = 0
 
+    def flatten(self, expression: Expression) -> list[Step]:
+        """The steps in the order in which they are run."""
+        steps: list[Step] = []
+        pending: list[Expression | Step] = [expression]
+        while pending:
+            item = pending.pop()
+            if not isinstance(item, Expression):
+                steps.append(item)
+            elif isinstance(item, Call):
+                self.work += 1
+                pending.append(_call_step(len(item.arguments), item.function))
+                pending.extend(reversed(item.arguments))
+                pending.append(self._callee(item.function))
+            elif isinstance(item, Group):
+                pending.append(item.inner)
+            elif isinstance(item, DotLookup):
+                pending.extend(self._path_parts(item))
+            else:
+                pending.append(self._make_step(item))
+                if not isinstance(item, AnonymousFunction):
+                    pending.extend(reversed(item.children))
+        return steps
 
-def _make_step(node: Expression) -> Step:
-    if isinstance(node, ContextReference):
-        return _name_step(node.name, "context has no property '{}'")
-    if isinstance(node, DotLookup):
-        return _dot_step(node.name)
-    if isinstance(node, BracketLookup):
-        return _look_up_in_brackets
-    if isinstance(node, Binary):
-        return _binary_step(node.operator)
-    if isinstance(node, Negation):
-        return _negate
-    if isinstance(node, AnonymousFunction):
-        return _anonymous_function_step(node)
-    return _constant_step(_literal_value(node))
+    def _callee(self, function: Expression) -> Expression | Step:
+        if not isinstance(function, ContextReference):
+            return function
+        return self._name_step(function.name, "{} is not a function")
+
+    def _path_parts(self, item: DotLookup) -> list[Expression | Step]:
+        """One step for `name.part.part`; else one for all parts behind something else, and that."""
+        names: list[str] = []
+        base: Expression = item
+        while isinstance(base, DotLookup):
+            names.append(base.name)
+            base = base.container
+        names.reverse()
+        self.work += len(names)
+        self.cost += len(names)
+        if not isinstance(base, ContextReference):
+            return [_dots_step(names), base]
+        self.work += 1
+        if base.name in self.parameters:
+            return [_dots_step(names), _parameter_step(base.name)]
+        return [_path_step(base.name, names)]
+
+    def _name_step(self, name: str, complaint: str) -> Step:
+        self.work += 1
+        if name in self.parameters:
+            return _parameter_step(name)
+        return _context_step(name, find_function(name) or XError(complaint.format(name)))
+
+    def _make_step(self, node: Expression) -> Step:
+        if isinstance(node, ContextReference):
+            return self._name_step(node.name, "context has no property '{}'")
+        self.work += 1
+        if isinstance(node, BracketLookup):
+            self.cost += 1
+            return _look_up_in_brackets
+        if isinstance(node, Binary):
+            return _binary_step(node.operator)
+        if isinstance(node, Negation):
+            return _negate
+        if isinstance(node, AnonymousFunction):
+            self.work += FUNCTION_MAKING_WORK
+            return _anonymous_function_step(node, self.parameters)
+        value = _literal_value(node)
+        self.cost += cost_of(value)
+        return _constant_step(value)
 
 
 def _literal_value(node: Expression) -> Value:
@@ -163,71 +211,82 @@ def _literal_value(node: Expression) -> Value:
 
 
 def _constant_step(value: Value) -> Step:
-    def push(machine: _Machine) -> None:
-        machine.evaluation.budget.charge(value)
-        machine.stack.append(value)
+    def push(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        stack.append(value)
 
     return push
 
 
-def _name_step(name: str, complaint: str) -> Step:
-    def push(machine: _Machine) -> None:
-        machine.stack.append(_find_name(machine, name, complaint))
+def _parameter_step(name: str) -> Step:
+    def push(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        stack.append(scope.find(name))
 
     return push
 
 
-def _find_name(machine: _Machine, name: str, complaint: str) -> Value:
-    parameter = machine.scope.find(name)
-    if parameter is not None:
-        return parameter[0]
-    context = machine.scope.context
-    known = context.find_name(name)
-    if known is not None:
-        return _read_property(machine, context, known)
-    return find_function(name) or XError(complaint.format(name))
+def _context_step(name: str, missing: Value) -> Step:
+    def push(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        stack.append(_read_property(evaluation, scope.context, name, missing))
+
+    return push
 
 
-def _read_property(machine: _Machine, container: XObject, name: str) -> Value:
-    value = container.value(name)
-    warning = container.warning(name)
-    if warning is not None:
-        machine.evaluation.warnings.append(warning)
-    return value
+def _path_step(root: str, names: Sequence[str]) -> Step:
+    missing = find_function(root) or XError(f"context has no property '{root}'")
+    parts = _describe_parts(names)
+
+    def push(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        value = _read_property(evaluation, scope.context, root, missing)
+        stack.append(_follow(evaluation, value, parts))
+
+    return push
 
 
-def _dot_step(name: str) -> Step:
-    def look_up(machine: _Machine) -> None:
-        container = machine.stack.pop()
-        machine.evaluation.budget.charge(None)
-        if isinstance(container, XObject):
-            known = container.find_name(name)
-            if known is None:
-                machine.stack.append(XError(f"object has no property '{name}'"))
-            else:
-                machine.stack.append(_read_property(machine, container, known))
-        else:
-            machine.stack.append(_look_up(machine, container, name))
+def _dots_step(names: Sequence[str]) -> Step:
+    parts = _describe_parts(names)
+
+    def look_up(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        stack.append(_follow(evaluation, stack.pop(), parts))
 
     return look_up
 
 
-def _look_up_in_brackets(machine: _Machine) -> None:
-    key, container = machine.stack.pop(), machine.stack.pop()
-    machine.evaluation.budget.charge(None)
-    machine.stack.append(_look_up(machine, container, key))
+def _describe_parts(names: Sequence[str]) -> Sequence[tuple[str, XError]]:
+    """The parts of a path, each with what it is if there is no such property."""
+    return [(name, XError(f"object has no property '{name}'")) for name in names]
 
 
-def _look_up(machine: _Machine, container: Value, key: Value) -> Value:
+def _follow(evaluation: Evaluation, value: Value, parts: Sequence[tuple[str, XError]]) -> Value:
+    for name, missing in parts:
+        if isinstance(value, XObject):
+            value = _read_property(evaluation, value, name, missing)
+        else:
+            value = _look_up(evaluation, value, name)
+    return value
+
+
+def _read_property(evaluation: Evaluation, container: XObject, name: str, missing: Value) -> Value:
+    found = container.look_up(name)
+    if isinstance(found, Deprecated):
+        evaluation.warnings.append(found.warning)
+        return found.value
+    return missing if isinstance(found, Missing) else found
+
+
+def _look_up_in_brackets(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+    key, container = stack.pop(), stack.pop()
+    stack.append(_look_up(evaluation, container, key))
+
+
+def _look_up(evaluation: Evaluation, container: Value, key: Value) -> Value:
     for operand in (container, key):
         if isinstance(operand, XError):
             return operand
     try:
         if isinstance(container, XArray):
-            return _read_item(container, to_integer(machine.evaluation, key))
+            return _read_item(container, to_integer(evaluation, key))
         if isinstance(container, XObject):
-            known = container.find_name(to_text(machine.evaluation, key))
-            return None if known is None else _read_property(machine, container, known)
+            return _read_property(evaluation, container, to_text(evaluation, key), None)
     except ExpressionError as error:
         return XError(str(error))
     return XError(f"{describe(container)} doesn't support lookups")
@@ -240,46 +299,47 @@ def _read_item(array: XArray, index: int) -> Value:
     return item
 
 
-def _binary_step(operator: str) -> Step:
-    def apply(machine: _Machine) -> None:
-        right, left = machine.stack.pop(), machine.stack.pop()
-        result = apply_operator(machine.evaluation, operator, left, right)
-        machine.evaluation.budget.charge(result)
-        machine.stack.append(result)
+def _binary_step(symbol: str) -> Step:
+    apply_operator = binary_operator(symbol)
+
+    def apply(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        right, left = stack.pop(), stack.pop()
+        result = apply_operator(evaluation, left, right)
+        evaluation.budget.charge(result)
+        stack.append(result)
 
     return apply
 
 
-def _negate(machine: _Machine) -> None:
-    result = negate(machine.evaluation, machine.stack.pop())
-    machine.evaluation.budget.charge(result)
-    machine.stack.append(result)
+def _negate(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+    result = negate(evaluation, stack.pop())
+    evaluation.budget.charge(result)
+    stack.append(result)
 
 
 def _call_step(count: int, function_node: Expression) -> Step:
-    def call(machine: _Machine) -> None:
-        start = len(machine.stack) - count
-        arguments = machine.stack[start:]
-        del machine.stack[start:]
-        function = machine.stack.pop()
+    def call(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        start = len(stack) - count
+        arguments = stack[start:]
+        del stack[start:]
+        function = stack.pop()
         if isinstance(function, XFunction):
-            result = function.call(machine.evaluation, arguments)
+            result = function.call(evaluation, arguments)
         elif isinstance(function, XError):
             result = function
         else:
             result = XError(f"{function_node} is not a function")
-        machine.evaluation.budget.charge(result)
-        machine.stack.append(result)
+        evaluation.budget.charge(result)
+        stack.append(result)
 
     return call
 
 
-def _anonymous_function_step(node: AnonymousFunction) -> Step:
-    program = Program(node.body)
+def _anonymous_function_step(node: AnonymousFunction, parameters: frozenset[str]) -> Step:
+    program = Program(node.body, parameters.union(node.parameters))
 
-    def push(machine: _Machine) -> None:
-        machine.evaluation.budget.spend(FUNCTION_MAKING_WORK)
-        machine.stack.append(_make_anonymous_function(node.parameters, program, machine.scope))
+    def push(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
+        stack.append(_make_anonymous_function(node.parameters, program, scope))
 
     return push
 

@@ -58,15 +58,21 @@ BINARY_OPERATORS: dict[str, Operator] = {
 }
 
 
-def apply_operator(evaluation: Evaluation, operator: str, left: Value, right: Value) -> Value:
-    """The value of `left operator right`; an error operand, the left one first, is the result."""
-    for operand in (left, right):
-        if isinstance(operand, XError):
-            return operand
-    try:
-        return BINARY_OPERATORS[operator](evaluation, left, right)
-    except ExpressionError as error:
-        return XError(str(error))
+def binary_operator(symbol: str) -> Operator:
+    """The function of an operator; of operands in error the left one comes first, and is the result."""
+    operation = BINARY_OPERATORS[symbol]
+
+    def apply(evaluation: Evaluation, left: Value, right: Value) -> Value:
+        if isinstance(left, XError):
+            return left
+        if isinstance(right, XError):
+            return right
+        try:
+            return operation(evaluation, left, right)
+        except ExpressionError as error:
+            return XError(str(error))
+
+    return apply
 
 
 def negate(evaluation: Evaluation, operand: Value) -> Value:

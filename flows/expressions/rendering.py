@@ -1,7 +1,7 @@
 """Values as text and as JSON (flow format, types and conversions)."""
 
 import json
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 from flows.expressions.budget import Budget
@@ -10,6 +10,7 @@ from flows.expressions.values import Value, XArray, XError, XFunction, XObject
 from flows.numbers import render_decimal
 
 VALUE_NESTING_LIMIT = 100
+_UTC_LENGTH = len("+00:00")
 
 
 def check_depth(depth: int) -> None:
@@ -52,6 +53,8 @@ def _render_simple(value: Value) -> str:
 
 def render_datetime(moment: datetime) -> str:
     """ISO 8601 with microseconds, and `Z` or an offset of hours and minutes."""
+    if moment.tzinfo is UTC:
+        return moment.isoformat("T", "microseconds")[:-_UTC_LENGTH] + "Z"
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + (render_offset(moment) or "Z")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Self
 
 from flows.clock import Clock
@@ -10,8 +11,8 @@ from flows.expressions.budget import Budget
 from flows.expressions.conversions import to_text
 from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
 from flows.expressions.evaluation import NO_RESOURCES, Evaluation, Resources
-from flows.expressions.evaluator import evaluate_expression
-from flows.expressions.parser import ExpressionSyntaxError
+from flows.expressions.evaluator import Program, Scope, compile_expression, make_error_program
+from flows.expressions.parser import CACHED_EXPRESSIONS, CACHED_LENGTH, ExpressionSyntaxError
 from flows.expressions.scanner import TemplateToken, TokenKind, scan_template
 from flows.expressions.values import Value, XError, XObject
 
@@ -36,7 +37,7 @@ class TemplateError(str):
         return error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TextResult:
     """A template as text; `errors` and `warnings` are in the order in which they came up."""
 
@@ -50,7 +51,7 @@ class TextResult:
         return ", ".join(self.errors)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ValueResult:
     """A template as a value; an XError value, with no `errors`, when it is a single expression in error."""
 
@@ -59,8 +60,74 @@ class ValueResult:
     warnings: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Placeholder:
+    """An expression within a template, as written and as a program."""
+
+    source: str
+    program: Program
+
+    def write(self, scope: Scope, evaluation: Evaluation) -> str | XError:
+        """The text of the expression."""
+        value = self.program.evaluate(evaluation, scope)
+        if isinstance(value, XError):
+            return value
+        try:
+            return to_text(evaluation, value)
+        except (ExpressionError, ExpressionTooComplexError) as error:
+            return XError(str(error))
+
+
+class Template:
+    """A template ready to be evaluated: its literal texts and the programs of its expressions, in order."""
+
+    __slots__ = ("_pieces", "_single")
+
+    def __init__(self, text: str, roots: frozenset[str]) -> None:
+        """`roots` are the names in lower case that identifiers of the text may begin with."""
+        self._pieces = tuple(_make_piece(token) for token in scan_template(text, roots))
+        first = self._pieces[0] if self._pieces else ""
+        is_single = isinstance(first, _Placeholder) and len(first.source) == len(text)
+        self._single = first if is_single and isinstance(first, _Placeholder) else None
+
+    def write(
+        self, context: XObject, evaluation: Evaluation, escape: Callable[[str], str] | None
+    ) -> tuple[str, list[TemplateError]]:
+        """The text, and what went wrong with expressions, of which nothing is left in it."""
+        scope = Scope({}, None, context)
+        written: list[str] = []
+        errors: list[TemplateError] = []
+        for piece in self._pieces:
+            if isinstance(piece, str):
+                written.append(piece)
+                continue
+            text = piece.write(scope, evaluation)
+            if isinstance(text, XError):
+                errors.append(TemplateError(piece.source, text.message))
+            else:
+                written.append(escape(text) if escape else text)
+        return "".join(written), errors
+
+    def read(self, context: XObject, evaluation: Evaluation) -> tuple[Value, list[TemplateError]]:
+        """The value of a template that is one expression; the text of any other, cut to its limit, and its errors."""
+        if self._single is not None:
+            return self._single.program.evaluate(evaluation, Scope({}, None, context)), []
+        text, errors = self.write(context, evaluation, None)
+        return _cut(text, TEXT_LIMIT), errors
+
+
+def compile_template(text: str, roots: frozenset[str]) -> Template:
+    """A text as a template, see `Template`. Those of short texts are kept and shared."""
+    return Template(text, roots) if len(text) > CACHED_LENGTH else _compile_cached(text, roots)
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def _compile_cached(text: str, roots: frozenset[str]) -> Template:
+    return Template(text, roots)
+
+
 def evaluate_text(
-    template: str,
+    template: str | Template,
     context: XObject,
     env: Environment,
     clock: Clock,
@@ -75,12 +142,13 @@ def evaluate_text(
     `escape` is applied to the text of each expression. Expressions in error leave nothing behind and are reported.
     """
     evaluation = Evaluation(env, clock, resources, budget or Budget())
-    text, errors = _write_text(template, context, evaluation, escape)
+    ready = compile_template(template, context.roots()) if isinstance(template, str) else template
+    text, errors = ready.write(context, evaluation, escape)
     return TextResult(_cut(text, limit), errors, evaluation.warnings)
 
 
 def evaluate_value(
-    template: str,
+    template: str | Template,
     context: XObject,
     env: Environment,
     clock: Clock,
@@ -90,57 +158,20 @@ def evaluate_value(
 ) -> ValueResult:
     """The value of a template that is, but for space around it, one expression; the text of any other without that."""
     evaluation = Evaluation(env, clock, resources, budget or Budget())
-    trimmed = template.strip()
-    single = _find_single_expression(trimmed, context)
-    if single is not None:
-        return ValueResult(_evaluate(single, context, evaluation), [], evaluation.warnings)
-    text, errors = _write_text(trimmed, context, evaluation, None)
-    return ValueResult(_cut(text, TEXT_LIMIT), errors, evaluation.warnings)
+    ready = compile_template(template.strip(), context.roots()) if isinstance(template, str) else template
+    value, errors = ready.read(context, evaluation)
+    return ValueResult(value, errors, evaluation.warnings)
 
 
-def _find_single_expression(trimmed: str, context: XObject) -> TemplateToken | None:
-    for token in scan_template(trimmed, _roots(context)):
-        is_whole = token.kind is not TokenKind.BODY and len(token.source) == len(trimmed)
-        return token if is_whole else None
-    return None
-
-
-def _write_text(
-    template: str, context: XObject, evaluation: Evaluation, escape: Callable[[str], str] | None
-) -> tuple[str, list[TemplateError]]:
-    written: list[str] = []
-    errors: list[TemplateError] = []
-    for token in scan_template(template, _roots(context)):
-        if token.kind is TokenKind.BODY:
-            written.append(token.text)
-            continue
-        text = _evaluate_to_text(token, context, evaluation)
-        if isinstance(text, XError):
-            errors.append(TemplateError(token.source, text.message))
-        else:
-            written.append(escape(text) if escape else text)
-    return "".join(written), errors
-
-
-def _evaluate_to_text(token: TemplateToken, context: XObject, evaluation: Evaluation) -> str | XError:
-    value = _evaluate(token, context, evaluation)
-    try:
-        return to_text(evaluation, value)
-    except (ExpressionError, ExpressionTooComplexError) as error:
-        return XError(str(error))
-
-
-def _evaluate(token: TemplateToken, context: XObject, evaluation: Evaluation) -> Value:
+def _make_piece(token: TemplateToken) -> str | _Placeholder:
+    if token.kind is TokenKind.BODY:
+        return token.text
     if len(token.text) > EXPRESSION_LENGTH_LIMIT:
-        return XError(str(ExpressionTooComplexError()))
+        return _Placeholder(token.source, make_error_program(str(ExpressionTooComplexError())))
     try:
-        return evaluate_expression(token.text, context, evaluation)
+        return _Placeholder(token.source, compile_expression(token.text))
     except ExpressionSyntaxError as error:
-        return XError(str(error))
-
-
-def _roots(context: XObject) -> frozenset[str]:
-    return frozenset(name.lower() for name in context.names())
+        return _Placeholder(token.source, make_error_program(str(error)))
 
 
 def _cut(text: str, limit: int | None) -> str:

@@ -80,7 +80,12 @@ class _NoDefault(Enum):
     NO_DEFAULT = "no default"
 
 
+class Missing(Enum):
+    MISSING = "missing"
+
+
 NO_DEFAULT = _NoDefault.NO_DEFAULT
+MISSING = Missing.MISSING
 
 
 class XObject:
@@ -121,26 +126,35 @@ class XObject:
         """The property names, sorted."""
         return sorted(self._load())
 
+    def roots(self) -> frozenset[str]:
+        """The property names in lower case: what templates may begin with that have this as their context."""
+        return frozenset(name.lower() for name in self._load())
+
     def find_name(self, name: str) -> str | None:
         """The name of the property that `name` means, None when there is none."""
-        properties = self._load()
+        properties = self._load() if self._properties is None else self._properties
         if name in properties:
             return name
         if self._folded is None:
             self._folded = {fold_case(known): known for known in properties}
         return self._folded.get(fold_case(name))
 
-    def warning(self, name: str) -> str | None:
-        """What to say when an existing property, named exactly, is looked up; None for most."""
-        found = self._load()[name]
-        return found.warning if isinstance(found, Deprecated) else None
+    def look_up(self, name: str) -> Value | Deprecated | Missing:
+        """The value of the property that `name` means, with what is to be said about it; MISSING if there is none."""
+        known = self.find_name(name)
+        return MISSING if known is None else self.read(known)
 
-    def value(self, name: str) -> Value:
-        """The value of an existing property, named exactly."""
+    def read(self, name: str) -> Value | Deprecated:
+        """The value of an existing property, named exactly, with what is to be said when it is looked up."""
         properties = self._load()
         found = properties[name]
         if callable(found):
             found = properties[name] = found()
+        return found
+
+    def value(self, name: str) -> Value:
+        """The value of an existing property, named exactly."""
+        found = self.read(name)
         return found.value if isinstance(found, Deprecated) else found
 
     def get(self, name: str) -> Value:

@@ -136,7 +136,7 @@ class SprintRunner:
         assert task.state is not None
         assert task.resume is not None
         try:
-            waiting = Session.from_json(task.state)
+            waiting = Session.from_own_json(task.state)
             session, events = resume(
                 waiting,
                 task.resume,

@@ -1,14 +1,16 @@
 """The contact and what belongs to it, as values (flow format, expression context)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from flows.engine.assets import Assets, Channel
+from flows.engine.assets import Assets, Channel, Field
 from flows.engine.contact import Contact, Ticket, without_query
 from flows.engine.contact_reference import write_contact_reference
-from flows.engine.context.source import lines, named
+from flows.engine.context.source import ContactSource, lines, named
 from flows.environment import Environment
+from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.rendering import render
 from flows.expressions.values import Deprecated, Property, Value, XArray, XObject
 from flows.urn_schemes import SCHEMES
@@ -18,43 +20,13 @@ REDACTED_PATH = "********"
 _EARLY_SCHEMES = frozenset({"discord"})
 
 
-@dataclass(frozen=True, slots=True)
-class ContactSource:
-    """A contact and what decides how it is shown."""
-
-    contact: Contact
-    assets: Assets
-    environment: Environment
-    is_early: bool
+# Those of a workspace with hundreds of fields are not to be made for every template.
+_field_shapes: WeakKeyDictionary[Assets, Shape] = WeakKeyDictionary()
 
 
 def contact_value(source: ContactSource) -> XObject:
     """`@contact`: its name stands for it, else its first address, else nothing."""
-    contact, assets = source.contact, source.assets
-    properties: dict[str, Property] = {
-        "uuid": contact.uuid,
-        "id": str(contact.id),
-        "name": contact.name,
-        "first_name": next(iter(contact.name.split()), ""),
-        "language": contact.language,
-        "timezone": contact.timezone or None,
-        "status": contact.status,
-        "created_on": lambda: contact.created_at,
-        "last_seen_on": lambda: contact.last_seen_at,
-        "urns": lambda: XArray([show_urn(urn, source.environment) for urn in contact.urns]),
-        "urn": lambda: preferred_urn(contact, assets, source.environment),
-        "groups": lambda: XArray([_group_value(uuid, contact, assets) for uuid in contact.groups]),
-        "fields": lambda: fields_value(source),
-        "channel": lambda: channel_value(contact.find_preferred_channel(assets)),
-        "tickets": lambda: _tickets_value(source),
-    }
-    if not source.is_early:
-        properties["ref"] = lambda: write_contact_reference(contact.id)
-        properties["id"] = Deprecated(str(contact.id), "@contact.id is deprecated, use @contact.ref instead")
-        properties["tickets"] = lambda: Deprecated(
-            _tickets_value(source), "@contact.tickets is deprecated, use @ticket instead"
-        )
-    return XObject(properties, default=lambda: describe_contact(contact, source.environment))
+    return XRecord(_EARLY_CONTACT if source.is_early else _CONTACT, source)
 
 
 def preferred_urn(contact: Contact, assets: Assets, environment: Environment) -> str | None:
@@ -79,29 +51,38 @@ def describe_contact(contact: Contact, environment: Environment) -> str:
 
 def fields_value(source: ContactSource) -> XObject:
     """`@fields`: every field's value in its own type, null when unset."""
-    values: dict[str, Property] = {}
-    shown: list[tuple[str, str]] = []
-    for field in source.assets.fields.values():
-        stored = source.contact.fields.get(field.key)
-        value = stored.typed(field.type) if stored else None
-        values[field.key] = value
-        if value is not None:
-            shown.append((field.name, render(value)))
-    return XObject(values, default=lambda: lines(shown))
+    shape = _field_shapes.get(source.assets)
+    if shape is None:
+        getters = {field.key: partial(_field_value, field) for field in source.assets.fields.values()}
+        shape = _field_shapes[source.assets] = Shape(getters, default=_describe_fields)
+    return XRecord(shape, source)
+
+
+def _field_value(field: Field, source: ContactSource) -> Value:
+    stored = source.contact.fields.get(field.key)
+    return stored.typed(field.type) if stored else None
+
+
+def _describe_fields(source: ContactSource) -> str:
+    values = ((field.name, _field_value(field, source)) for field in source.assets.fields.values())
+    return lines([(name, render(value)) for name, value in values if value is not None])
 
 
 def urns_value(source: ContactSource) -> XObject:
     """`@urns`: the first address of every scheme, null when there is none."""
-    schemes = [scheme for scheme in SCHEMES if source.is_early or scheme not in _EARLY_SCHEMES]
-    found = ((scheme, source.contact.find_urn(scheme)) for scheme in schemes)
-    return XObject({scheme: show_urn(urn, source.environment) if urn else None for scheme, urn in found})
+    return XRecord(_EARLY_URNS if source.is_early else _URNS, source)
+
+
+def _first_urn(scheme: str, source: ContactSource) -> str | None:
+    urn = source.contact.find_urn(scheme)
+    return show_urn(urn, source.environment) if urn else None
 
 
 def show_urn(urn: Urn, environment: Environment) -> str:
     """An address as flows may show it, without its path if addresses are redacted."""
     if environment.redacts_urns:
         return f"{urn.scheme}:{REDACTED_PATH}"
-    return without_query(replace(urn, query=""))
+    return without_query(urn)
 
 
 def channel_value(channel: Channel | None) -> XObject | None:
@@ -143,3 +124,51 @@ def user_value(reference: Mapping[str, Any] | None, assets: Assets) -> Value:
 def _group_value(uuid: str, contact: Contact, assets: Assets) -> XObject:
     group = assets.groups.get(uuid)
     return XObject({"uuid": uuid, "name": group.name if group else contact.group_names.get(uuid, "")})
+
+
+def _first_name(source: ContactSource) -> str:
+    return next(iter(source.contact.name.split()), "")
+
+
+def _groups_value(source: ContactSource) -> XArray:
+    return XArray([_group_value(uuid, source.contact, source.assets) for uuid in source.contact.groups])
+
+
+def _deprecated_id(source: ContactSource) -> Deprecated:
+    return Deprecated(str(source.contact.id), "@contact.id is deprecated, use @contact.ref instead")
+
+
+def _deprecated_tickets(source: ContactSource) -> Deprecated:
+    return Deprecated(_tickets_value(source), "@contact.tickets is deprecated, use @ticket instead")
+
+
+def _describe_source(source: ContactSource) -> str:
+    return describe_contact(source.contact, source.environment)
+
+
+_GETTERS: dict[str, Getter] = {
+    "uuid": lambda source: source.contact.uuid,
+    "id": lambda source: str(source.contact.id),
+    "name": lambda source: source.contact.name,
+    "first_name": _first_name,
+    "language": lambda source: source.contact.language,
+    "timezone": lambda source: source.contact.timezone or None,
+    "status": lambda source: source.contact.status,
+    "created_on": lambda source: source.contact.created_at,
+    "last_seen_on": lambda source: source.contact.last_seen_at,
+    "urns": lambda source: XArray([show_urn(urn, source.environment) for urn in source.contact.urns]),
+    "urn": lambda source: preferred_urn(source.contact, source.assets, source.environment),
+    "groups": _groups_value,
+    "fields": fields_value,
+    "channel": lambda source: channel_value(source.contact.find_preferred_channel(source.assets)),
+    "tickets": _tickets_value,
+}
+_LATER_GETTERS: dict[str, Getter] = {
+    "ref": lambda source: write_contact_reference(source.contact.id),
+    "id": _deprecated_id,
+    "tickets": _deprecated_tickets,
+}
+_EARLY_CONTACT = Shape(_GETTERS, default=_describe_source)
+_CONTACT = Shape(_GETTERS | _LATER_GETTERS, default=_describe_source)
+_EARLY_URNS = Shape({scheme: partial(_first_urn, scheme) for scheme in SCHEMES})
+_URNS = Shape({scheme: partial(_first_urn, scheme) for scheme in SCHEMES if scheme not in _EARLY_SCHEMES})

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from flows.engine.assets import Assets
 from flows.engine.contact import Ticket
 from flows.engine.context.contact_context import (
-    ContactSource,
     contact_value,
     fields_value,
     ticket_value,
@@ -17,7 +17,6 @@ from flows.engine.context.contact_context import (
 )
 from flows.engine.context.run_context import (
     child_value,
-    contact_source,
     input_value,
     locals_value,
     node_value,
@@ -25,13 +24,12 @@ from flows.engine.context.run_context import (
     results_value,
     run_value,
 )
-from flows.engine.context.source import ContextSource, lines, named
+from flows.engine.context.source import ContactSource, ContextSource, lines, named
 from flows.engine.state import Result
+from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.rendering import render_json
 from flows.expressions.values import Deprecated, Property, Value, XArray, XObject, to_value
 from flows.words import snakify
-
-__all__ = ["CONTACT_ROOTS", "ContextSource", "build_contact_context", "build_context"]
 
 CONTACT_ROOTS = frozenset({"contact", "fields", "urns", "globals", "ticket"})
 """The names that mean something outside of any run."""
@@ -42,39 +40,12 @@ _LONGEST_EXTRA_KEY = 255
 
 def build_context(source: ContextSource) -> XObject:
     """Everything a flow's templates can refer to where a run stands; computed as far as it is looked at."""
-    names = _name_contact(contact_source(source)) | {
-        "results": lambda: results_value(source.run.results, source.options.is_early),
-        "input": lambda: input_value(source),
-        "run": lambda: run_value(source),
-        "parent": lambda: parent_value(source),
-        "child": lambda: child_value(source),
-        "trigger": lambda: trigger_value(source),
-        "resume": lambda: _resume_value(source),
-        "node": lambda: node_value(source),
-        "webhook": lambda: source.webhook,
-        "legacy_extra": lambda: _legacy_extra_value(source),
-    }
-    if source.options.extra:
-        names["extra"] = lambda: _legacy_extra_value(source)
-    if not source.options.is_early:
-        names["locals"] = lambda: locals_value(source.run.locals)
-        names["legacy_extra"] = lambda: Deprecated(_legacy_extra_value(source), "@legacy_extra is deprecated")
-    return XObject(names)
+    return XRecord(_shape_of(source.options.is_early, source.options.extra), source)
 
 
 def build_contact_context(source: ContactSource) -> XObject:
     """What templates outside of any run can refer to: CONTACT_ROOTS; computed as far as it is looked at."""
-    return XObject(_name_contact(source))
-
-
-def _name_contact(source: ContactSource) -> dict[str, Property]:
-    return {
-        "contact": lambda: contact_value(source),
-        "fields": lambda: fields_value(source),
-        "urns": lambda: urns_value(source),
-        "globals": lambda: _globals_value(source.assets),
-        "ticket": lambda: _ticket_value(source),
-    }
+    return XRecord(_OUTSIDE, source)
 
 
 def trigger_value(source: ContextSource) -> XObject:
@@ -137,7 +108,7 @@ def _legacy_extra_value(source: ContextSource) -> Value:
             if result.extra is not None:
                 merged[snakify(result.name)] = render_json(to_value(result.extra))
             _merge(merged, result.extra)
-    body = source.webhook
+    body = source.read_webhook()
     if not source.options.is_early and isinstance(body, XObject):
         body = body.get("json")
     _merge(merged, body)
@@ -154,3 +125,41 @@ def _merge(merged: dict[str, Value], extra: Any) -> None:
         return
     for name, item in pairs:
         merged[_NOT_WORD.sub("_", name.lower())[:_LONGEST_EXTRA_KEY]] = item
+
+
+_CONTACT_GETTERS: dict[str, Getter] = {
+    "contact": contact_value,
+    "fields": fields_value,
+    "urns": urns_value,
+    "globals": lambda source: _globals_value(source.assets),
+    "ticket": _ticket_value,
+}
+_RUN_GETTERS: dict[str, Getter] = {
+    "contact": lambda source: contact_value(source.own_contact),
+    "fields": lambda source: fields_value(source.own_contact),
+    "urns": lambda source: urns_value(source.own_contact),
+    "globals": lambda source: _globals_value(source.assets),
+    "ticket": lambda source: _ticket_value(source.own_contact),
+    "results": lambda source: results_value(source.run.results, source.options.is_early),
+    "input": input_value,
+    "run": run_value,
+    "parent": parent_value,
+    "child": child_value,
+    "trigger": trigger_value,
+    "resume": _resume_value,
+    "node": node_value,
+    "webhook": lambda source: source.read_webhook(),
+    "legacy_extra": _legacy_extra_value,
+}
+_OUTSIDE = Shape(_CONTACT_GETTERS)
+
+
+@cache
+def _shape_of(is_early: bool, has_extra: bool) -> Shape:
+    getters = dict(_RUN_GETTERS)
+    if has_extra:
+        getters["extra"] = _legacy_extra_value
+    if not is_early:
+        getters["locals"] = lambda source: locals_value(source.run.locals)
+        getters["legacy_extra"] = lambda source: Deprecated(_legacy_extra_value(source), "@legacy_extra is deprecated")
+    return Shape(getters)

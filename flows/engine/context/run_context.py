@@ -7,7 +7,6 @@ from typing import Any
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact
 from flows.engine.context.contact_context import (
-    ContactSource,
     channel_value,
     contact_value,
     describe_contact,
@@ -19,39 +18,16 @@ from flows.engine.context.source import ContextSource, lines
 from flows.engine.moments import parse_moment
 from flows.engine.state import Result
 from flows.environment import Environment
+from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.values import Property, Value, XArray, XObject, to_value
 from flows.urns import UrnError, parse
 
 
-def contact_source(source: ContextSource, contact: Contact | None = None) -> ContactSource:
-    """The session's contact, or another one, as it is to be shown."""
-    shown = contact or source.session.contact
-    return ContactSource(shown, source.assets, source.environment, source.options.is_early)
-
-
 def results_value(results: Mapping[str, Result], is_early: bool) -> XObject:
     """`@results`: the value of each stands for it."""
-    values: dict[str, Property] = {key: _result_value(result, is_early) for key, result in results.items()}
+    shape = _EARLY_RESULT if is_early else _RESULT
+    values: dict[str, Property] = {key: XRecord(shape, result) for key, result in results.items()}
     return XObject(values, default=lambda: lines([(result.name, result.value) for result in results.values()]))
-
-
-def _result_value(result: Result, is_early: bool) -> XObject:
-    localized = result.category_localized or result.category
-    properties: dict[str, Property] = {
-        "name": result.name,
-        "value": result.value,
-        "category": result.category,
-        "category_localized": localized,
-        "input": result.input,
-        "extra": lambda: to_value(result.extra),
-        "node_uuid": result.node_uuid,
-        "created_on": lambda: parse_moment(result.created_on),
-    }
-    if is_early:
-        properties["values"] = XArray([result.value])
-        properties["categories"] = XArray([result.category])
-        properties["categories_localized"] = XArray([localized])
-    return XObject(properties, default=result.value)
 
 
 def flow_value(reference: Mapping[str, Any], assets: Assets) -> XObject:
@@ -69,21 +45,12 @@ def flow_value(reference: Mapping[str, Any], assets: Assets) -> XObject:
 
 def run_value(source: ContextSource) -> XObject:
     """`@run`: contact and flow stand for it."""
-    run = source.run
-    properties: dict[str, Property] = {
-        "uuid": run.uuid,
-        "contact": lambda: contact_value(contact_source(source)),
-        "flow": lambda: flow_value(run.flow, source.assets),
-        "status": run.status,
-        "results": lambda: results_value(run.results, source.options.is_early),
-        "created_on": lambda: parse_moment(run.created_on),
-        "exited_on": lambda: parse_moment(run.exited_on),
-        "path": lambda: XArray([to_value(step.to_json()) for step in run.path]),
-    }
-    if not source.options.is_early:
-        properties["locals"] = lambda: locals_value(run.locals)
-    name = _flow_name(run.flow, source.assets)
-    return XObject(properties, default=lambda: f"{describe_contact(source.session.contact, source.environment)}@{name}")
+    return XRecord(_EARLY_RUN if source.options.is_early else _RUN, source)
+
+
+def _describe_run(source: ContextSource) -> str:
+    name = _flow_name(source.run.flow, source.assets)
+    return f"{describe_contact(source.session.contact, source.environment)}@{name}"
 
 
 def locals_value(variables: Mapping[str, str]) -> XObject:
@@ -127,7 +94,7 @@ def _related_value(
     contact: Contact | None,
     root: str,
 ) -> XObject:
-    shown = contact_source(source, contact)
+    shown = source.show_contact(contact) if contact else source.own_contact
     properties: dict[str, Property] = {
         "uuid": uuid,
         "run": XObject({"status": source.deprecated(status, f"{root}.run.status", f"{root}.status")}),
@@ -191,3 +158,34 @@ def _show_urn_text(text: Any, environment: Environment) -> Value:
 def _flow_name(reference: Mapping[str, Any], assets: Assets) -> str:
     flow = assets.find_readable_flow(str(reference.get("uuid", "")))
     return flow.name if flow else str(reference.get("name", ""))
+
+
+_RUN_GETTERS: dict[str, Getter] = {
+    "uuid": lambda source: source.run.uuid,
+    "contact": lambda source: contact_value(source.own_contact),
+    "flow": lambda source: flow_value(source.run.flow, source.assets),
+    "status": lambda source: source.run.status,
+    "results": lambda source: results_value(source.run.results, source.options.is_early),
+    "created_on": lambda source: parse_moment(source.run.created_on),
+    "exited_on": lambda source: parse_moment(source.run.exited_on),
+    "path": lambda source: XArray([to_value(step.to_json()) for step in source.run.path]),
+}
+_RESULT_GETTERS: dict[str, Getter] = {
+    "name": lambda result: result.name,
+    "value": lambda result: result.value,
+    "category": lambda result: result.category,
+    "category_localized": lambda result: result.category_localized or result.category,
+    "input": lambda result: result.input,
+    "extra": lambda result: to_value(result.extra),
+    "node_uuid": lambda result: result.node_uuid,
+    "created_on": lambda result: parse_moment(result.created_on),
+}
+_EARLY_RESULT_GETTERS: dict[str, Getter] = {
+    "values": lambda result: XArray([result.value]),
+    "categories": lambda result: XArray([result.category]),
+    "categories_localized": lambda result: XArray([result.category_localized or result.category]),
+}
+_EARLY_RUN = Shape(_RUN_GETTERS, default=_describe_run)
+_RUN = Shape(_RUN_GETTERS | {"locals": lambda source: locals_value(source.run.locals)}, default=_describe_run)
+_RESULT = Shape(_RESULT_GETTERS, default=lambda result: result.value)
+_EARLY_RESULT = Shape(_RESULT_GETTERS | _EARLY_RESULT_GETTERS, default=lambda result: result.value)

@@ -1,30 +1,51 @@
 """What the expression context is made from."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from flows.definition import Flow, Node
+from flows.definition import Node
 from flows.engine.assets import Assets
+from flows.engine.contact import Contact
 from flows.engine.options import Options
 from flows.engine.state import Run, Session
 from flows.environment import Environment
 from flows.expressions.values import Deprecated, Property, Value, XObject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class ContactSource:
+    """A contact and what decides how it is shown."""
+
+    contact: Contact
+    assets: Assets
+    environment: Environment
+    is_early: bool
+
+
+@dataclass(slots=True)
 class ContextSource:
-    """A run and where it stands. `webhook` is the last call as it can be seen, which may be more than is stored."""
+    """A run and where it stands.
+
+    `read_webhook` gives the last call as it can be seen, which may be more than is stored.
+    """
 
     session: Session
     run: Run
-    flow: Flow
     node: Node | None
     assets: Assets
     environment: Environment
     options: Options
-    resume: Mapping[str, Any] | None = None
-    webhook: Value = None
+    resume: Mapping[str, Any] | None
+    read_webhook: Callable[[], Value]
+    own_contact: ContactSource = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.own_contact = self.show_contact(self.session.contact)
+
+    def show_contact(self, contact: Contact) -> ContactSource:
+        """A contact as it is to be shown."""
+        return ContactSource(contact, self.assets, self.environment, self.options.is_early)
 
     def deprecated(self, value: Value, path: str, instead: str) -> Property:
         """A property that later generations warn about."""

@@ -1,7 +1,6 @@
 """How functions of the expression language are declared, and what router tests return (flow format, functions)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flows.expressions import conversions
@@ -35,31 +34,32 @@ def _keep(evaluation: Evaluation, value: Value) -> Value:
 RAW: Converter = _keep
 
 
-@dataclass(frozen=True, slots=True)
 class Signature:
     """Converters of a function's arguments: required ones, optional ones, and one for any number of further ones."""
 
-    required: tuple[Converter, ...]
-    optional: tuple[Converter, ...] = ()
-    rest: Converter | None = None
+    __slots__ = ("_converters", "_least", "_most", "_rest")
+
+    def __init__(
+        self, required: Sequence[Converter], optional: Sequence[Converter] = (), rest: Converter | None = None
+    ) -> None:
+        self._converters = (*required, *optional)
+        self._least, self._most = len(required), len(self._converters)
+        self._rest = rest
 
     def convert(self, evaluation: Evaluation, arguments: Sequence[Value]) -> list[Any]:
         """The converted arguments; raises ExpressionError for a wrong number of them or one that can't be converted."""
-        self._check_count(len(arguments))
-        converters = (self.required + self.optional)[: len(arguments)]
-        converted = [convert(evaluation, value) for convert, value in zip(converters, arguments, strict=False)]
-        if self.rest is not None:
-            converted += [self.rest(evaluation, value) for value in arguments[len(converters) :]]
+        count = len(arguments)
+        if count < self._least or (count > self._most and self._rest is None):
+            raise ExpressionError(f"need {self._describe_count()} argument(s), got {count}")
+        converted = [convert(evaluation, value) for convert, value in zip(self._converters, arguments, strict=False)]
+        if self._rest is not None:
+            converted += [self._rest(evaluation, value) for value in arguments[self._most :]]
         return converted
 
-    def _check_count(self, count: int) -> None:
-        least, most = len(self.required), len(self.required) + len(self.optional)
-        if self.rest is not None:
-            if count < least:
-                raise ExpressionError(f"need at least {least} argument(s), got {count}")
-        elif not least <= count <= most:
-            needed = str(least) if least == most else f"{least} to {most}"
-            raise ExpressionError(f"need {needed} argument(s), got {count}")
+    def _describe_count(self) -> str:
+        if self._rest is not None:
+            return f"at least {self._least}"
+        return str(self._least) if self._least == self._most else f"{self._least} to {self._most}"
 
 
 def function(
@@ -74,7 +74,7 @@ def function(
     The decorated function gets the evaluation and the converted arguments and returns a value or raises
     ExpressionError. `work` is what a call costs apart from its passes over texts.
     """
-    signature = Signature(tuple(takes), tuple(optional), rest)
+    signature = Signature(takes, optional, rest)
 
     def declare(implementation: Callable[..., Value]) -> Callable[..., Value]:
         def apply(evaluation: Evaluation, arguments: Sequence[Value]) -> Value:
@@ -91,14 +91,27 @@ def function(
     return declare
 
 
-def matched(match: Value, extra: XObject | None = None) -> XObject:
-    """The outcome of a test that found something; as a simple value it is true."""
-    properties: dict[str, Value] = {"match": match}
-    if extra is not None:
-        properties["extra"] = extra
-    return XObject(properties, default=True)
+class Outcome(XObject):
+    """What a router test found: an object with `match` and maybe `extra`; as a simple value it is whether it did."""
+
+    __slots__ = ("extra", "has_matched", "match")
+
+    def __init__(self, has_matched: bool, match: Value, extra: XObject | None = None) -> None:
+        properties: dict[str, Value] = {"match": match}
+        super().__init__(properties if extra is None else {**properties, "extra": extra}, default=has_matched)
+        self.has_matched = has_matched
+        self.match = match
+        self.extra = extra
 
 
-def not_matched() -> XObject:
-    """The outcome of a test that found nothing; as a simple value it is false."""
-    return XObject({"match": ""}, default=False)
+_NOT_MATCHED = Outcome(False, "")
+
+
+def matched(match: Value, extra: XObject | None = None) -> Outcome:
+    """The outcome of a test that found something."""
+    return Outcome(True, match, extra)
+
+
+def not_matched() -> Outcome:
+    """The outcome of a test that found nothing."""
+    return _NOT_MATCHED

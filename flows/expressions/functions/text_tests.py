@@ -1,5 +1,7 @@
 """Router tests on texts (flow format, router tests)."""
 
+from collections.abc import Sequence
+
 import re2
 
 from flows.expressions.evaluation import Evaluation
@@ -7,7 +9,7 @@ from flows.expressions.functions.registry import RAW, TEXT, function, matched, n
 from flows.expressions.patterns import find_groups, make_encodable
 from flows.expressions.values import Value, XError, XObject
 from flows.phones import find_phones
-from flows.words import collate, lower, tokens
+from flows.words import collated_tokens, lower
 
 CHARACTERS_PER_UNIT = 2
 PHONE_UNITS_PER_CHARACTER = 4
@@ -110,9 +112,9 @@ def has_phone(evaluation: Evaluation, text: str, country: str = "") -> XObject:
     return matched(found[0]) if found else not_matched()
 
 
-def _tokens(evaluation: Evaluation, text: str) -> list[tuple[str, str]]:
+def _tokens(evaluation: Evaluation, text: str) -> Sequence[tuple[str, str]]:
     evaluation.budget.spend(len(text) // CHARACTERS_PER_UNIT)
-    return [(token, collate(evaluation.environment, token)) for token in tokens(text.strip())]
+    return collated_tokens(evaluation.environment, text.strip())
 
 
 def _collated(evaluation: Evaluation, text: str) -> list[str]:

@@ -20,7 +20,7 @@ from flows.expressions.evaluation import Evaluation, Resources
 from flows.expressions.formatting import format_value
 from flows.expressions.functions import find_function
 from flows.expressions.json_reading import read_json
-from flows.expressions.operators import apply_operator, negate
+from flows.expressions.operators import binary_operator, negate
 from flows.expressions.paths import context_paths
 from flows.expressions.rendering import render, render_json
 from flows.expressions.rewriting import rewrite_whole_expressions
@@ -83,7 +83,7 @@ def check_operator(case: Case, fixtures: Case) -> None:
     if len(operands) == 1:
         assert_case_value(negate(evaluation, operands[0]), case["expected"])
     else:
-        assert_case_value(apply_operator(evaluation, case["operator"], *operands), case["expected"])
+        assert_case_value(binary_operator(case["operator"])(evaluation, *operands), case["expected"])
 
 
 def check_error(case: Case, fixtures: Case) -> None:

@@ -179,6 +179,29 @@ def test_a_session_survives_its_stored_form() -> None:
     assert Session.from_json(json.loads(json.dumps(played.session.to_json()))) == played.session
 
 
+def test_a_session_reads_its_own_stored_form_as_any_other() -> None:
+    stored = json.loads(json.dumps(parent_of().session.to_json()))
+    assert Session.from_own_json(stored) == Session.from_json(stored)
+
+
+def test_state_of_another_version_is_checked_as_that_of_strangers() -> None:
+    stored = {**parent_of().session.to_json(), "sprints": "many"}
+    for state in ({**stored, "stamp": 0}, {name: value for name, value in stored.items() if name != "stamp"}):
+        with pytest.raises(SessionStateError, match="sprints"):
+            Session.from_own_json(state)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"runs": [{}]}, {"runs": [None]}, {"contact": {}}, {"contact": {"uuid": "u", "urns": [1]}}, {"trigger": None},
+     {"environment": {"allowed_languages": 1}}, {"generation": 12}, {"sprints": "many"}],
+)  # fmt: skip
+def test_damaged_state_of_its_own_is_refused_like_any_other(damage: dict[str, Any]) -> None:
+    stored = {**parent_of().session.to_json(), **damage}
+    with pytest.raises(SessionStateError, match=r"session cannot be read|not a generation"):
+        Session.from_own_json(stored)
+
+
 def test_old_state_without_what_came_later_is_read() -> None:
     stored = parent_of().session.to_json()
     for name in ("environment", "sprints"):

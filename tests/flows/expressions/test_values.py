@@ -39,7 +39,7 @@ def test_a_null_default_is_a_default():
 
 def test_deprecation_is_known_by_exact_name():
     value = XObject({"id": Deprecated("7", "use ref"), "ref": "x"})
-    assert (value.warning("id"), value.warning("ref")) == ("use ref", None)
+    assert (value.read("id"), value.read("ref")) == (Deprecated("7", "use ref"), "x")
     assert value.get("ID") == "7"
 
 

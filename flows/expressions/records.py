@@ -1,0 +1,82 @@
+"""Objects of one kind, such as contacts, whose properties are computed from what they stand for when looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flows.expressions.values import Deprecated, Missing, Value, XObject
+from flows.words import fold_case
+
+Getter = Callable[[Any], Value | Deprecated]
+
+
+class Shape:
+    """The properties of a kind of objects by name, and maybe what stands for one as a simple value.
+
+    Each is a function of the subject that an object stands for. A shape is made once and shared by all its objects.
+    """
+
+    __slots__ = ("default", "folded", "getters", "roots")
+
+    def __init__(self, getters: Mapping[str, Getter], default: Callable[[Any], Value] | None = None) -> None:
+        self.getters = dict(getters)
+        self.default = default
+        self.folded = {fold_case(name): name for name in getters}
+        self.roots = frozenset(name.lower() for name in getters)
+
+
+class XRecord(XObject):
+    """An object of a shape; a property is computed when it is first looked up, and only then."""
+
+    __slots__ = ("_made", "_shape", "_subject")
+
+    def __init__(self, shape: Shape, subject: Any) -> None:
+        self._shape = shape
+        self._subject = subject
+        self._made: dict[str, Value | Deprecated] = {}
+
+    @property
+    def has_default(self) -> bool:
+        """Whether there is a default."""
+        return self._shape.default is not None
+
+    @property
+    def default(self) -> Value:
+        """What stands for the object as a simple value; null when there is none."""
+        return None if self._shape.default is None else self._shape.default(self._subject)
+
+    def __len__(self) -> int:
+        return len(self._shape.getters)
+
+    def names(self) -> list[str]:
+        """The property names, sorted."""
+        return sorted(self._shape.getters)
+
+    def roots(self) -> frozenset[str]:
+        """The property names in lower case."""
+        return self._shape.roots
+
+    def find_name(self, name: str) -> str | None:
+        """The name of the property that `name` means, None when there is none."""
+        shape = self._shape
+        return name if name in shape.getters else shape.folded.get(fold_case(name))
+
+    def look_up(self, name: str) -> Value | Deprecated | Missing:
+        """The value of the property that `name` means, with what is to be said about it; MISSING if there is none."""
+        made = self._made
+        if name in made:
+            return made[name]
+        getter = self._shape.getters.get(name)
+        if getter is None:
+            return super().look_up(name)
+        found = made[name] = getter(self._subject)
+        return found
+
+    def read(self, name: str) -> Value | Deprecated:
+        """The value of an existing property, named exactly, with what is to be said when it is looked up."""
+        made = self._made
+        if name in made:
+            return made[name]
+        found = made[name] = self._shape.getters[name](self._subject)
+        return found
