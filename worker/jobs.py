@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
-from persistence.broadcasts.expansion import expand_next
+from persistence.broadcasts.expansion import expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import trim_fires
-from persistence.campaigns.firing import fire_next
-from persistence.campaigns.rescheduling import run_next_pass
+from persistence.campaigns.firing import fire_next, list_firing_workspaces
+from persistence.campaigns.rescheduling import list_rescheduling_workspaces, run_next_pass
 from persistence.channels.alarms import check_alarms, trim_alarms
 from persistence.database import Transaction
 from persistence.deliveries.records import trim_deliveries
@@ -27,9 +27,11 @@ from persistence.triggers.schedules import start_due
 from worker.channels.sending import begin_sending
 from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
+from worker.flows.parked import begin_parked
 from worker.flows.starts import begin_starts
 from worker.flows.timers import begin_timers
 from worker.runtime import Runtime
+from worker.turns import ListDue, begin_turns
 from worker.webhooks.dispatcher import begin_webhooks
 
 Step = Callable[[], bool]
@@ -57,6 +59,23 @@ def begin_writes(*works: Callable[[Transaction], bool]) -> Callable[[Runtime], S
         return step
 
     return begin
+
+
+def begin_turns_of(list_due: ListDue, *works: Callable[..., bool]) -> Callable[[Runtime], Step]:
+    """What begins a step that does these for the workspace whose turn it is, each in a transaction of its own."""
+
+    def begin(runtime: Runtime) -> Step:
+        def serve(workspace_id: int) -> bool:
+            are_more_due = [runtime.database.write(partial(work, workspace_id=workspace_id)) for work in works]
+            return any(are_more_due)
+
+        return begin_turns(runtime, list_due, serve)
+
+    return begin
+
+
+def _list_campaigning(tx: Transaction) -> list[int]:
+    return sorted({*list_rescheduling_workspaces(tx), *list_firing_workspaces(tx)})
 
 
 def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
@@ -121,12 +140,13 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
     return step
 
 
-begin_broadcasts = begin_writes(expand_next)
-begin_campaigns = begin_writes(run_next_pass, fire_next)
+begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, expand_next)
+begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, fire_next)
 begin_schedules = begin_writes(start_due)
 
 JOBS = (
-    Job("incoming", begin_incoming, every_seconds=2, threads=2),
+    Job("incoming", begin_incoming, every_seconds=2, threads=3),
+    Job("parked", begin_parked, every_seconds=2),
     Job("calls", begin_calls, every_seconds=2),
     Job("timers", begin_timers, every_seconds=2),
     Job("starts", begin_starts, every_seconds=2, threads=2),

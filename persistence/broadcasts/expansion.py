@@ -7,7 +7,7 @@ that dies leaves neither, and two workers never make messages of the same broadc
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, literal, select, update
 
 from flows.queries import QueryError
 from persistence.audience import OF_BROADCAST, SavedAudience
@@ -16,6 +16,7 @@ from persistence.broadcasts.v2 import COMPLETED, FAILED, PENDING, QUEUED, STARTE
 from persistence.database import Transaction
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
+from persistence.sql.due_work import list_workspaces
 from persistence.tables.contacts import contact
 from persistence.tables.messages import broadcast
 from persistence.workspaces import find_workspace
@@ -25,12 +26,25 @@ logger = logging.getLogger("relayboard.worker")
 BATCH = 1000
 
 
-def expand_next(tx: Transaction) -> bool:
-    """Make the next batch of messages of the broadcast that has waited longest; whether there may be more to do."""
-    tx.execute(update(broadcast).where(broadcast.c.status == PENDING).values(status=QUEUED))
+IS_UNFINISHED: ColumnElement[bool] = broadcast.c.status.in_(
+    [literal(status, literal_execute=True) for status in (PENDING, QUEUED, STARTED)]
+)
+"""The condition of the partial index, written out: SQLite uses such an index only when it sees it."""
+
+
+def list_broadcasting_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a broadcast that is not finished."""
+    return list_workspaces(tx, broadcast.c.workspace_id, IS_UNFINISHED)
+
+
+def expand_next(tx: Transaction, workspace_id: int) -> bool:
+    """Make the next messages of the broadcast of a workspace that has waited longest; whether there may be more."""
+    theirs = broadcast.c.workspace_id == workspace_id
+    pending = update(broadcast).where(theirs, IS_UNFINISHED, broadcast.c.status == PENDING)
+    tx.execute(pending.values(status=QUEUED))
     due = (
         select(broadcast)
-        .where(broadcast.c.status.in_((QUEUED, STARTED)))
+        .where(theirs, IS_UNFINISHED)
         .order_by(broadcast.c.modified_on, broadcast.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)

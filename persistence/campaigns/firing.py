@@ -26,6 +26,7 @@ from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.sessions.waiting import find_waiting
+from persistence.sql.due_work import list_due_workspaces
 from persistence.tables.campaigns import IS_UNFIRED, PASSIVE, SKIP, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import IS_PASSIVE
@@ -53,9 +54,14 @@ class _Batch:
     contacts: dict[int, ContactRow]
 
 
-def fire_next(tx: Transaction) -> bool:
-    """Fire a batch of the event that has been due longest; whether there may be more to do."""
-    batch = _take_batch(tx)
+def list_firing_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a fire that is due."""
+    return list_due_workspaces(tx, campaign_fire.c.workspace_id, IS_UNFIRED, campaign_fire.c.due_on <= tx.now)
+
+
+def fire_next(tx: Transaction, workspace_id: int) -> bool:
+    """Fire a batch of the event of a workspace that has been due longest; whether there may be more to do."""
+    batch = _take_batch(tx, workspace_id)
     if batch is None:
         return False
     moments = {
@@ -74,17 +80,16 @@ def fire_next(tx: Transaction) -> bool:
     return bool(batch.fires)
 
 
-def _take_batch(tx: Transaction) -> _Batch | None:
+def _take_batch(tx: Transaction, workspace_id: int) -> _Batch | None:
     fires = campaign_fire.c
-    is_due = IS_UNFIRED & (fires.due_on <= tx.now)
-    oldest = select(fires.event_id, fires.workspace_id).where(is_due).order_by(fires.due_on, fires.id).limit(1)
-    first = tx.execute(oldest.with_for_update(skip_locked=True)).first()
-    if first is None:
+    is_due = (fires.workspace_id == workspace_id) & IS_UNFIRED & (fires.due_on <= tx.now)
+    oldest = select(fires.event_id).where(is_due).order_by(fires.due_on, fires.id).limit(1)
+    event_id = tx.execute(oldest.with_for_update(skip_locked=True)).scalar()
+    if event_id is None:
         return None
-    event_id, workspace_id = first
     due = (
         select(fires.id, fires.contact_id, fires.due_on, fires.created_on)
-        .where(is_due, fires.workspace_id == workspace_id, fires.event_id == event_id)
+        .where(is_due, fires.event_id == event_id)
         .order_by(fires.due_on, fires.id)
         .limit(BATCH)
         .with_for_update(skip_locked=True)

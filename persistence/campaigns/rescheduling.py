@@ -38,12 +38,18 @@ def request_passes(
         tx.wake(WAKE)
 
 
-def run_next_pass(tx: Transaction) -> bool:
-    """Schedule the next batch of contacts of the event that has waited longest; whether there may be more to do."""
+def list_rescheduling_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with an event for which a pass is due, of which there are few."""
+    due = campaign_event.c.scheduling_since.is_not(None)
+    return list(tx.execute(select(campaign_event.c.workspace_id).where(due).distinct()).scalars())
+
+
+def run_next_pass(tx: Transaction, workspace_id: int) -> bool:
+    """Schedule the next contacts of the event of a workspace that has waited longest; whether there may be more."""
     columns = campaign_event.c
     due = (
-        select(columns.id, columns.workspace_id, columns.scheduling_since, columns.scheduling_after_id)
-        .where(columns.scheduling_since.is_not(None))
+        select(columns.id, columns.scheduling_since, columns.scheduling_after_id)
+        .where(columns.workspace_id == workspace_id, columns.scheduling_since.is_not(None))
         .order_by(columns.scheduling_since, columns.id)
         .limit(1)
         # Weak enough for others to schedule single contacts meanwhile.
@@ -52,7 +58,7 @@ def run_next_pass(tx: Transaction) -> bool:
     row = tx.execute(due).first()
     if row is None:
         return False
-    event_id, workspace_id, since, after_id = row
+    event_id, since, after_id = row
     mine = (columns.workspace_id == workspace_id) & (columns.id == event_id)
     timings = read_timings(tx, mine)
     ids = tx.execute(_choose_contacts(timings[0], after_id)).scalars().all()

@@ -7,8 +7,10 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, exists, select, update
 
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
-from persistence.contacts.leases import DueContact, is_free
+from persistence.contacts.leases import is_free
 from persistence.database import Transaction
+from persistence.sessions.parking import is_parked
+from persistence.sql.due_work import list_workspaces
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
 from persistence.tables.triggers import trigger
@@ -32,34 +34,41 @@ class PendingCall:
     occurred_on: datetime
 
 
-def finish_plain_calls(tx: Transaction, limit: int) -> int:
-    """Marks the oldest calls in workspaces without a trigger for calls as done; returns how many."""
+def list_called_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with pending calls."""
+    return list_workspaces(tx, channel_event.c.workspace_id, IS_PENDING)
+
+
+def finish_plain_calls(tx: Transaction, workspace_id: int, limit: int) -> int:
+    """Marks the oldest calls of a workspace without a trigger for calls as done; returns how many."""
     may_start = exists().where(
-        trigger.c.workspace_id == channel_event.c.workspace_id,
+        trigger.c.workspace_id == workspace_id,
         trigger.c.type.in_(TRIGGER_TYPES.values()),
         ~trigger.c.is_archived,
     )
     due = (
         select(channel_event.c.id)
-        .where(IS_PENDING, ~may_start)
+        .where(channel_event.c.workspace_id == workspace_id, IS_PENDING, ~may_start)
         .order_by(channel_event.c.created_on, channel_event.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    done = update(channel_event).where(channel_event.c.id.in_(due), IS_PENDING).values(is_pending=False)
+    mine = (channel_event.c.workspace_id == workspace_id) & channel_event.c.id.in_(due)
+    done = update(channel_event).where(mine, IS_PENDING).values(is_pending=False)
     return tx.execute(done).rowcount
 
 
-def find_callers(tx: Transaction, limit: int) -> list[DueContact]:
-    """Contacts with pending calls that nobody has leased, those that wait longest first."""
+def find_callers(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
+    """Contacts with pending calls that nobody has leased or parked, those that wait longest first."""
+    mine = (channel_event.c.workspace_id == workspace_id) & IS_PENDING
     statement = (
-        select(channel_event.c.workspace_id, channel_event.c.contact_id)
+        select(channel_event.c.contact_id)
         .join(contact, contact.c.id == channel_event.c.contact_id)
-        .where(IS_PENDING, is_free(tx.now))
+        .where(mine, is_free(tx.now), ~is_parked(workspace_id))
         .order_by(channel_event.c.created_on, channel_event.c.id)
         .limit(limit)
     )
-    return list(dict.fromkeys(DueContact(*row) for row in tx.execute(statement)))
+    return [each for each in dict.fromkeys(tx.execute(statement).scalars()) if each is not None]
 
 
 def load_first_calls(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, PendingCall]:

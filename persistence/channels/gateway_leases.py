@@ -113,8 +113,8 @@ class _DuePart(QueuedPart):
         return waits and self.visibility == VISIBLE
 
 
-def list_due_gateways(tx: Transaction) -> list[int]:
-    """The active gateways with at least one part due, found by one jump in the index per gateway."""
+def list_due_gateways(tx: Transaction) -> list[tuple[int, int]]:
+    """Active gateways with at least one part due, each with its workspace; one jump in the index per gateway."""
     rows = gateway_send.c
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
@@ -122,7 +122,8 @@ def list_due_gateways(tx: Transaction) -> list[int]:
     theirs = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
     has_due = or_(*(exists().where(theirs, *_is_due(gateway_send, each, tx.now)) for each in (CONVERSATION, BULK)))
     known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
-    return list(tx.execute(select(channel.c.id).join(gateways, known).where(has_due)).scalars())
+    due = select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
+    return [(workspace_id or 0, channel_id) for workspace_id, channel_id in tx.execute(due)]
 
 
 def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> LeasedSends:

@@ -18,14 +18,6 @@ LEASE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class DueContact:
-    """A contact for whom something is due, and its workspace."""
-
-    workspace_id: int
-    contact_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class LeasedContact:
     """What flows change of a leased contact's own row; `fields` are stored values by the field's UUID."""
 

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    exists,
     func,
     insert,
     literal,
@@ -23,6 +22,7 @@ from sqlalchemy import (
 
 from persistence.database import Transaction
 from persistence.resthooks.subscribers import end_subscriptions
+from persistence.sql.due_work import list_receivers
 from persistence.tables.deliveries import DELIVERED, PENDING, DeliveryColumns, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
@@ -89,21 +89,20 @@ _MOVE_ON = (
 )
 
 
-def list_due_receivers(tx: Transaction) -> list[str]:
-    """The receivers with at least one delivery due, found by one jump in the index per receiver."""
+def list_due_receivers(tx: Transaction) -> list[tuple[int, str]]:
+    """The workspaces and receivers with at least one delivery due, found by one jump in the index for each of them."""
     is_pending = delivery.c.status == literal(PENDING, literal_execute=True)
-    receivers = (
-        select(func.min(delivery.c.receiver).label("receiver")).where(is_pending).cte("receivers", recursive=True)
-    )
-    following = select(func.min(delivery.c.receiver)).where(is_pending, delivery.c.receiver > receivers.c.receiver)
-    receivers = receivers.union_all(select(following.scalar_subquery()).where(receivers.c.receiver.is_not(None)))
-    has_due = exists(select(literal(1)).where(_is_due(delivery.c, tx.now), delivery.c.receiver == receivers.c.receiver))
-    return list(tx.execute(select(receivers.c.receiver).where(has_due)).scalars())
+    return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, is_pending, delivery.c.due_on <= tx.now)
 
 
-def lease_deliveries(tx: Transaction, rooms: Mapping[str, int], lease: timedelta) -> list[DueDelivery]:
-    """Leases due deliveries, oldest first, up to a number per receiver; until then no other worker gets them."""
-    picks = [_pick(receiver, room, tx.now) for receiver, room in rooms.items() if room > 0]
+def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], lease: timedelta) -> list[DueDelivery]:
+    """Leases due deliveries, oldest first, up to a number per workspace and receiver.
+
+    Until then no other worker gets them.
+    """
+    picks = [
+        _pick(workspace_id, receiver, room, tx.now) for (workspace_id, receiver), room in rooms.items() if room > 0
+    ]
     if not picks:
         return []
     mine = (
@@ -154,9 +153,10 @@ def _is_due(rows: DeliveryColumns, now: datetime) -> ColumnElement[bool]:
     return and_(rows.status == literal(PENDING, literal_execute=True), rows.due_on <= now)
 
 
-def _pick(receiver: str, room: int, now: datetime) -> Select[int]:
+def _pick(workspace_id: int, receiver: str, room: int, now: datetime) -> Select[int]:
     one = delivery.alias()
-    due = select(one.c.id).where(one.c.receiver == receiver, _is_due(one.c, now)).order_by(one.c.due_on, one.c.id)
+    theirs = (one.c.workspace_id == workspace_id) & (one.c.receiver == receiver)
+    due = select(one.c.id).where(theirs, _is_due(one.c, now)).order_by(one.c.due_on, one.c.id)
     return select(due.limit(room).subquery().c.id)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, or_, select, update
+from sqlalchemy import ColumnElement, Row, delete, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -24,6 +24,7 @@ from persistence.flow_starts.flow_starts import (
     list_wishes,
 )
 from persistence.runs.runs import IS_OPEN, close_runs
+from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import PENDING, flow_start, flow_start_batch
@@ -53,27 +54,46 @@ class StartBatch:
     leased_until: datetime
 
 
-def lease_batch(tx: Transaction) -> StartBatch | None:
-    """The batch that is next, for LEASE; None when none is due. First batches of all starts come before second ones."""
+def list_starting_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a batch that is due."""
     rows = flow_start_batch.c
-    is_free = or_(rows.leased_until.is_(None), rows.leased_until <= tx.now)
+    return list_due_workspaces(tx, rows.workspace_id, IS_PENDING, _is_free(tx.now))
+
+
+def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
+    """The batch of a workspace that is next, for LEASE; None when none is due.
+
+    First batches of all starts come before second ones.
+    """
+    rows = flow_start_batch.c
     due = (
         select(rows.id)
-        .where(IS_PENDING, is_free)
+        .where(rows.workspace_id == workspace_id, IS_PENDING, _is_free(tx.now))
         .order_by(rows.number, rows.id)
         .limit(1)
         .with_for_update(skip_locked=True)
     )
     leased = (
         update(flow_start_batch)
-        .where(rows.id.in_(due))
+        .where(rows.workspace_id == workspace_id, rows.id.in_(due))
         .values(leased_until=tx.now + LEASE, attempts=rows.attempts + 1)
         .returning(flow_start_batch)
     )
     batch = tx.execute(leased).first()
-    if batch is None:
-        return None
-    start = tx.execute(select(flow_start).where(flow_start.c.id == batch.start_id)).one()
+    return None if batch is None else _describe(tx, batch)
+
+
+def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch | None:
+    """A batch that is not done, whoever holds it."""
+    rows = flow_start_batch.c
+    mine = (rows.workspace_id == workspace_id) & (rows.id == batch_id)
+    batch = tx.execute(select(flow_start_batch).where(mine, IS_PENDING)).first()
+    return None if batch is None else _describe(tx, batch)
+
+
+def _describe(tx: Transaction, batch: Row[*tuple[Any, ...]]) -> StartBatch:
+    mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
+    start = tx.execute(select(flow_start).where(mine)).one()
     return StartBatch(
         batch.id,
         batch.workspace_id,
@@ -145,6 +165,12 @@ def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
     tx.execute(mine.values(leased_until=tx.now + BUSY_DELAY, attempts=flow_start_batch.c.attempts - 1))
 
 
+def leave_parked(tx: Transaction, batch: StartBatch) -> None:
+    """Lets a batch come again when its contacts, who are parked, have had their turn; it is no failed attempt."""
+    mine = update(flow_start_batch).where(_is_held(batch))
+    tx.execute(mine.values(leased_until=tx.now + LEASE, attempts=flow_start_batch.c.attempts - 1))
+
+
 def has_pending(tx: Transaction, start_id: int) -> bool:
     """Whether a start has batches that are not done."""
     pending = (flow_start_batch.c.start_id == start_id) & IS_PENDING
@@ -179,6 +205,10 @@ def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str) ->
 
 def _close_made_runs(tx: Transaction, workspace_id: int, start_id: int, condition: ColumnElement[bool]) -> None:
     close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition)
+
+
+def _is_free(now: datetime) -> ColumnElement[bool]:
+    return or_(flow_start_batch.c.leased_until.is_(None), flow_start_batch.c.leased_until <= now)
 
 
 def _is_held(batch: StartBatch) -> ColumnElement[bool]:

@@ -25,6 +25,7 @@ from persistence.flow_starts.flow_starts import (
 )
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
+from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import (
@@ -44,15 +45,22 @@ PAGE = 1000
 BATCH = 100
 
 
-def lease_start(tx: Transaction) -> StartRow | None:
+def list_expanding_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with an unfinished start."""
+    return list_due_workspaces(tx, flow_start.c.workspace_id, IS_UNFINISHED, ~flow_start.c.is_expanded)
+
+
+def lease_start(tx: Transaction, workspace_id: int) -> StartRow | None:
     """The unfinished start that has waited longest for its next page, as `queued` at least; its row is locked.
 
-    None when no start has contacts to find.
+    None when no start of the workspace has contacts to find.
     """
-    _queue_pending(tx)
+    mine = flow_start.c.workspace_id == workspace_id
+    pending = update(flow_start).where(mine, IS_UNFINISHED, flow_start.c.status == PENDING)
+    tx.execute(pending.values(status=QUEUED, modified_on=stamped(tx, flow_start, workspace_id)))
     due = (
         select(*START_COLUMNS)
-        .where(IS_UNFINISHED, ~flow_start.c.is_expanded)
+        .where(mine, IS_UNFINISHED, ~flow_start.c.is_expanded)
         # Those that were queued together bear one moment, with the first of them that has begun.
         .order_by(flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
         .limit(1)
@@ -61,14 +69,6 @@ def lease_start(tx: Transaction) -> StartRow | None:
     )
     row = tx.execute(due).first()
     return None if row is None else StartRow(*row)
-
-
-def _queue_pending(tx: Transaction) -> None:
-    pending = IS_UNFINISHED & (flow_start.c.status == PENDING)
-    workspaces = select(flow_start.c.workspace_id).where(pending).distinct().order_by(flow_start.c.workspace_id)
-    for workspace_id in tx.execute(workspaces).scalars().all():
-        queued = update(flow_start).where(flow_start.c.workspace_id == workspace_id, pending)
-        tx.execute(queued.values(status=QUEUED, modified_on=stamped(tx, flow_start, workspace_id)))
 
 
 def expand_start(tx: Transaction, start: StartRow) -> list[int]:

@@ -8,10 +8,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, exists, select, update
 
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
-from persistence.contacts.leases import DueContact, is_free
+from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
+from persistence.sessions.parking import is_parked
 from persistence.sessions.sessions import IS_WAITING
+from persistence.sql.due_work import list_workspaces
 from persistence.stamps import later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -35,35 +37,41 @@ class UnhandledMessage:
     created_on: datetime
 
 
-def finish_plain_messages(tx: Transaction, limit: int) -> int:
+def list_receiving_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with unhandled messages."""
+    return list_workspaces(tx, message.c.workspace_id, IS_UNHANDLED)
+
+
+def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int:
     """Put the oldest messages that no flow can want into the inbox; returns how many. Several processes may do so.
 
     No flow wants a message when its workspace has no trigger for messages and its contact is in no flow.
     """
-    may_start = exists().where(trigger.c.workspace_id == message.c.workspace_id, IS_MESSAGE_TRIGGER)
+    may_start = exists().where(trigger.c.workspace_id == workspace_id, IS_MESSAGE_TRIGGER)
     is_waiting = exists().where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING)
     due = (
         select(message.c.id)
         .join(contact, contact.c.id == message.c.contact_id)
-        .where(IS_UNHANDLED, is_free(tx.now), ~may_start, ~is_waiting)
+        .where(message.c.workspace_id == workspace_id, IS_UNHANDLED, is_free(tx.now), ~may_start, ~is_waiting)
         .order_by(message.c.created_on, message.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    moved = update(message).where(message.c.id.in_(due), message.c.status == QUEUED)
+    mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(due)
+    moved = update(message).where(mine, message.c.status == QUEUED)
     return tx.execute(moved.values(status=HANDLED, modified_on=later(tx, message))).rowcount
 
 
-def find_senders(tx: Transaction, limit: int) -> list[DueContact]:
-    """Contacts with unhandled messages that nobody has leased, those that wait longest first."""
+def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
+    """Contacts with unhandled messages that nobody has leased or parked, those that wait longest first."""
     statement = (
-        select(message.c.workspace_id, message.c.contact_id)
+        select(message.c.contact_id)
         .join(contact, contact.c.id == message.c.contact_id)
-        .where(IS_UNHANDLED, is_free(tx.now))
+        .where(message.c.workspace_id == workspace_id, IS_UNHANDLED, is_free(tx.now), ~is_parked(workspace_id))
         .order_by(message.c.created_on, message.c.id)
         .limit(limit)
     )
-    return list(dict.fromkeys(DueContact(*row) for row in tx.execute(statement)))
+    return list(dict.fromkeys(tx.execute(statement).scalars()))
 
 
 def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, UnhandledMessage]:

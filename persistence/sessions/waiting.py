@@ -7,10 +7,12 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from persistence.contacts.leases import DueContact, is_free
+from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.runs.runs import EXPIRED, FAILED
+from persistence.sessions.parking import is_parked
 from persistence.sessions.sessions import IS_WAITING, interrupt_contacts
+from persistence.sql.due_work import list_due_workspaces
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_session
@@ -61,18 +63,26 @@ def lock_waiting(tx: Transaction, workspace_id: int, session_ids: Collection[int
     )
 
 
-def find_due_waits(tx: Transaction, limit: int) -> list[DueContact]:
-    """Contacts whose wait has timed out or expired and whom nobody has leased, those due longest first."""
-    due: list[DueContact] = []
+def list_waiting_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a session whose wait has timed out or expired."""
+    owner = flow_session.c.workspace_id
+    moments = (flow_session.c.timeout_on, flow_session.c.expires_on)
+    return sorted({each for due_on in moments for each in list_due_workspaces(tx, owner, IS_WAITING, due_on <= tx.now)})
+
+
+def find_due_waits(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
+    """Contacts whose wait has timed out or expired and whom nobody has leased or parked, those due longest first."""
+    due: list[int] = []
     for moment in (flow_session.c.timeout_on, flow_session.c.expires_on):
+        mine = (flow_session.c.workspace_id == workspace_id) & IS_WAITING
         statement = (
-            select(flow_session.c.workspace_id, flow_session.c.contact_id)
+            select(flow_session.c.contact_id)
             .join(contact, contact.c.id == flow_session.c.contact_id)
-            .where(IS_WAITING, moment <= tx.now, is_free(tx.now))
+            .where(mine, moment <= tx.now, is_free(tx.now), ~is_parked(workspace_id))
             .order_by(moment, flow_session.c.id)
             .limit(limit)
         )
-        due += [DueContact(*row) for row in tx.execute(statement)]
+        due += tx.execute(statement).scalars()
     return list(dict.fromkeys(due))[:limit]
 
 

@@ -84,7 +84,7 @@ campaign_fire = numbered_table(
     "campaign_fire",
     CampaignFireColumns,
     UniqueConstraint("event_id", "contact_id", "due_on"),
-    partial_index("ix_campaign_fire_due", "due_on", "id", where=UNFIRED),
+    partial_index("ix_campaign_fire_due", "workspace_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_event_due", "event_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_fired", "fired_on", "id", where="fired_on IS NOT NULL"),
     partial_index("ix_campaign_fire_contact", "contact_id", where=UNFIRED),

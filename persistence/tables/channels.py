@@ -67,7 +67,14 @@ channel_event = numbered_table(
     Index("ix_channel_event_page", "workspace_id", "created_on", "id"),
     Index("ix_channel_event_contact", "contact_id", "created_on", "id"),
     Index("ix_channel_event_calls", "workspace_id", "type", "created_on", "id"),
-    partial_index("ix_channel_event_pending", "created_on", "id", where="is_pending", sqlite_where="is_pending = 1"),
+    partial_index(
+        "ix_channel_event_pending",
+        "workspace_id",
+        "created_on",
+        "id",
+        where="is_pending",
+        sqlite_where="is_pending = 1",
+    ),
 )
 """`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event.
 `is_pending` events are still to be compared with triggers."""

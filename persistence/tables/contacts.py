@@ -109,6 +109,7 @@ class GroupColumns(NamedRecordColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
     evaluated_until: Named[datetime | None] = Column(UtcDateTime)
+    evaluated_after_id: Named[int] = Column(Integer, default=0)
 
 
 group = numbered_table(
@@ -119,7 +120,8 @@ group = numbered_table(
     Index("ix_contact_group_page", "workspace_id", "created_on", "id"),
 )
 
-"""`evaluated_until` is the lease under which a worker finds the members of a query group."""
+"""`evaluated_until` is the lease under which a worker finds the members of a query group, contact by contact in the
+order of their ids; `evaluated_after_id` is the last one looked at."""
 
 
 class GroupMembershipColumns(TypedColumns):

@@ -32,7 +32,7 @@ delivery = numbered_table(
     "delivery",
     DeliveryColumns,
     CheckConstraint("status IN ('pending', 'delivered', 'failed')", name="status"),
-    partial_index("ix_delivery_due", "receiver", "due_on", "id", where="status = 'pending'"),
+    partial_index("ix_delivery_due", "workspace_id", "receiver", "due_on", "id", where="status = 'pending'"),
     Index("ix_delivery_page", "workspace_id", "created_on", "id"),
     Index("ix_delivery_status", "workspace_id", "status", "created_on", "id"),
     Index("ix_delivery_finished", "finished_on", "id"),

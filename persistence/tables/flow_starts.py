@@ -46,7 +46,13 @@ flow_start = numbered_table(
     partial_index(
         "ix_flow_start_page", "workspace_id", "modified_on", "id", where="start_type IN ('manual', 'api', 'api_v1')"
     ),
-    partial_index("ix_flow_start_unfinished", "modified_on", "id", where="status IN ('pending', 'queued', 'started')"),
+    partial_index(
+        "ix_flow_start_unfinished",
+        "workspace_id",
+        "modified_on",
+        "id",
+        where="status IN ('pending', 'queued', 'started')",
+    ),
     Index("ix_flow_start_flow", "flow_id"),
     info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"},
 )
@@ -93,7 +99,7 @@ flow_start_batch = numbered_table(
     "flow_start_batch",
     FlowStartBatchColumns,
     Index("uq_flow_start_batch_number", "start_id", "number", unique=True),
-    partial_index("ix_flow_start_batch_due", "number", "id", where="status = 'pending'"),
+    partial_index("ix_flow_start_batch_due", "workspace_id", "number", "id", where="status = 'pending'"),
 )
 """At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait
 for the end of a large one. Batches are deleted when their start ends."""

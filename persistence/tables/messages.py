@@ -52,7 +52,13 @@ broadcast = numbered_table(
     "broadcast",
     BroadcastColumns,
     Index("ix_broadcast_page", "workspace_id", "created_on", "id"),
-    partial_index("ix_broadcast_unfinished", "modified_on", "id", where="status IN ('pending', 'queued', 'started')"),
+    partial_index(
+        "ix_broadcast_unfinished",
+        "workspace_id",
+        "modified_on",
+        "id",
+        where="status IN ('pending', 'queued', 'started')",
+    ),
 )
 """`attachments` holds media uuids by language, `files` what messages carry for them. Contacts get their messages in the
 order of their ids; `last_contact_id` is the last that has its message, committed together with it."""
@@ -205,7 +211,9 @@ message = numbered_table(
         "broadcast_id",
         where="broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')",
     ),
-    partial_index("ix_message_unhandled", "created_on", "id", where="direction = 'in' AND status = 'queued'"),
+    partial_index(
+        "ix_message_unhandled", "workspace_id", "created_on", "id", where="direction = 'in' AND status = 'queued'"
+    ),
 )
 """`external_id` is the sender's own name for a message (for a phone: number, time and text hashed), unique per channel
 and direction, so that a repeated report makes no second message. `failed_reason` says why a message failed.

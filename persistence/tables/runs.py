@@ -1,9 +1,17 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, UniqueConstraint
 
-from persistence.sql.columns import Json, RecordColumns, UtcDateTime, UuidText, numbered_table, partial_index
+from persistence.sql.columns import (
+    Json,
+    OwnedColumns,
+    RecordColumns,
+    UtcDateTime,
+    UuidText,
+    numbered_table,
+    partial_index,
+)
 
 
 class FlowRunColumns(RecordColumns):
@@ -61,9 +69,28 @@ flow_session = numbered_table(
     "flow_session",
     FlowSessionColumns,
     partial_index("uq_flow_session_waiting", "contact_id", where="status = 'waiting'", unique=True),
-    partial_index("ix_flow_session_timeout", "timeout_on", "id", where="status = 'waiting'"),
-    partial_index("ix_flow_session_expiry", "expires_on", "id", where="status = 'waiting'"),
+    partial_index("ix_flow_session_timeout", "workspace_id", "timeout_on", "id", where="status = 'waiting'"),
+    partial_index("ix_flow_session_expiry", "workspace_id", "expires_on", "id", where="status = 'waiting'"),
     Index("ix_flow_session_contact", "contact_id", "created_on", "id"),
 )
 """`state` is the engine's session while it waits, null once it is over. `current_flow_id` is the flow that waits, which
 the contact's row repeats. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints."""
+
+
+class ParkedSprintColumns(OwnedColumns):
+    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    kind: Named[str] = Column(String(8))
+    receiver: Named[str] = Column(String(36))
+    batch_id: Named[int | None] = Column(Integer)
+    parked_on: Named[datetime] = Column(UtcDateTime)
+
+
+parked_sprint = numbered_table(
+    "parked_sprint",
+    ParkedSprintColumns,
+    UniqueConstraint("workspace_id", "contact_id", "kind"),
+    Index("ix_parked_sprint_turn", "workspace_id", "receiver", "id"),
+    partial_index("ix_parked_sprint_batch", "workspace_id", "batch_id", where="batch_id IS NOT NULL"),
+)
+"""A contact whose sprint may call the outside and waits for a slot. `kind` is the job that found it, `receiver` the
+UUID of the flow, `batch_id` the batch of a start. What is due stands elsewhere: in messages, sessions and batches."""

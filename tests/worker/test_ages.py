@@ -85,6 +85,7 @@ WITH_OTHERS = {
     "flow_start_batch": "goes when its start is finished",
     "gateway_send": "goes when its message is accepted or given up",
     "message_label": "goes with its message or label",
+    "parked_sprint": "goes when a worker takes its contact",
     "trigger_contact": "goes with its trigger or contact",
     "trigger_group": "goes with its trigger or group",
 }

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -339,7 +340,7 @@ class TestChangesMeanwhile:
     ) -> None:
         with database.writing() as tx:
             delete_campaign_events(tx, workspace.id, [left_behind[1]])
-        database.write(campaign_firing.fire_next)
+        database.write(partial(campaign_firing.fire_next, workspace_id=workspace.id))
 
         assert (texts(database), scheduled(database)) == ([], [])
 
@@ -348,7 +349,7 @@ class TestChangesMeanwhile:
     ) -> None:
         with database.writing() as tx:
             archive_campaign(tx, workspace.id, campaign)
-        database.write(campaign_firing.fire_next)
+        database.write(partial(campaign_firing.fire_next, workspace_id=workspace.id))
 
         assert (texts(database), scheduled(database)) == ([], [])
 
@@ -387,7 +388,7 @@ class TestWorkers:
         clock.moment = DUE
 
         def fire_and_die(tx: Transaction) -> None:
-            assert campaign_firing.fire_next(tx)
+            assert campaign_firing.fire_next(tx, workspace.id)
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):

@@ -35,11 +35,11 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
         self._lease = timedelta(seconds=runtime.http.total_timeout_seconds * LEASE_FACTOR)
 
     def list_due(self, tx: Transaction) -> list[str]:
-        return [str(channel_id) for channel_id in list_due_gateways(tx)]
+        return [f"{workspace_id} {channel_id}" for workspace_id, channel_id in list_due_gateways(tx)]
 
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[GatewaySend]:
-        leased = lease_sends(tx, {int(receiver): room for receiver, room in rooms.items()}, self._lease)
-        return Leased([(str(send.channel_id), send) for send in leased.sends], leased.look_again_on)
+        leased = lease_sends(tx, {int(receiver.split()[1]): room for receiver, room in rooms.items()}, self._lease)
+        return Leased([(f"{send.workspace_id} {send.channel_id}", send) for send in leased.sends], leased.look_again_on)
 
     def call(self, item: GatewaySend) -> tuple[SendOutcome, bool]:
         return hand_over(self._http, item)

@@ -7,6 +7,7 @@ from typing import Any
 
 from flows.asset_kinds import Field, Llm
 from flows.definition import DefinitionError, Flow, load
+from flows.definition.action_types import action_types
 from flows.engine import Assets
 from flows.places import Place, read_places
 from persistence.boundaries.boundaries import read_place_tree
@@ -18,6 +19,7 @@ from persistence.workspaces import Workspace
 WORKSPACES_KEPT = 64
 FLOWS_KEPT = 1024
 PLACES_KEPT_SECONDS = 60
+ENTER_FLOW = "enter_flow"
 PLACE_TYPES = ("state", "district", "ward")
 
 
@@ -32,6 +34,7 @@ class DatabaseAssets(Assets):
         self._cache = cache
         self._workspace_id = workspace_id
         self._routing_nodes: dict[str, frozenset[str]] = {}
+        self._calling: dict[str, bool] = {}
         self.stored_flows = {each.uuid: each for each in rows.flows}
         self.flow_ids = {each.uuid: each.id for each in rows.flows}
 
@@ -49,6 +52,27 @@ class DatabaseAssets(Assets):
         if uuid not in self._routing_nodes:
             self._routing_nodes[uuid] = self._read_routing_nodes(uuid)
         return self._routing_nodes[uuid]
+
+    def calls_out(self, uuid: str) -> bool:
+        """Whether a flow, or one that it enters, has an action that calls the outside."""
+        if uuid not in self._calling:
+            self._calling[uuid] = self._find_calls(uuid, set())
+        return self._calling[uuid]
+
+    def _find_calls(self, uuid: str, seen: set[str]) -> bool:
+        if uuid in seen:
+            return False
+        seen.add(uuid)
+        try:
+            flow = self.find_flow(uuid)
+        except DefinitionError:
+            return False
+        return flow is not None and any(
+            action_types()[action.type].calls_out
+            or (action.type == ENTER_FLOW and self._find_calls(str(action.fields["flow"]["uuid"]), seen))
+            for node in flow.nodes
+            for action in node.actions
+        )
 
     def _read_routing_nodes(self, uuid: str) -> frozenset[str]:
         stored = self.stored_flows.get(uuid)

@@ -2,35 +2,41 @@
 
 from collections.abc import Callable, Sequence
 
-from persistence.contacts.leases import ContactLeases, DueContact, acquire_leases
+from persistence.contacts.leases import ContactLeases, acquire_leases
 from persistence.database import Transaction
+from persistence.sessions.parking import park_leased
 from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
-from worker.flows.sprints import Task
+from worker.flows.sprints import Task, find_receiver
 
-BATCH = 100
+BATCH = 50
+"""So many that a statement serves many, and so few that others do not wait long for their turn."""
 
-Find = Callable[[Transaction, int], Sequence[DueContact]]
+Find = Callable[[Transaction, int, int], Sequence[int]]
 Plan = Callable[[Transaction, BatchContext, Sequence[int]], tuple[Sequence[Task], OnRecorded | None]]
 
 
-def run_batch(runner: FlowRunner, find: Find, plan: Plan) -> bool:
-    """Leases contacts, plans the work on them, performs and records it; whether there was anything to do.
+def run_batch(runner: FlowRunner, workspace_id: int, kind: str, find: Find, plan: Plan) -> bool:
+    """Leases contacts of a workspace, plans the work on them, performs and records it; whether there was any to do.
 
     `find` names contacts that nobody has leased, most urgent first, at most so many. `plan` is given the ids of those
-    leased. It says what is to happen to them, and what else in the transaction that records it.
+    leased. It says what is to happen to them, and what else in the transaction that records it. Contacts whose sprint
+    may call the outside are parked, by the `kind` of work.
     """
 
-    def take(tx: Transaction) -> tuple[int, ContactLeases]:
-        due = find(tx, BATCH)
-        workspace_id = due[0].workspace_id if due else 0
-        return workspace_id, acquire_leases(tx, {each.contact_id for each in due if each.workspace_id == workspace_id})
+    def take(tx: Transaction) -> ContactLeases:
+        return acquire_leases(tx, find(tx, workspace_id, BATCH))
 
-    workspace_id, leases = runner.database.write(take)
+    leases = runner.database.write(take)
     if not leases.contact_ids:
         return False
     ids = sorted(leases.contact_ids)
     with runner.database.reading() as tx:
         context = runner.open_context(tx, workspace_id, ids)
         tasks, on_recorded = plan(tx, context, ids)
-    runner.perform(context, leases, tasks, on_recorded)
+    receivers = {each.contact_id: name for each in tasks if (name := find_receiver(context.assets, each)) is not None}
+    if receivers:
+        runner.database.write(lambda tx: park_leased(tx, workspace_id, kind, leases, receivers))
+    rest = ContactLeases(leases.contact_ids.difference(receivers), leases.until)
+    if rest.contact_ids:
+        runner.perform(context, rest, [each for each in tasks if each.contact_id not in receivers], on_recorded)
     return True

@@ -8,6 +8,7 @@ from persistence.channels.call_handling import (
     find_callers,
     finish_calls,
     finish_plain_calls,
+    list_called_workspaces,
     load_first_calls,
 )
 from persistence.database import Transaction
@@ -17,22 +18,24 @@ from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
 from worker.flows.sprints import Task
 from worker.flows.trigger_choice import choose_trigger
 from worker.runtime import Runtime
+from worker.turns import begin_turns
 
-PLAIN_BATCH = 500
+CALLS = "calls"
+PLAIN_BATCH = 200
 
 
 def begin_calls(runtime: Runtime) -> Callable[[], bool]:
     """The step that compares calls with triggers: those nobody waits for, then one of each of a batch of contacts."""
     runner = FlowRunner(runtime)
 
-    def step() -> bool:
-        finished = runtime.database.write(lambda tx: finish_plain_calls(tx, PLAIN_BATCH))
-        return run_batch(runner, find_callers, _plan_all) or finished == PLAIN_BATCH
+    def work(workspace_id: int) -> bool:
+        finished = runtime.database.write(lambda tx: finish_plain_calls(tx, workspace_id, PLAIN_BATCH))
+        return run_batch(runner, workspace_id, CALLS, find_callers, plan_calls) or finished == PLAIN_BATCH
 
-    return step
+    return begin_turns(runtime, list_called_workspaces, work)
 
 
-def _plan_all(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], OnRecorded]:
+def plan_calls(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], OnRecorded]:
     workspace_id = context.workspace.id
     calls = load_first_calls(tx, workspace_id, contact_ids)
     triggers = load_triggers(tx, workspace_id)

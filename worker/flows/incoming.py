@@ -11,6 +11,7 @@ from persistence.messages.handling import (
     find_newcomers,
     find_senders,
     finish_plain_messages,
+    list_receiving_workspaces,
     load_first_unhandled,
 )
 from persistence.sessions.waiting import WaitingSession, load_waiting
@@ -20,22 +21,24 @@ from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.flows.trigger_choice import choose_keyword_trigger, choose_trigger, message_kinds
 from worker.runtime import Runtime
+from worker.turns import begin_turns
 
-PLAIN_BATCH = 500
+INCOMING = "incoming"
+PLAIN_BATCH = 200
 
 
 def begin_incoming(runtime: Runtime) -> Callable[[], bool]:
     """The step that handles messages that came in: those no flow wants, then one of each of a batch of contacts."""
     runner = FlowRunner(runtime)
 
-    def step() -> bool:
-        finished = runtime.database.write(lambda tx: finish_plain_messages(tx, PLAIN_BATCH))
-        return run_batch(runner, find_senders, _plan_all) or finished == PLAIN_BATCH
+    def work(workspace_id: int) -> bool:
+        finished = runtime.database.write(lambda tx: finish_plain_messages(tx, workspace_id, PLAIN_BATCH))
+        return run_batch(runner, workspace_id, INCOMING, find_senders, plan_messages) or finished == PLAIN_BATCH
 
-    return step
+    return begin_turns(runtime, list_receiving_workspaces, work)
 
 
-def _plan_all(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+def plan_messages(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
     workspace_id = context.workspace.id
     messages = load_first_unhandled(tx, workspace_id, contact_ids)
     waiting = load_waiting(tx, workspace_id, contact_ids)

@@ -53,13 +53,19 @@ class FlowRunner:
         return BatchContext(workspace, assets, environment_of(workspace), load_contacts(tx, workspace.id, contact_ids))
 
     def perform(
-        self, context: BatchContext, leases: ContactLeases, tasks: Sequence[Task], on_recorded: OnRecorded | None = None
+        self,
+        context: BatchContext,
+        leases: ContactLeases,
+        tasks: Sequence[Task],
+        on_recorded: OnRecorded | None = None,
+        renewal: LeaseRenewal | None = None,
     ) -> list[int]:
         """Runs tasks under leases and records what came of them; the contacts whose lease was still held at the end.
 
-        `on_recorded` is done in the recording transaction, with those contacts.
+        `on_recorded` is done in the recording transaction, with those contacts. `renewal` is given when somebody else
+        renews the leases too.
         """
-        renewal = LeaseRenewal(self.database, leases)
+        renewal = renewal or LeaseRenewal(self.database, leases)
         outside = open_outside(self.runtime, context.workspace, renewal.refresh)
         runner = SprintRunner(
             context.assets, context.environment, self.clock, outside, renewal.refresh, self.runtime.settings.secret_key

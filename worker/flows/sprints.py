@@ -2,14 +2,11 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
 from flows.clock import Clock
-from flows.definition import DefinitionError, Flow
-from flows.definition.action_types import action_types
 from flows.engine import Contact, Event, Options, ResumeError, Session, SessionStateError, TriggerError, resume, start
 from flows.engine.services import Services
 from flows.environment import Environment
@@ -21,8 +18,6 @@ logger = logging.getLogger("relayboard.worker")
 OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True, groups_see_urns=True, extra=True)
 SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
 """The namespace of their UUIDs."""
-CALL_THREADS = 16
-ENTER_FLOW = "enter_flow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +83,10 @@ class SprintRunner:
         self._key = secret_key.encode()
 
     def run(self, tasks: Sequence[Task], contacts: Mapping[int, Contact]) -> list[Outcome]:
-        """The outcomes of tasks, each of another contact. Those that may call the outside run side by side."""
+        """The outcomes of tasks, each of another contact, one after the other."""
         known = [task for task in tasks if task.is_sprint and task.contact_id in contacts]
-        calling = [task for task in known if self._may_call(task)] if len(known) > 1 else []
-        outcomes: list[Outcome] = []
-        if calling:
-            with ThreadPoolExecutor(min(CALL_THREADS, len(calling)), thread_name_prefix="sprint") as pool:
-                outcomes = list(pool.map(lambda task: self._run(task, contacts[task.contact_id]), calling))
-        done = {task.contact_id for task in calling}
-        outcomes += [self._run(task, contacts[task.contact_id]) for task in known if task.contact_id not in done]
-        done |= {task.contact_id for task in known}
+        outcomes = [self._run(task, contacts[task.contact_id]) for task in known]
+        done = {task.contact_id for task in known}
         return outcomes + [Outcome(task) for task in tasks if task.contact_id not in done]
 
     def _run(self, task: Task, contact: Contact) -> Outcome:
@@ -154,33 +143,27 @@ class SprintRunner:
             return Outcome(task, refusal=str(error), is_broken=True)
         return Outcome(task, session, events)
 
-    def _may_call(self, task: Task) -> bool:
-        if task.trigger is not None:
-            return self._calls(str(task.trigger["flow"]["uuid"]), set())
-        runs = (task.state or {}).get("runs") or ()
-        return any(self._calls(str(run["flow"]["uuid"]), set()) for run in runs)
 
-    def _calls(self, flow_uuid: str, seen: set[str]) -> bool:
-        """Whether a flow, or one that it enters, has an action that calls the outside."""
-        if flow_uuid in seen:
-            return False
-        seen.add(flow_uuid)
-        try:
-            flow = self.assets.find_flow(flow_uuid)
-        except DefinitionError:
-            return False
-        return flow is not None and any(
-            action_types()[action.type].calls_out
-            or (action.type == ENTER_FLOW and self._calls(str(action.fields["flow"]["uuid"]), seen))
-            for action in _actions_of(flow)
-        )
+def find_receiver(assets: DatabaseAssets, task: Task) -> str | None:
+    """The flow in which a task may call the outside, standing for whom it calls; None if it cannot call."""
+    if not task.is_sprint:
+        return None
+    if task.trigger is not None:
+        uuids = [str(task.trigger["flow"]["uuid"])]
+    else:
+        uuids = _list_open_flows(task.state or {})
+    return next((uuid for uuid in reversed(uuids) if assets.calls_out(uuid)), None)
+
+
+def _list_open_flows(state: Mapping[str, Any]) -> list[str]:
+    """The flows of the runs that go on; none of a session of an unknown shape, which the engine refuses."""
+    try:
+        return [str(run["flow"]["uuid"]) for run in state["runs"] if not run.get("exited_on")]
+    except (KeyError, TypeError, AttributeError):
+        return []
 
 
 def _log_failures(contact: Contact, events: Sequence[Event]) -> None:
     for event in events:
         if event["type"] == "failure":
             logger.warning("the flow of contact %s failed: %s", contact.uuid, event["text"])
-
-
-def _actions_of(flow: Flow) -> list[Any]:
-    return [action for node in flow.nodes for action in node.actions]

@@ -1,6 +1,6 @@
 """Flow starts: their contacts are found page by page, and started batch by batch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -15,50 +15,98 @@ from persistence.flow_starts.batches import (
     find_started,
     finish_batch,
     lease_batch,
+    leave_parked,
+    list_starting_workspaces,
     postpone_batch,
 )
-from persistence.flow_starts.expansion import expand_start, lease_start
+from persistence.flow_starts.expansion import expand_start, lease_start, list_expanding_workspaces
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
+from persistence.sessions.parking import STARTS, find_free, park
 from persistence.tables.flow_starts import IS_PASSIVE
 from persistence.users import find_user_reference
+from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.runtime import Runtime
+from worker.turns import begin_turns
 
 
 def begin_starts(runtime: Runtime) -> Callable[[], bool]:
     """The step that finds one page of contacts of a start, and starts the contacts of one batch."""
     runner = FlowRunner(runtime)
 
-    def step() -> bool:
-        has_expanded = runtime.database.write(_expand)
-        batch = runtime.database.write(lease_batch)
+    def work(workspace_id: int) -> bool:
+        has_expanded = runtime.database.write(lambda tx: _expand(tx, workspace_id))
+        batch = runtime.database.write(lambda tx: lease_batch(tx, workspace_id))
         if batch is not None:
             _start_batch(runner, batch)
         return has_expanded or batch is not None
 
-    return step
+    return begin_turns(runtime, _list_due, work)
 
 
-def _expand(tx: Transaction) -> bool:
-    start = lease_start(tx)
+def _list_due(tx: Transaction) -> list[int]:
+    return sorted({*list_expanding_workspaces(tx), *list_starting_workspaces(tx)})
+
+
+def _expand(tx: Transaction, workspace_id: int) -> bool:
+    start = lease_start(tx, workspace_id)
     if start is not None:
         expand_start(tx, start)
     return start is not None
 
 
 def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
-    """Starts the contacts of a batch that are not started yet; where some are leased, the batch comes again soon."""
+    """Starts the contacts of a batch that are not started yet; where some are leased, the batch comes again soon.
+
+    Those of a flow that may call the outside are parked, and the batch comes again when all had their turn.
+    """
+    with runner.database.reading() as tx:
+        assets = runner.open_context(tx, batch.workspace_id, ()).assets
+        flow_uuid = _find_flow_uuid(assets, batch)
+    if flow_uuid is not None and assets.calls_out(flow_uuid):
+        _park_batch(runner, batch, flow_uuid)
+        return
     leases = runner.database.write(lambda tx: acquire_leases(tx, batch.contact_ids))
     with runner.database.reading() as tx:
-        # Only under the lease is it certain that nobody else starts this contact at this moment.
-        begun = find_started(tx, batch)
-        left_out = find_left_out(tx, batch) - begun
-        made = find_made_runs(tx, batch)
         context = runner.open_context(tx, batch.workspace_id, sorted(leases.contact_ids))
-        trigger = _describe_trigger(tx, context, batch)
+        begun, tasks = plan_batch(tx, context, batch, leases.contact_ids)
+    done = begun.union(runner.perform(context, leases, tasks))
+    # Apart from the runs: who interrupts the start holds its row and wants theirs.
+    runner.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=flow_uuid is None))
+
+
+def _park_batch(runner: FlowRunner, batch: StartBatch, flow_uuid: str) -> None:
+    with runner.database.reading() as tx:
+        context = runner.open_context(tx, batch.workspace_id, batch.contact_ids)
+        _, tasks = plan_batch(tx, context, batch, batch.contact_ids)
+        free = find_free(tx, batch.workspace_id, batch.contact_ids)
+    waiting = {each.contact_id for each in tasks if each.is_sprint}
+    parked = dict.fromkeys(waiting & free, flow_uuid)
+
+    def note(tx: Transaction) -> None:
+        park(tx, batch.workspace_id, STARTS, parked, batch.id)
+        if not waiting:
+            finish_batch(tx, batch)
+        elif parked:
+            leave_parked(tx, batch)
+        else:
+            postpone_batch(tx, batch)
+
+    runner.database.write(note)
+
+
+def plan_batch(
+    tx: Transaction, context: BatchContext, batch: StartBatch, contact_ids: Collection[int]
+) -> tuple[set[int], list[Task]]:
+    """Who of a batch is started already, and what is to happen to these of its contacts."""
+    # Only under the lease is it certain that nobody else starts this contact at this moment.
+    begun = find_started(tx, batch)
+    left_out = find_left_out(tx, batch) - begun
+    made = find_made_runs(tx, batch)
+    trigger = _describe_trigger(tx, context, batch)
     is_passive = bool((batch.parent or {}).get(IS_PASSIVE))
-    tasks = [
+    return begun, [
         Task(
             contact_id,
             trigger=trigger,
@@ -69,12 +117,8 @@ def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
         )
         if contact_id not in begun | left_out and _may_start(context, contact_id) and trigger is not None
         else Task(contact_id)
-        for contact_id in sorted(leases.contact_ids)
+        for contact_id in sorted(contact_ids)
     ]
-
-    done = begun.union(runner.perform(context, leases, tasks))
-    # Apart from the runs: who interrupts the start holds its row and wants theirs.
-    runner.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=trigger is None))
 
 
 def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_flow_gone: bool) -> None:
@@ -92,14 +136,19 @@ def _may_start(context: BatchContext, contact_id: int) -> bool:
     return contact is not None and contact.is_active
 
 
+def _find_flow_uuid(assets: DatabaseAssets, batch: StartBatch) -> str | None:
+    flow = next((each for each in assets.stored_flows.values() if each.id == batch.flow_id), None)
+    return None if flow is None or flow.is_archived else flow.uuid
+
+
 def _describe_trigger(tx: Transaction, context: BatchContext, batch: StartBatch) -> dict[str, Any] | None:
     """The engine's trigger for the contacts of a batch; None when the flow is gone or archived by now."""
-    flow = next((each for each in context.assets.stored_flows.values() if each.id == batch.flow_id), None)
-    if flow is None or flow.is_archived:
+    flow_uuid = _find_flow_uuid(context.assets, batch)
+    if flow_uuid is None:
         return None
     trigger: dict[str, Any] = {
         "type": "manual",
-        "flow": {"uuid": flow.uuid, "name": flow.name},
+        "flow": {"uuid": flow_uuid, "name": context.assets.stored_flows[flow_uuid].name},
         "triggered_on": write_moment(tx.now),
     }
     parent = {name: value for name, value in (batch.parent or {}).items() if name != IS_PASSIVE}

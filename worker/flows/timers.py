@@ -5,20 +5,27 @@ from datetime import datetime
 
 from flows.engine.events import write_moment
 from persistence.database import Transaction
-from persistence.sessions.waiting import WaitingSession, find_due_waits, load_waiting
+from persistence.sessions.waiting import WaitingSession, find_due_waits, list_waiting_workspaces, load_waiting
 from worker.flows.batch import run_batch
 from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.runtime import Runtime
+from worker.turns import begin_turns
+
+TIMERS = "timers"
 
 
 def begin_timers(runtime: Runtime) -> Callable[[], bool]:
     """The step that ends the waits of a batch of contacts of one workspace."""
     runner = FlowRunner(runtime)
-    return lambda: run_batch(runner, find_due_waits, _plan_all)
+    return begin_turns(
+        runtime,
+        list_waiting_workspaces,
+        lambda workspace_id: run_batch(runner, workspace_id, TIMERS, find_due_waits, plan_waits),
+    )
 
 
-def _plan_all(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
+def plan_waits(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
     waiting = load_waiting(tx, context.workspace.id, contact_ids)
     return [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids], None
 

@@ -71,12 +71,12 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         self._retries: list[datetime] = []
 
     def list_due(self, tx: Transaction) -> list[str]:
-        return list_due_receivers(tx)
+        return [f"{workspace_id} {receiver}" for workspace_id, receiver in list_due_receivers(tx)]
 
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[Signed]:
-        leased = lease_deliveries(tx, rooms, self._lease)
+        leased = lease_deliveries(tx, {_read_receiver(name): room for name, room in rooms.items()}, self._lease)
         signers = find_signers(tx, leased)
-        return Leased([(due.receiver, (due, signers.get(due.id))) for due in leased])
+        return Leased([(f"{due.workspace_id} {due.receiver}", (due, signers.get(due.id))) for due in leased])
 
     def call(self, item: Signed) -> tuple[Attempt, bool]:
         due, signer = item
@@ -114,6 +114,12 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         if outcome.retry_at is not None:
             self._retries.append(outcome.retry_at)
         return outcome
+
+
+def _read_receiver(name: str) -> tuple[int, str]:
+    """The workspace and the receiver that a slot is named after."""
+    workspace_id, _, receiver = name.partition(" ")
+    return int(workspace_id), receiver
 
 
 def _attempt_of(finished: Call) -> Attempt:

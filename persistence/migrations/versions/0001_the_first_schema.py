@@ -389,6 +389,7 @@ def upgrade() -> None:
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("evaluated_until", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        sa.Column("evaluated_after_id", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_contact_group_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_contact_group")),
         sa.UniqueConstraint("uuid", name=op.f("uq_contact_group_uuid")),
@@ -691,7 +692,7 @@ def upgrade() -> None:
         batch_op.create_index("ix_broadcast_page", ["workspace_id", "created_on", "id"], unique=False)
         batch_op.create_index(
             "ix_broadcast_unfinished",
-            ["modified_on", "id"],
+            ["workspace_id", "modified_on", "id"],
             unique=False,
             postgresql_where=sa.text("status IN ('pending', 'queued', 'started')"),
             sqlite_where=sa.text("status IN ('pending', 'queued', 'started')"),
@@ -784,7 +785,7 @@ def upgrade() -> None:
         batch_op.create_index("ix_channel_event_page", ["workspace_id", "created_on", "id"], unique=False)
         batch_op.create_index(
             "ix_channel_event_pending",
-            ["created_on", "id"],
+            ["workspace_id", "created_on", "id"],
             unique=False,
             postgresql_where=sa.text("is_pending"),
             sqlite_where=sa.text("is_pending = 1"),
@@ -842,7 +843,7 @@ def upgrade() -> None:
     with op.batch_alter_table("delivery", schema=None) as batch_op:
         batch_op.create_index(
             "ix_delivery_due",
-            ["receiver", "due_on", "id"],
+            ["workspace_id", "receiver", "due_on", "id"],
             unique=False,
             postgresql_where=sa.text("status = 'pending'"),
             sqlite_where=sa.text("status = 'pending'"),
@@ -900,14 +901,14 @@ def upgrade() -> None:
         batch_op.create_index("ix_flow_session_contact", ["contact_id", "created_on", "id"], unique=False)
         batch_op.create_index(
             "ix_flow_session_expiry",
-            ["expires_on", "id"],
+            ["workspace_id", "expires_on", "id"],
             unique=False,
             postgresql_where=sa.text("status = 'waiting'"),
             sqlite_where=sa.text("status = 'waiting'"),
         )
         batch_op.create_index(
             "ix_flow_session_timeout",
-            ["timeout_on", "id"],
+            ["workspace_id", "timeout_on", "id"],
             unique=False,
             postgresql_where=sa.text("status = 'waiting'"),
             sqlite_where=sa.text("status = 'waiting'"),
@@ -961,7 +962,7 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "ix_flow_start_unfinished",
-            ["modified_on", "id"],
+            ["workspace_id", "modified_on", "id"],
             unique=False,
             postgresql_where=sa.text("status IN ('pending', 'queued', 'started')"),
             sqlite_where=sa.text("status IN ('pending', 'queued', 'started')"),
@@ -1077,7 +1078,7 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "ix_message_unhandled",
-            ["created_on", "id"],
+            ["workspace_id", "created_on", "id"],
             unique=False,
             postgresql_where=sa.text("direction = 'in' AND status = 'queued'"),
             sqlite_where=sa.text("direction = 'in' AND status = 'queued'"),
@@ -1106,6 +1107,33 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("gateway_send", schema=None) as batch_op:
         batch_op.create_index("ix_gateway_send_due", ["channel_id", "priority", "due_on", "id"], unique=False)
+
+    op.create_table(
+        "parked_sprint",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.String(length=8), nullable=False),
+        sa.Column("receiver", sa.String(length=36), nullable=False),
+        sa.Column("batch_id", sa.Integer(), nullable=True),
+        sa.Column("parked_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_parked_sprint_contact_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_parked_sprint_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_parked_sprint")),
+        sa.UniqueConstraint(
+            "workspace_id", "contact_id", "kind", name=op.f("uq_parked_sprint_workspace_id_contact_id_kind")
+        ),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("parked_sprint", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_parked_sprint_batch",
+            ["workspace_id", "batch_id"],
+            unique=False,
+            postgresql_where=sa.text("batch_id IS NOT NULL"),
+            sqlite_where=sa.text("batch_id IS NOT NULL"),
+        )
+        batch_op.create_index("ix_parked_sprint_turn", ["workspace_id", "receiver", "id"], unique=False)
 
     op.create_table(
         "resthook_event",
@@ -1432,7 +1460,7 @@ def upgrade() -> None:
     with op.batch_alter_table("flow_start_batch", schema=None) as batch_op:
         batch_op.create_index(
             "ix_flow_start_batch_due",
-            ["number", "id"],
+            ["workspace_id", "number", "id"],
             unique=False,
             postgresql_where=sa.text("status = 'pending'"),
             sqlite_where=sa.text("status = 'pending'"),
@@ -1550,7 +1578,7 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "ix_campaign_fire_due",
-            ["due_on", "id"],
+            ["workspace_id", "due_on", "id"],
             unique=False,
             postgresql_where=sa.text("fired_on IS NULL"),
             sqlite_where=sa.text("fired_on IS NULL"),
@@ -1713,6 +1741,15 @@ def downgrade() -> None:
         batch_op.drop_index("ix_resthook_event_age")
 
     op.drop_table("resthook_event")
+    with op.batch_alter_table("parked_sprint", schema=None) as batch_op:
+        batch_op.drop_index("ix_parked_sprint_turn")
+        batch_op.drop_index(
+            "ix_parked_sprint_batch",
+            postgresql_where=sa.text("batch_id IS NOT NULL"),
+            sqlite_where=sa.text("batch_id IS NOT NULL"),
+        )
+
+    op.drop_table("parked_sprint")
     with op.batch_alter_table("gateway_send", schema=None) as batch_op:
         batch_op.drop_index("ix_gateway_send_due")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from persistence.broadcasts.expansion import expand_next
+from persistence.broadcasts.expansion import expand_next, list_broadcasting_workspaces
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import group
@@ -35,8 +35,10 @@ def send(api: Api, **fields: Any) -> dict[str, Any]:
 
 
 def expand(database: Database) -> None:
-    while database.write(expand_next):
-        pass
+    with database.writing() as tx:
+        for workspace_id in list_broadcasting_workspaces(tx):
+            while expand_next(tx, workspace_id):
+                pass
 
 
 def report(database: Database, *statuses: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -39,10 +40,10 @@ def campaign(database: Database, workspace: Workspace) -> str:
 
 
 @pytest.fixture
-def run_passes(database: Database) -> Callable[[], int]:
+def run_passes(database: Database, workspace: Workspace) -> Callable[[], int]:
     def run() -> int:
         count = 0
-        while database.write(run_next_pass):
+        while database.write(partial(run_next_pass, workspace_id=workspace.id)):
             count += 1
         return count
 
@@ -346,7 +347,7 @@ class TestEvents:
     ) -> None:
         add_member(api)
         make_event(database, workspace, campaign)
-        database.write(run_next_pass)
+        database.write(partial(run_next_pass, workspace_id=workspace.id))
         uuid = api.results(EVENTS)[0]["uuid"]
         body = {"relative_to": "due_date", "offset": 3, "unit": "days", "delivery_hour": -1, "message": "Hello"}
 

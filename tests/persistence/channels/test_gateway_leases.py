@@ -52,10 +52,10 @@ def test_only_active_gateways_with_something_due_are_listed(
     lease(database, leased, 1)
     with database.writing() as tx:
         tx.execute(update(channel).where(channel.c.id == released).values(is_active=False))
-        assert list_due_gateways(tx) == [waiting]
+        assert list_due_gateways(tx) == [(workspace.id, waiting)]
     clock.advance(minutes=6)
     with database.reading() as tx:
-        assert sorted(list_due_gateways(tx)) == [waiting, leased]
+        assert sorted(list_due_gateways(tx)) == [(workspace.id, waiting), (workspace.id, leased)]
 
 
 def test_a_message_whose_contact_is_no_longer_active_fails_instead_of_going_out(

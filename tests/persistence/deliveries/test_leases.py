@@ -32,12 +32,14 @@ def add(database, workspace):
 def lease(database, **rooms):
     names = {"a": FIRST, "b": SECOND}
     with database.writing() as tx:
-        return lease_deliveries(tx, {names[name]: room for name, room in rooms.items()}, LEASE)
+        workspaces = {workspace_id for workspace_id, _ in list_due_receivers(tx)}
+        wanted = {(each, names[name]): room for each in workspaces for name, room in rooms.items()}
+        return lease_deliveries(tx, wanted, LEASE)
 
 
 def due_receivers(database):
     with database.reading() as tx:
-        return list_due_receivers(tx)
+        return [receiver for _, receiver in list_due_receivers(tx)]
 
 
 def finish(database, leased, state=DELIVERED, retry_at=None, status=200, error=None, answer=b"ok"):
@@ -174,7 +176,7 @@ def test_a_channel_signs_with_its_secrets(database, workspace, clock):
 
     with database.writing() as tx:
         record_deliveries(tx, workspace.id, [NewDelivery("mo_sms", FIRST, "text/plain", b"", channel_id=channel_id)])
-        (leased,) = lease_deliveries(tx, {FIRST: 1}, LEASE)
+        (leased,) = lease_deliveries(tx, {(workspace.id, FIRST): 1}, LEASE)
         signer = find_signers(tx, [leased])[leased.id]
         assert find_signers(tx, []) == {}
 

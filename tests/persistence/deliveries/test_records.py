@@ -27,7 +27,7 @@ def events(database, workspace):
     made = [NewDelivery(f"mo_{n}", f"{RECEIVER}/in", "text/plain", b"x=1", channel_id=channel_id) for n in range(3)]
     with database.writing() as tx:
         uuids = record_deliveries(tx, workspace.id, made)
-        leased = lease_deliveries(tx, {RECEIVER: 2}, timedelta(seconds=60))
+        leased = lease_deliveries(tx, {(workspace.id, RECEIVER): 2}, timedelta(seconds=60))
         record_attempt(tx, leased[0], AttemptOutcome(DELIVERED, None, 200, None, b"ok", 0.01))
         record_attempt(tx, leased[1], AttemptOutcome(FAILED, None, None, "No answer.", b"", 0.01))
     return uuids
@@ -78,7 +78,7 @@ class TestSendingAgain:
         with database.writing() as tx:
             assert send_again(tx, workspace.id, events[0])
         with database.writing() as tx:
-            again = lease_deliveries(tx, {RECEIVER: 5}, timedelta(seconds=60))
+            again = lease_deliveries(tx, {(workspace.id, RECEIVER): 5}, timedelta(seconds=60))
 
         assert events[0] in [each.uuid for each in again if each.attempt == 1]
         assert woken == ["webhooks"]

@@ -18,9 +18,10 @@ from persistence.flow_starts.batches import (
     finish_batch,
     interrupt_start,
     lease_batch,
+    list_starting_workspaces,
     postpone_batch,
 )
-from persistence.flow_starts.expansion import expand_start, lease_start
+from persistence.flow_starts.expansion import expand_start, lease_start, list_expanding_workspaces
 from persistence.groups.members import add_members
 from persistence.tables.contacts import contact, group
 from persistence.tables.flow_starts import flow_start, flow_start_batch
@@ -46,7 +47,8 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def expand_next(database: Database) -> list[int] | None:
     """The contacts of the next page of a start; None when there is none."""
     with database.writing() as tx:
-        start = lease_start(tx)
+        due = list_expanding_workspaces(tx)
+        start = lease_start(tx, due[0]) if due else None
         return None if start is None else expand_start(tx, start)
 
 
@@ -59,7 +61,8 @@ def expand_all(database: Database) -> list[int]:
 
 def lease(database: Database) -> StartBatch | None:
     with database.writing() as tx:
-        return lease_batch(tx)
+        due = list_starting_workspaces(tx)
+        return lease_batch(tx, due[0]) if due else None
 
 
 def finish(database: Database, batch: StartBatch) -> bool:

@@ -21,11 +21,28 @@ from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.conftest import Clock
+from worker.dispatcher import Finished
 from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
+from worker.flows.parked import ParkedSprints
 from worker.flows.starts import begin_starts
 from worker.flows.timers import begin_timers
 from worker.runtime import Runtime
+
+
+def begin_parked_here(runtime: Runtime) -> Callable[[], bool]:
+    """The step that runs sprints that may call the outside, one after the other in this thread."""
+    parked = ParkedSprints(runtime)
+
+    def step() -> bool:
+        with runtime.database.writing() as tx:
+            leased = parked.lease(tx, dict.fromkeys(parked.list_due(tx), 100))
+        finished = [Finished(item, receiver, *parked.call(item)) for receiver, item in leased.items]
+        with runtime.database.writing() as tx:
+            parked.record(tx, finished)
+        return bool(finished)
+
+    return step
 
 
 class Stage:
@@ -39,7 +56,8 @@ class Stage:
         self.channel_id = add_channel(database, workspace)
         self._received = 0
         self._steps: Sequence[Callable[[], bool]] = [
-            begin(runtime) for begin in (begin_incoming, begin_calls, begin_timers, begin_starts)
+            begin(runtime)
+            for begin in (begin_incoming, begin_calls, begin_timers, begin_starts, begin_parked_here, begin_starts)
         ]
 
     def work(self) -> None:

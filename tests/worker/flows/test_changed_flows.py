@@ -175,7 +175,7 @@ def test_a_start_stops_where_its_flow_is_archived_after_its_contacts_were_found(
     amina = stage.add_contact(AMINA)
     stage.start(flow_uuid, amina)
     with stage.database.writing() as tx:
-        expand_start(tx, lease_start(tx))
+        expand_start(tx, lease_start(tx, stage.workspace.id))
     archive(stage, flow_uuid)
 
     stage.work()

@@ -121,7 +121,7 @@ def test_what_a_start_leaves_out_is_looked_at_again_when_it_is_a_contacts_turn(
     for _ in range(2):
         api.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "contacts": [amina], **choice})
         with stage.database.writing() as tx:
-            expand_start(tx, lease_start(tx))
+            expand_start(tx, lease_start(tx, stage.workspace.id))
 
     stage.work()
 

@@ -133,7 +133,7 @@ class Survey:
 
     def queue(self, turn: int) -> None:
         self.start("Survey", 4)
-        self.database.write(lease_start)
+        self.database.write(partial(lease_start, workspace_id=self.workspace.id))
 
     def find_contacts(self, turn: int) -> None:
         self.start("Survey", 4, 5)

@@ -1,0 +1,120 @@
+"""Sprints that may call the outside: parked until a slot is free, so that they hold nobody up but each other.
+
+A parked contact is found again by its row here, not by what is due for it. The row goes when the contact is leased: a
+worker that dies leaves the lease to its end, and what was due is found as if nobody had seen it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Select, delete, exists, select, true, union_all, update
+
+from persistence.contacts.leases import ContactLeases, acquire_leases, is_free, release_leases
+from persistence.database import Transaction
+from persistence.sql.due_work import list_receivers
+from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import PENDING, flow_start_batch
+from persistence.tables.runs import parked_sprint
+
+WAKE = "parked"
+STARTS = "starts"
+"""The kind of those that wait to be started. They wait beside everything else: nobody's messages wait for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedSprint:
+    """A contact whose turn has come; `kind` is the job that found it, `receiver` the flow, `batch_id` of a start."""
+
+    workspace_id: int
+    contact_id: int
+    kind: str
+    receiver: str
+    batch_id: int | None
+
+
+def is_parked(workspace_id: int) -> ColumnElement[bool]:
+    """Whether a contact of the statement waits for a slot with what it has said, or with the end of its wait."""
+    rows = parked_sprint.c
+    return exists().where(rows.workspace_id == workspace_id, rows.contact_id == contact.c.id, rows.kind != STARTS)
+
+
+def park(
+    tx: Transaction, workspace_id: int, kind: str, receivers: Mapping[int, str], batch_id: int | None = None
+) -> None:
+    """Parks contacts, each with its receiver; those that are parked already stay where they are."""
+    rows = [
+        {
+            "workspace_id": workspace_id,
+            "contact_id": contact_id,
+            "kind": kind,
+            "receiver": receiver,
+            "batch_id": batch_id,
+            "parked_on": tx.now,
+        }
+        for contact_id, receiver in sorted(receivers.items())
+    ]
+    if rows:
+        tx.execute(tx.upsert(parked_sprint).on_conflict_do_nothing(), rows)
+        tx.wake(WAKE)
+
+
+def park_leased(
+    tx: Transaction, workspace_id: int, kind: str, leases: ContactLeases, receivers: Mapping[int, str]
+) -> None:
+    """Parks contacts that are leased and ends their leases."""
+    park(tx, workspace_id, kind, receivers)
+    release_leases(tx, ContactLeases(frozenset(receivers), leases.until))
+
+
+def list_parked_receivers(tx: Transaction) -> list[tuple[int, str]]:
+    """The workspaces and receivers for which anybody is parked."""
+    rows = parked_sprint.c
+    return list_receivers(tx, rows.workspace_id, rows.receiver, true(), true())
+
+
+def take_parked(tx: Transaction, rooms: Mapping[tuple[int, str], int]) -> tuple[list[ParkedSprint], ContactLeases]:
+    """Leases those parked longest whom nobody holds, up to a number per workspace and receiver.
+
+    They are parked no more. A contact that is parked twice is taken once.
+    """
+    picks = [_pick(tx, workspace_id, receiver, room) for (workspace_id, receiver), room in rooms.items() if room > 0]
+    if not picks:
+        return [], acquire_leases(tx, ())
+    rows = parked_sprint.c
+    due = select(parked_sprint).where(rows.id.in_(union_all(*picks))).order_by(rows.id)
+    found: dict[int, tuple[int, ParkedSprint]] = {}
+    for row in tx.execute(due.with_for_update(skip_locked=True)):
+        sprint = ParkedSprint(row.workspace_id, row.contact_id, row.kind, row.receiver, row.batch_id)
+        found.setdefault(row.contact_id, (row.id, sprint))
+    leases = acquire_leases(tx, found.keys())
+    taken = [(row_id, each) for row_id, each in found.values() if each.contact_id in leases.contact_ids]
+    for workspace_id in sorted({each.workspace_id for _, each in taken}):
+        ids = [row_id for row_id, each in taken if each.workspace_id == workspace_id]
+        tx.execute(delete(parked_sprint).where(rows.workspace_id == workspace_id, rows.id.in_(ids)))
+    return [each for _, each in taken], leases
+
+
+def _pick(tx: Transaction, workspace_id: int, receiver: str, room: int) -> Select[int]:
+    one = parked_sprint.alias()
+    theirs = (one.c.workspace_id == workspace_id) & (one.c.receiver == receiver)
+    free = (
+        select(one.c.id)
+        .join(contact, (contact.c.id == one.c.contact_id) & (contact.c.workspace_id == one.c.workspace_id))
+        .where(theirs, is_free(tx.now))
+    )
+    return select(free.order_by(one.c.id).limit(room).subquery().c.id)
+
+
+def find_free(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> set[int]:
+    """Those of these contacts whom nobody has leased."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
+    return set(tx.execute(select(contact.c.id).where(mine, is_free(tx.now))).scalars())
+
+
+def recall_batches(tx: Transaction, workspace_id: int, batch_ids: Sequence[int]) -> None:
+    """Has batches of starts looked at again of which nobody is parked any more."""
+    rows, parked = flow_start_batch.c, parked_sprint.c
+    waits = exists().where(parked.workspace_id == workspace_id, parked.batch_id == rows.id)
+    mine = (rows.workspace_id == workspace_id) & rows.id.in_(sorted(batch_ids)) & (rows.status == PENDING)
+    if tx.execute(update(flow_start_batch).where(mine, ~waits).values(leased_until=None)).rowcount:
+        tx.wake(STARTS)

@@ -1,0 +1,52 @@
+"""Which workspaces have work that waits, found by jumps in an index that begins with the workspace.
+
+Workers ask first whose work is due and then take some of one workspace, so that all get their turn, and so that a
+database that spreads workspaces over several machines asks one of them only.
+"""
+
+from sqlalchemy import Column, ColumnElement, String, and_, case, func, literal, select
+
+from persistence.database import Transaction
+
+
+def list_workspaces(tx: Transaction, workspace_id: Column[int], *waits: ColumnElement[bool]) -> list[int]:
+    """The workspaces with a row that meets the condition of a partial index; one look into it for each of them."""
+    owners = select(func.min(workspace_id).label("id")).where(*waits).cte("owners", recursive=True)
+    following = select(func.min(workspace_id)).where(*waits, workspace_id > owners.c.id)
+    owners = owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
+    return list(tx.execute(select(owners.c.id).where(owners.c.id.is_not(None))).scalars())
+
+
+def list_due_workspaces(
+    tx: Transaction, workspace_id: Column[int], waits: ColumnElement[bool], is_due: ColumnElement[bool]
+) -> list[int]:
+    """Those of them with a row that is due too: `is_due` compares the next column of the index."""
+    owners = select(func.min(workspace_id).label("id")).where(waits).cte("owners", recursive=True)
+    following = select(func.min(workspace_id)).where(waits, workspace_id > owners.c.id)
+    owners = owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
+    has_due = select(literal(1)).where(waits, is_due, workspace_id == owners.c.id).correlate(owners).exists()
+    return list(tx.execute(select(owners.c.id).where(has_due)).scalars())
+
+
+def list_receivers(
+    tx: Transaction,
+    workspace_id: Column[int],
+    receiver: Column[str],
+    waits: ColumnElement[bool],
+    is_due: ColumnElement[bool],
+) -> list[tuple[int, str]]:
+    """The workspaces and receivers with a row that is due; the index begins with both.
+
+    An empty name stands before the receivers of each workspace.
+    """
+    first = select(func.min(workspace_id).label("owner"), literal("", String).label("name")).where(waits)
+    pairs = first.cte("pairs", recursive=True)
+    within = select(func.min(receiver)).where(waits, workspace_id == pairs.c.owner, receiver > pairs.c.name)
+    beyond = select(func.min(workspace_id)).where(waits, workspace_id > pairs.c.owner)
+    following = within.correlate(pairs).scalar_subquery()
+    owner = case((following.is_not(None), pairs.c.owner), else_=beyond.correlate(pairs).scalar_subquery())
+    pairs = pairs.union_all(select(owner, func.coalesce(following, "")).where(pairs.c.owner.is_not(None)))
+    mine = and_(waits, is_due, workspace_id == pairs.c.owner, receiver == pairs.c.name)
+    has_due = select(literal(1)).where(mine).correlate(pairs).exists()
+    found = select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_due)
+    return [(owner_id, name) for owner_id, name in tx.execute(found)]

@@ -1,0 +1,84 @@
+"""Fair turns over workspaces: whoever was served longest ago comes next, and nobody takes all threads of a kind."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from persistence.database import Transaction
+from worker.runtime import Runtime
+
+REMEMBERED = 10_000
+
+ListDue = Callable[[Transaction], Sequence[int]]
+"""The workspaces for which something may be due."""
+Work = Callable[[int], bool]
+"""Does a little of what is due in a workspace; whether there was anything."""
+
+
+class Turns:
+    """Which workspace the next thread of a kind of work serves; each is served by so many threads at a time."""
+
+    def __init__(self, at_once: int = 1) -> None:
+        self._at_once = at_once
+        self._lock = threading.Lock()
+        self._served: dict[int, None] = {}
+        self._busy: Counter[int] = Counter()
+        self._missed: set[int] = set()
+
+    def serve(self, due: Iterable[int], work: Work) -> bool:
+        """Does the work of the first workspace in turn that has any; whether more may be due.
+
+        A workspace that others serve is left to them, and they look at it once more.
+        """
+        for workspace_id in self._order(due):
+            if not self._take(workspace_id):
+                continue
+            has_worked = False
+            try:
+                has_worked = work(workspace_id)
+            finally:
+                was_missed = self._leave(workspace_id, has_worked=has_worked)
+            if has_worked or was_missed:
+                return True
+        return False
+
+    def _order(self, due: Iterable[int]) -> list[int]:
+        with self._lock:
+            served = {workspace_id: position for position, workspace_id in enumerate(self._served, start=1)}
+        return sorted(due, key=lambda workspace_id: (served.get(workspace_id, 0), workspace_id))
+
+    def _take(self, workspace_id: int) -> bool:
+        with self._lock:
+            if self._busy[workspace_id] >= self._at_once:
+                self._missed.add(workspace_id)
+                return False
+            self._busy[workspace_id] += 1
+            return True
+
+    def _leave(self, workspace_id: int, *, has_worked: bool) -> bool:
+        """Ends a turn; whether somebody came for this workspace meanwhile and went away."""
+        with self._lock:
+            self._busy[workspace_id] -= 1
+            if not self._busy[workspace_id]:
+                del self._busy[workspace_id]
+            if has_worked:
+                self._served.pop(workspace_id, None)
+                self._served[workspace_id] = None
+                if len(self._served) > REMEMBERED:
+                    del self._served[next(iter(self._served))]
+            was_missed = workspace_id in self._missed
+            self._missed.discard(workspace_id)
+            return was_missed
+
+
+def begin_turns(runtime: Runtime, list_due: ListDue, work: Work, at_once: int = 1) -> Callable[[], bool]:
+    """The step that serves one workspace, the one whose turn it is of those with something due."""
+    turns = Turns(at_once)
+
+    def step() -> bool:
+        # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.
+        with runtime.database.reading() as tx:
+            due = list_due(tx)
+        return turns.serve(due, work)
+
+    return step
