@@ -1,0 +1,1 @@
+"""How workspaces fare side by side."""

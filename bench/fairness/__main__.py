@@ -1,0 +1,33 @@
+"""`python -m bench.fairness EXPERIMENT`: what others wait while one workspace takes all it can get.
+
+Each experiment measures a workspace alone and beside another one in one run, with real API and worker processes, and
+prints JSON: median and 99th percentile of both, and their ratio.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from bench.fairness.conversations import measure_flood, measure_silent_webhook
+
+Experiment = Callable[[argparse.Namespace], dict[str, Any]]
+EXPERIMENTS: dict[str, Experiment] = {"silent-webhook": measure_silent_webhook, "flood": measure_flood}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.fairness", description=__doc__)
+    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="postgresql")
+    parser.add_argument("--count", type=int, default=60, help="measured requests or messages, alone and beside")
+    parser.add_argument("--contacts", type=int, default=6, help="contacts in the flow whose webhook is silent")
+    parser.add_argument("--flood", type=int, default=2000, help="messages that come in at once")
+    parser.add_argument("--queued", type=int, default=2000, help="messages that wait for the gateway")
+    options = parser.parse_args()
+    print(json.dumps(EXPERIMENTS[options.experiment](options), indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Contacts of one workspace wait for replies while another calls services that are silent, or floods."""
+
+import argparse
+import threading
+from typing import Any
+
+from sqlalchemy import func, select
+
+from bench.fairness.tenants import Tenant, compare, measure_replies, service
+from bench.gateways import Gateway
+from flows.urns import Urn
+from persistence.contacts.urns import ensure_owners
+from persistence.messages.incoming import Received, store_received
+from persistence.messages.states import INCOMING, QUEUED
+from persistence.tables.messages import message
+from testbed.flow_rows import say, uuid_of
+from testbed.gateways import queue_messages
+from testbed.running import wait_until
+
+CALLING, FLOODING = "call", "flood"
+
+
+def call_webhook(url: str) -> dict[str, Any]:
+    return {"type": "call_webhook", "uuid": uuid_of(f"call {url}"), "method": "GET", "url": url}
+
+
+def measure_silent_webhook(options: argparse.Namespace) -> dict[str, Any]:
+    """Contacts of A are in a flow whose webhook never answers; contacts of B write."""
+    silent, fast = Gateway(None), Gateway(0.0)
+    with service(options.database) as running:
+        a = Tenant.begin(running, "A", fast.url)
+        b = Tenant.begin(running, "B", fast.url)
+        a.answer_keyword(CALLING, [call_webhook(silent.url), say("Called.")])
+        b.greet()
+        measure_replies(b, 5, first=1_000_000)
+        alone = measure_replies(b, options.count)
+        for number in range(options.contacts):
+            a.write(number, CALLING)
+        wait_until(lambda: silent.parts.total() > 0, "a call to the webhook")
+        beside = measure_replies(b, options.count, first=options.count)
+        return compare("silent-webhook", alone, beside, waiting_contacts=options.contacts, calls=silent.parts.total())
+
+
+def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
+    """A gets and queues thousands of messages, B's contacts write meanwhile."""
+    fast = Gateway(0.0)
+    with service(options.database) as running:
+        a = Tenant.begin(running, "A", fast.url)
+        b = Tenant.begin(running, "B", fast.url)
+        a.answer_keyword(FLOODING, [say("Got it.")])
+        b.greet()
+        measure_replies(b, 5, first=1_000_000)
+        alone = measure_replies(b, options.count)
+        queue_messages(running.database, a.workspace, a.channel_id, options.queued, is_bulk=True)
+        _receive_at_once(a, options.flood)
+        still = threading.Event()
+        beside = []
+        for number in range(options.count):
+            beside += measure_replies(b, 1, first=options.count + number)
+            if not count_unhandled(a):
+                still.set()
+                break
+        return compare("flood", alone, beside, ended_before=still.is_set(), unhandled_at_end=count_unhandled(a))
+
+
+def count_unhandled(tenant: Tenant) -> int:
+    mine = (message.c.workspace_id == tenant.workspace.id) & (message.c.direction == INCOMING)
+    with tenant.running.database.reading() as tx:
+        statement = select(func.count()).select_from(message).where(mine, message.c.status == QUEUED)
+        return int(tx.execute(statement).scalar_one())
+
+
+def _receive_at_once(tenant: Tenant, count: int) -> None:
+    """So many messages are there in one moment, as after a pause of a gateway."""
+    with tenant.running.database.writing() as tx:
+        urns = [Urn("tel", f"+25072{number:07}") for number in range(count)]
+        owners = ensure_owners(tx, tenant.workspace.id, urns, channel_id=tenant.channel_id)
+        received = [
+            Received(owners[urn.identity], FLOODING, tx.now, f"flood-{number}") for number, urn in enumerate(urns)
+        ]
+        store_received(tx, tenant.workspace.id, tenant.channel_id, received)

@@ -1,0 +1,134 @@
+"""Workspaces side by side on one running service: what each of them does, and how long its contacts wait."""
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import requests
+from sqlalchemy import func, select
+
+from persistence.messages.states import OUTGOING
+from persistence.tables.channels import channel
+from persistence.tables.flows import flow
+from persistence.tables.messages import message
+from persistence.triggers.triggers import KEYWORD
+from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
+from testbed.flow_rows import definition, node, say, store_flow
+from testbed.gateways import SECRET, add_gateway
+from testbed.running import RunningService, running_service
+from testbed.servers import postgres_database, postgres_server
+from testbed.tokens import make_token
+
+LOOK_SECONDS = 0.002
+LONGEST_WAIT_SECONDS = 120.0
+GREETING = "hello"
+
+
+@dataclass(slots=True)
+class Tenant:
+    """A workspace with a token and a gateway, by which its contacts write."""
+
+    running: RunningService
+    workspace: Workspace
+    token: str
+    channel_id: int
+    receive_url: str
+    session: requests.Session
+
+    @classmethod
+    def begin(cls, running: RunningService, name: str, send_url: str) -> "Tenant":
+        with running.database.writing() as tx:
+            workspace = create_workspace(tx, name, country="RW", timezone="Africa/Kigali")
+        channel_id = add_gateway(running.database, workspace, send_url)
+        with running.database.reading() as tx:
+            uuid = tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one()
+        token = make_token(running.database, workspace, "administrator")
+        return cls(
+            running, workspace, token, channel_id, f"{running.url}/c/ex/{uuid}/{SECRET}/receive", requests.Session()
+        )
+
+    def answer_keyword(self, word: str, actions: Sequence[dict[str, Any]]) -> str:
+        """A flow that does this when a contact writes a word; its uuid."""
+        with self.running.database.writing() as tx:
+            named = f"{word} of {self.workspace.name}"
+        uuid = store_flow(self.running.database, self.workspace, definition(named, [node(named, actions)]))
+        with self.running.database.writing() as tx:
+            flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == uuid)).scalar_one()
+            create_trigger(tx, self.workspace.id, NewTrigger(KEYWORD, flow_id, keywords=(word,)))
+        return uuid
+
+    def greet(self) -> None:
+        """Contacts who write the greeting are answered."""
+        self.answer_keyword(GREETING, [say("Welcome!")])
+
+    def write(self, number: int, text: str) -> None:
+        """A contact writes."""
+        answer = self.session.post(self.receive_url, data={"from": f"+25078{number:07}", "text": text}, timeout=60)
+        answer.raise_for_status()
+
+    def count_replies(self) -> int:
+        mine = (message.c.workspace_id == self.workspace.id) & (message.c.direction == OUTGOING)
+        with self.running.database.reading() as tx:
+            return int(tx.execute(select(func.count()).select_from(message).where(mine)).scalar_one())
+
+    def wait_for_reply(self, number: int) -> float:
+        """The seconds from a greeting of a contact until the reply is committed."""
+        before = self.count_replies()
+        began = time.monotonic()
+        self.write(number, GREETING)
+        while self.count_replies() == before:
+            if time.monotonic() - began > LONGEST_WAIT_SECONDS:
+                break
+            time.sleep(LOOK_SECONDS)
+        return time.monotonic() - began
+
+
+def measure_replies(tenant: Tenant, count: int, *, first: int = 0, pause_seconds: float = 0.02) -> list[float]:
+    """What contacts wait who write one after the other."""
+    waits = []
+    for number in range(count):
+        waits.append(tenant.wait_for_reply(first + number))
+        time.sleep(pause_seconds)
+    return waits
+
+
+def describe(waits: Sequence[float]) -> dict[str, float]:
+    """Median, 99th percentile and longest, in milliseconds."""
+    ordered = sorted(waits)
+    p99 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))]
+    return {
+        "count": len(ordered),
+        "p50_ms": round(statistics.median(ordered) * 1000, 1),
+        "p99_ms": round(p99 * 1000, 1),
+        "longest_ms": round(ordered[-1] * 1000, 1),
+    }
+
+
+def compare(experiment: str, alone: Sequence[float], beside: Sequence[float], **more: Any) -> dict[str, Any]:
+    """The result of an experiment; `ratio` compares the 99th percentiles."""
+    first, second = describe(alone), describe(beside)
+    ratio = round(second["p99_ms"] / first["p99_ms"], 2)
+    return {"experiment": experiment, "alone": first, "beside": second, "ratio": ratio, **more}
+
+
+@contextmanager
+def service(kind: str, **settings: str) -> Iterator[RunningService]:
+    """A running service on a database of its own."""
+    with TemporaryDirectory(prefix="bench") as folder:
+        if kind == "sqlite":
+            with running_service(f"sqlite:///{folder}/bench.db", Path(folder), **settings) as running:
+                yield running
+            return
+        with (
+            postgres_server() as server,
+            postgres_database(server) as url,
+            running_service(url, Path(folder), **settings) as running,
+        ):
+            yield running
