@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection, QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection, QueuePool
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.errors import LostRace, lost_a_race
@@ -32,8 +32,13 @@ PATIENT, IMPATIENT = "patient", "impatient"
 PRIMARY_CODE = 0xFF
 MAX_OVERFLOW = 5
 ATTEMPTS = 8
+LARGEST_TIMEOUT_MS = 2**31 - 1
 IDLE_UNCHECKED_SECONDS = 1.0
 POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
+PATIENT_SESSION = (
+    "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c timezone=UTC"
+    " -c application_name=relayboard_schema"
+)
 
 
 Result = TypeVar("Result")
@@ -245,6 +250,31 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
     event.listen(engine, "checkout", _check_idle_connection)
     event.listen(engine, "checkin", _note_idle)
     return engine
+
+
+def create_patient_engine(engine: Engine) -> Engine:
+    """An engine on the same database whose connections wait as long as it takes, for the work of operators.
+
+    Each connection is new. SQLite does not check foreign keys on them: changing a table there means making it again.
+    """
+    if engine.dialect.name != "sqlite":
+        return create_engine(engine.url, poolclass=NullPool, connect_args={"options": PATIENT_SESSION})
+    arguments = {"check_same_thread": False, "isolation_level": None}
+    patient = create_engine(engine.url, poolclass=NullPool, connect_args=arguments)
+    event.listen(patient, "connect", _prepare_sqlite)
+    event.listen(patient, "connect", _leave_foreign_keys)
+    event.listen(patient, "begin", partial(_begin_sqlite, busy_timeout_ms=LARGEST_TIMEOUT_MS))
+    return patient
+
+
+def _leave_foreign_keys(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
+    connection.execute("PRAGMA foreign_keys=OFF")
+    connection.execute(f"PRAGMA busy_timeout={LARGEST_TIMEOUT_MS}")
+
+
+def database_name(engine: Engine) -> str:
+    """The name of the database on its server, or of its file without the folder."""
+    return Path(engine.url.database or "").name
 
 
 def postgres_dsn(url: str) -> str:

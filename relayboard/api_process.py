@@ -1,5 +1,6 @@
 """One API process: uvicorn on a listening socket it inherits (`python -m relayboard.api_process FD`)."""
 
+import contextlib
 import ipaddress
 import logging
 import resource
@@ -11,11 +12,13 @@ from typing import Any
 import uvicorn
 
 from handlers.app import create_app
+from persistence.errors import DatabaseError
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Network, Settings, load_settings
 from relayboard.failures import EXPECTED, say_failure
 from relayboard.http_protocol import Patience
 from relayboard.processes import CANNOT_START, follow_lifeline, tell_ready
+from relayboard.startup import check_database
 from worker.wake import make_wake
 
 GRACE_SECONDS = 20
@@ -44,6 +47,8 @@ def serve(descriptor: int) -> int:
     configure_logging(settings.log_format)
     follow_lifeline()
     allow_connections(settings.max_connections)
+    with contextlib.suppress(DatabaseError):  # one that is away now comes back; until then we are not ready
+        check_database(settings)
     app = create_app(settings, wake=make_wake(settings))
     config = make_config(app, settings)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)

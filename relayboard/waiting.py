@@ -1,19 +1,24 @@
-"""A worker waits for its database and its queue, and says once for what."""
+"""A worker waits for its database and its queue, and says once for what; it ends when the schema no longer fits it."""
 
 import logging
+import os
+import signal
+import threading
 import time
 from collections.abc import Collection
 
 from persistence.errors import DatabaseError
+from persistence.migrations import MigrationError, SchemaOlder, check_schema
 from relayboard.base.settings import Settings
 from relayboard.failures import describe_failure
-from relayboard.startup import check_secret_key
+from relayboard.startup import check_database, configured_database
 from worker.app import check_queue
 from worker.errors import QueueError
 
 logger = logging.getLogger("relayboard.processes")
 
 LOOK_SECONDS = 0.2
+SCHEMA_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 5.0
 
@@ -21,20 +26,24 @@ LONGEST_PAUSE_SECONDS = 5.0
 def wait_until_usable(settings: Settings, signals: Collection[int], patience_seconds: float | None) -> None:
     """Return when the database and the queue can be used, or a signal has come.
 
-    Raises what is wrong when that is still so after `patience_seconds`; None waits forever.
+    Raises what is wrong when that is still so after `patience_seconds`; None waits forever. A schema that is older than
+    the program is waited for in any case: somebody is about to upgrade it. Raises SchemaNewer at once.
     """
     began = time.monotonic()
     pause, said = FIRST_PAUSE_SECONDS, ""
     while not signals:
         try:
-            check_secret_key(settings)
+            check_database(settings)
             check_queue(settings.queue_url)
             return
         except (DatabaseError, QueueError) as error:
             if patience_seconds is not None and time.monotonic() - began >= patience_seconds:
                 raise
-            reason = describe_failure(error)
-        if reason != said and patience_seconds is None:
+            reason, is_told = describe_failure(error), patience_seconds is None
+        except SchemaOlder as error:
+            reason, is_told = describe_failure(error), True
+            began = time.monotonic()
+        if reason != said and is_told:
             logger.warning("waiting: %s", reason)
             said = reason
         _pause(pause, signals)
@@ -45,3 +54,32 @@ def _pause(seconds: float, signals: Collection[int]) -> None:
     end = time.monotonic() + seconds
     while not signals and time.monotonic() < end:
         time.sleep(LOOK_SECONDS)
+
+
+class SchemaWatch:
+    """Looks every few seconds whether the schema is still one that this program works with.
+
+    When it is not, the process is asked to end as by SIGTERM: work under way is finished, and its next start waits or
+    refuses.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.has_ended = False
+        self._settings = settings
+        self._thread = threading.Thread(target=self._watch, name="schema", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _watch(self) -> None:
+        with configured_database(self._settings) as database:
+            while not self.has_ended:
+                time.sleep(SCHEMA_SECONDS)
+                try:
+                    check_schema(database.engine)
+                except MigrationError as error:
+                    logger.error("the worker ends: %s", error)
+                    self.has_ended = True
+                except DatabaseError:  # away for now; the work itself waits for it
+                    continue
+        os.kill(os.getpid(), signal.SIGTERM)

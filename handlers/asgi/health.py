@@ -1,5 +1,6 @@
 """Health of the process and its metrics: `/health/live`, `/health/ready`, `/metrics`."""
 
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
@@ -11,6 +12,8 @@ from handlers.asgi.backlog_metrics import BacklogCollector
 from handlers.asgi.metrics import connections, render_metrics
 from handlers.asgi.plain_responses import PlainResponse, json_response, wrong_method
 from persistence.database import Database
+from persistence.errors import DatabaseError
+from persistence.migrations import MigrationError, check_schema
 from relayboard.base.metrics import CONTENT_TYPE
 from relayboard.base.settings import Settings
 
@@ -27,14 +30,15 @@ class Health:
     """ASGI layer for health and metrics; everything else goes inside.
 
     Live says that the process answers. Ready says that every check passes, in time; else it is a 503 that names those
-    that fail. The checks are the database and whatever else is given.
+    that fail. The checks are the database, its schema and whatever else is given.
     """
 
     def __init__(
         self, app: Any, settings: Settings, database: Database, *, checks: Mapping[str, Check] | None = None
     ) -> None:
         self.app = app
-        self.checks: dict[str, Check] = {"database": _reachable(database), **(checks or {})}
+        own = {"database": _reachable(database), "schema": _schema_fits(database)}
+        self.checks: dict[str, Check] = {**own, **(checks or {})}
         self._pages: dict[str, Callable[[], Awaitable[PlainResponse]]] = {
             "/health/live": _live,
             "/health/ready": self._ready,
@@ -53,17 +57,20 @@ class Health:
         await page.send(send)
 
     async def _ready(self) -> PlainResponse:
-        failing: list[str] = []
+        failing: dict[str, str] = {}
 
         async def run(name: str, check: Check) -> None:
-            if not await passes(name, check):
-                failing.append(name)
+            reason = await run_check(name, check)
+            if reason is not None:
+                failing[name] = reason
 
         async with anyio.create_task_group() as tasks:
             for name, check in self.checks.items():
                 tasks.start_soon(run, name, check)
         if failing:
-            return json_response({"status": "not ready", "failing": sorted(failing)}, 503, NOT_STORED)
+            reasons = {name: reason for name, reason in failing.items() if reason}
+            told = {"reasons": reasons} if reasons else {}
+            return json_response({"status": "not ready", "failing": sorted(failing), **told}, 503, NOT_STORED)
         return json_response({"status": "ready"}, headers=NOT_STORED)
 
     async def _metrics(self) -> PlainResponse:
@@ -71,20 +78,34 @@ class Health:
         return PlainResponse(page, CONTENT_TYPE, headers=NOT_STORED)
 
 
-async def passes(name: str, check: Check) -> bool:
-    """Whether a check ends in time without an exception; logs why not."""
+async def run_check(name: str, check: Check) -> str | None:
+    """None when a check ends in time without an exception; else what clients may know of it, which can be nothing."""
     try:
         with anyio.fail_after(CHECK_TIMEOUT_SECONDS):
             await check()
+    except MigrationError as error:
+        logger.warning("not ready: %s", error)
+        return str(error)
     except Exception as error:
         logger.warning("not ready: %s fails with %s", name, type(error).__name__)
-        return False
-    return True
+        return ""
+    return None
 
 
 def _reachable(database: Database) -> Check:
     async def check() -> None:
         await anyio.to_thread.run_sync(database.is_reachable, abandon_on_cancel=True)
+
+    return check
+
+
+def _schema_fits(database: Database) -> Check:
+    def look() -> None:
+        with contextlib.suppress(DatabaseError):  # that it is away is another check's word
+            check_schema(database.engine)
+
+    async def check() -> None:
+        await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
     return check
 

@@ -1,13 +1,20 @@
-"""The schema's revisions (Alembic), run from code: `upgrade`, `downgrade`, `current_revision`."""
+"""The schema's revisions (Alembic), run from code: `upgrade`, `downgrade`, `current_revision`, `check_schema`."""
 
 import functools
+import logging
+import time
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, select
+
+from persistence.migrations.turns import taking_turns
+from persistence.tables.service import schema_note
+
+logger = logging.getLogger("relayboard.migrations")
 
 FOLDER = Path(__file__).parent
 HEAD, BASE = "head", "base"
@@ -17,12 +24,20 @@ class MigrationError(Exception):
     """The schema cannot be brought where it was wanted; the message says why."""
 
 
-def configuration(engine: Engine) -> Config:
-    """Alembic's settings for one engine; no ini file is needed."""
+class SchemaOlder(MigrationError):
+    """The database has not yet the schema that this program works with."""
+
+
+class SchemaNewer(MigrationError):
+    """A newer program has changed the schema, in a way that this one cannot work with."""
+
+
+def configuration(connection: Connection) -> Config:
+    """Alembic's settings for one connection; no ini file is needed."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
     config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
-    config.attributes["engine"] = engine
+    config.attributes["connection"] = connection
     return config
 
 
@@ -33,37 +48,88 @@ def list_revisions() -> tuple[str, ...]:
     return tuple(each.revision for each in found)[::-1]
 
 
+def newest_revision() -> str:
+    """The revision that this program works with."""
+    return list_revisions()[-1]
+
+
 def upgrade(engine: Engine, revision: str = HEAD) -> None:
-    """Bring the schema up to a revision; safe when several processes start at once. Raises MigrationError."""
-    present = _check_known(engine, revision)
-    if present != list_revisions()[-1]:
-        command.upgrade(configuration(engine), revision)
+    """Bring the schema up to a revision; safe when several processes start at once, which wait for each other.
+
+    Leaves a newer schema as it is when that works for this program too. Raises MigrationError.
+    """
+    _check_name(revision)
+    if _is_done(current_revision(engine), engine):
+        return
+    with taking_turns(engine) as connection:
+        present = revision_on(connection)
+        if _is_done(present, engine):  # somebody else was faster
+            return
+        began = time.monotonic()
+        command.upgrade(configuration(connection), revision)
+        taken = time.monotonic() - began
+    if present is not None:
+        logger.info("the schema went from revision %s to %s in %.1f s", present, current_revision(engine), taken)
+
+
+def _is_done(present: str | None, engine: Engine) -> bool:
+    if present is not None and present not in list_revisions():
+        check_schema(engine)
+        return True
+    return present == newest_revision()
 
 
 def downgrade(engine: Engine, revision: str = BASE) -> None:
     """Take the schema back to a revision. Raises MigrationError."""
-    _check_known(engine, revision)
-    command.downgrade(configuration(engine), revision)
+    _check_name(revision)
+    with taking_turns(engine) as connection:
+        present = revision_on(connection)
+        if present is not None and present not in list_revisions():
+            raise SchemaNewer(f"only the program that made revision {present} of this database can take it back")
+        command.downgrade(configuration(connection), revision)
+
+
+def goes_back(engine: Engine, revision: str) -> bool:
+    """Whether going to a revision takes away what the database has now. Raises MigrationError for an unknown one."""
+    _check_name(revision)
+    present, known = current_revision(engine), list_revisions()
+    if present is None or revision == HEAD:
+        return False
+    return revision == BASE or present not in known or known.index(revision) < known.index(present)
 
 
 def move_to(engine: Engine, revision: str) -> str | None:
     """Bring the schema up or back to a revision; the one it then has. Raises MigrationError."""
-    before = current_revision(engine)
-    goes_back = revision == BASE or (before is not None and revision != HEAD and revision < before)
-    (downgrade if goes_back else upgrade)(engine, revision)
+    (downgrade if goes_back(engine, revision) else upgrade)(engine, revision)
     return current_revision(engine)
 
 
-def _check_known(engine: Engine, revision: str) -> str | None:
+def _check_name(revision: str) -> None:
     known = list_revisions()
     if revision not in (HEAD, BASE, *known):
         raise MigrationError(f"there is no migration {revision!r}; there are {BASE}, {', '.join(known)} and {HEAD}")
-    present = current_revision(engine)
-    if present is not None and present not in known:
-        raise MigrationError(
-            f"the database is at migration {present}, which this version does not know: a newer one made it"
+
+
+def check_schema(engine: Engine) -> None:
+    """Raises SchemaOlder or SchemaNewer when this program cannot work with the database as it is."""
+    present, wanted = current_revision(engine), newest_revision()
+    if present == wanted:
+        return
+    if present is None:
+        raise SchemaOlder("the database has no tables yet: run `relayboard migrate`")
+    if present in list_revisions():
+        raise SchemaOlder(f"the database is at schema {present}, this program needs {wanted}: run `relayboard migrate`")
+    if _works_for(engine, present) not in list_revisions():
+        raise SchemaNewer(
+            f"the database is at schema {present}, which this program does not know (it knows {wanted}): a newer "
+            "version of Relayboard made it, so start that one"
         )
-    return present
+
+
+def _works_for(engine: Engine, revision: str) -> str | None:
+    noted = select(schema_note.c.works_for).where(schema_note.c.revision == revision)
+    with engine.connect() as connection:
+        return connection.execute(noted).scalar()
 
 
 def current_revision(engine: Engine) -> str | None:
@@ -73,10 +139,15 @@ def current_revision(engine: Engine) -> str | None:
 
 
 def revision_on(connection: Connection) -> str | None:
-    """The same, on a connection that is there already."""
-    return MigrationContext.configure(connection).get_current_revision()
+    """The same, on a connection that is there already; a transaction that is begun for it is ended."""
+    in_transaction = connection.in_transaction()
+    revision = MigrationContext.configure(connection).get_current_revision()
+    if not in_transaction:
+        connection.rollback()
+    return revision
 
 
 def write_revision(engine: Engine, message: str, revision: str) -> None:
     """Write a revision with the difference between the tables in code and a database at the newest revision."""
-    command.revision(configuration(engine), message=message, autogenerate=True, rev_id=revision)
+    with taking_turns(engine) as connection:
+        command.revision(configuration(connection), message=message, autogenerate=True, rev_id=revision)

@@ -1,15 +1,17 @@
-"""Alembic's entry point: runs revisions on the engine that `persistence.migrations` passes in."""
+"""Alembic's entry point: runs revisions on the connection that `persistence.migrations` passes in."""
 
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from alembic import context
-from sqlalchemy import text
+from sqlalchemy import insert
 
+from persistence.migrations.notes import works_for
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.sql.columns import UtcDateTime, UuidText
 from persistence.tables import metadata
-
-MIGRATION_LOCK = 7266141702
+from persistence.tables.service import schema_note
+from relayboard.base.version import program_version
 
 
 def render_type(kind: str, item: Any, _autogenerate: Any) -> str | Literal[False]:
@@ -23,20 +25,27 @@ def render_type(kind: str, item: Any, _autogenerate: Any) -> str | Literal[False
     return False
 
 
-engine = context.config.attributes["engine"]
-is_sqlite = engine.dialect.name == "sqlite"
+def note_revision(ctx: Any, step: Any, heads: Any, run_args: Any) -> None:
+    """Write down, with the revision, which programs it works for; the first revision taken back leaves no table."""
+    revisions = step.destination_revisions
+    if revisions:
+        ctx.connection.execute(schema_note.delete())
+        noted = {"revision": revisions[0].revision, "works_for": works_for(revisions[0])}
+        moment = datetime.now(UTC)
+        ctx.connection.execute(insert(schema_note).values(id=1, version=program_version(), changed_on=moment, **noted))
 
-with engine.connect() as connection:
-    if is_sqlite:
-        connection = connection.execution_options(relayboard_writing=True)
-    with connection.begin():
-        if not is_sqlite:
-            connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-        context.configure(
-            connection=connection,
-            target_metadata=metadata,
-            render_as_batch=is_sqlite,
-            transactional_ddl=True,
-            render_item=render_type,
-        )
-        context.run_migrations()
+
+connection = context.config.attributes["connection"]
+is_sqlite = connection.dialect.name == "sqlite"
+context.configure(
+    connection=connection,
+    target_metadata=metadata,
+    render_as_batch=is_sqlite,
+    transactional_ddl=True,
+    # On PostgreSQL a revision may leave its transaction, to make an index beside the work that goes on.
+    transaction_per_migration=not is_sqlite,
+    on_version_apply=note_revision,
+    render_item=render_type,
+)
+with context.begin_transaction():
+    context.run_migrations()

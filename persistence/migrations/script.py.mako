@@ -6,6 +6,7 @@ from sqlalchemy.dialects import postgresql
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
+works_for = ${repr(up_revision)}  # or that of the oldest program that can go on working with what this makes
 branch_labels = None
 depends_on = None
 

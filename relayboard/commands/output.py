@@ -11,7 +11,7 @@ import orjson
 import phonenumbers
 
 from persistence.database import Database, Transaction
-from persistence.migrations import upgrade
+from persistence.migrations import check_schema
 from persistence.secrets.encryption import KeyRing
 from persistence.secrets.renewal import confirm_secret_key
 from persistence.sql.columns import is_uuid, time_text
@@ -47,11 +47,11 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def opened_database(settings: Settings | None = None, *, confirms_key: bool = True) -> Iterator[Database]:
-    """The configured database, brought up to the newest schema. Raises SecretKeyChanged."""
+    """The configured database, with the schema of this program. Raises SchemaOlder, SchemaNewer, SecretKeyChanged."""
     settings = settings or load_settings()
     database = Database(settings.database_url, keys=KeyRing.of(settings))
     try:
-        upgrade(database.engine)
+        check_schema(database.engine)
         if confirms_key:
             confirm_secret_key(database)
         yield database

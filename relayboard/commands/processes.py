@@ -8,7 +8,8 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from persistence.migrations import HEAD
+from persistence.database import database_name
+from persistence.migrations import BASE, HEAD, goes_back, move_to
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed, print_json
@@ -23,7 +24,7 @@ from relayboard.processes import (
     tell_ready,
     url_of,
 )
-from relayboard.startup import check_secret_key, migrate_database
+from relayboard.startup import check_database, configured_database, migrate_database
 
 logger = logging.getLogger("relayboard.processes")
 
@@ -56,6 +57,10 @@ def register(commands: Any) -> None:
     worker.set_defaults(run=run_worker)
     migrate = commands.add_parser("migrate", help="bring the schema to the newest revision, or to another one")
     migrate.add_argument("--to", default=HEAD, metavar="REV", help="name of a revision, head or base (nothing at all)")
+    migrate.add_argument("--yes", action="store_true", help="go back, to an older revision, without being asked")
+    migrate.add_argument(
+        "--database", metavar="NAME", help="for --to base: the name of the database whose tables are all to be deleted"
+    )
     migrate.set_defaults(run=run_migrate)
 
 
@@ -64,7 +69,7 @@ def prepare(settings: Settings) -> None:
     from worker.app import check_queue  # noqa: PLC0415  # loads all drivers of queues, which `migrate` does not need
 
     migrate_database(settings)
-    check_secret_key(settings)
+    check_database(settings)
     check_queue(settings.queue_url)
 
 
@@ -91,7 +96,7 @@ def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
 
 def run_worker(options: argparse.Namespace) -> int:
     # They load the whole engine: it would stay in the memory of `serve`, which only watches its processes.
-    from relayboard.waiting import wait_until_usable  # noqa: PLC0415
+    from relayboard.waiting import SchemaWatch, wait_until_usable  # noqa: PLC0415
     from worker.process import run_worker_process  # noqa: PLC0415
 
     settings = load_settings()
@@ -102,8 +107,14 @@ def run_worker(options: argparse.Namespace) -> int:
     def prepare_worker(signals: Collection[int]) -> None:
         wait_until_usable(settings, signals, patience_seconds)
 
+    def begin() -> None:
+        tell_ready()
+        watch.start()
+
+    watch = SchemaWatch(settings)
     with shown_metrics(options.metrics_host, options.metrics_port):
-        return run_worker_process(settings, options.workers, prepare=prepare_worker, on_ready=tell_ready)
+        status = run_worker_process(settings, options.workers, prepare=prepare_worker, on_ready=begin)
+    return 1 if watch.has_ended else status
 
 
 def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextManager[object]:
@@ -122,4 +133,29 @@ def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextMana
 
 
 def run_migrate(options: argparse.Namespace) -> None:
-    print_json({"revision": migrate_database(load_settings(), options.to)})
+    settings = load_settings()
+    configure_logging(settings.log_format)
+    with configured_database(settings) as database:
+        if goes_back(database.engine, options.to):
+            _confirm_way_back(options, database_name(database.engine))
+        revision = move_to(database.engine, options.to)
+    print_json({"revision": revision})
+
+
+def _confirm_way_back(options: argparse.Namespace, name: str) -> None:
+    """Raises CommandFailed unless the operator knows what is taken away."""
+    if options.to != BASE:
+        if not options.yes:
+            raise CommandFailed(
+                f"going back to {options.to} takes away what later revisions brought into {name}: "
+                "make a backup, then say --yes"
+            )
+        return
+    given = options.database
+    if given is None and sys.stdin.isatty():
+        print(f"All tables of {name} will be deleted. Type the name of the database:", file=sys.stderr, flush=True)
+        given = sys.stdin.readline().strip()
+    if given is None:
+        raise CommandFailed(f"going back to base deletes all tables of {name}: say so with --database {name}")
+    if given != name:
+        raise CommandFailed(f"nothing was deleted: the database is called {name}, not {given}")

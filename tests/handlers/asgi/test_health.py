@@ -10,6 +10,7 @@ import pytest
 import handlers.asgi.health
 from handlers.asgi.health import Health
 from persistence.database import Database
+from persistence.migrations import downgrade, upgrade
 from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, exchange
 
@@ -22,6 +23,7 @@ def settings() -> Settings:
 @pytest.fixture
 def small_database(tmp_path: Path) -> Iterator[Database]:
     made = Database(f"sqlite:///{tmp_path / 'health.db'}")
+    upgrade(made.engine)
     yield made
     made.close()
 
@@ -57,6 +59,15 @@ def test_a_database_that_is_away_makes_it_not_ready(settings):
     reply = exchange(Health(Echo(), settings, nowhere), "GET", "/health/ready")
 
     assert (reply.status, reply.json) == (503, {"status": "not ready", "failing": ["database"]})
+
+
+def test_a_schema_that_does_not_fit_makes_it_not_ready_and_says_why(settings, small_database):
+    downgrade(small_database.engine)
+
+    reply = exchange(Health(Echo(), settings, small_database), "GET", "/health/ready")
+
+    reasons = {"schema": "the database has no tables yet: run `relayboard migrate`"}
+    assert (reply.status, reply.json) == (503, {"status": "not ready", "failing": ["schema"], "reasons": reasons})
 
 
 def test_what_fails_is_named_and_nothing_more_is_told(settings, small_database, monkeypatch, caplog):

@@ -1,0 +1,130 @@
+"""Changing tables of many rows while others work with them; for revisions, which call these in place of Alembic's own.
+
+On PostgreSQL each leaves the transaction of its revision: what came before in the file is committed by then, so a
+revision that calls one of these does nothing else, or only what can be done again. Each can be called again after it
+was cut off, and goes on. On SQLite, where one process writes at a time, a revision stays one transaction.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from alembic import op
+from sqlalchemy import Connection, text
+
+BATCH = 10_000
+BOOKMARKS = "migration_bookmark"
+
+
+def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = False, where: str | None = None) -> None:
+    """An index that is made while rows are written. One that an attempt left half-made is dropped first."""
+    condition = None if where is None else text(where)
+    if _is_sqlite():
+        op.create_index(name, table, list(columns), unique=unique, if_not_exists=True, sqlite_where=condition)
+        return
+    with _outside_transaction() as connection:
+        if _is_half_made(connection, name):
+            _drop(connection, name)
+    with op.get_context().autocommit_block():
+        op.create_index(
+            name,
+            table,
+            list(columns),
+            unique=unique,
+            if_not_exists=True,
+            postgresql_where=condition,
+            postgresql_concurrently=True,
+        )
+
+
+def remove_index(name: str, table: str) -> None:
+    """Drop an index without waiting for those who read by it."""
+    if _is_sqlite():
+        op.drop_index(name, table, if_exists=True)
+        return
+    with _outside_transaction() as connection:
+        _drop(connection, name)
+
+
+def add_checked_constraint(table: str, name: str, definition: str) -> None:
+    """A foreign key or check (`FOREIGN KEY (...) REFERENCES ...`, `CHECK (...)`) on a table of PostgreSQL.
+
+    It holds for new rows at once; those that are there are looked through without keeping anybody from writing.
+    """
+    known = "select convalidated from pg_constraint where conname = :name and conrelid = cast(:table as regclass)"
+    with _outside_transaction() as connection:
+        is_valid = connection.execute(text(known), {"name": name, "table": table}).scalar()
+        quoted = _quote(table), _quote(name)
+        if is_valid is None:
+            connection.exec_driver_sql(f"ALTER TABLE {quoted[0]} ADD CONSTRAINT {quoted[1]} {definition} NOT VALID")
+        if not is_valid:
+            connection.exec_driver_sql(f"ALTER TABLE {quoted[0]} VALIDATE CONSTRAINT {quoted[1]}")
+
+
+def change_in_batches(name: str, table: str, statement: str, *, batch: int = BATCH) -> None:
+    """Run a statement over a table, so many rows at a time, each batch in a transaction of its own with its bookmark.
+
+    The statement names the rows of its batch: `UPDATE contact SET ... WHERE id > :after AND id <= :upto`. `name` is the
+    bookmark's, unique among all revisions.
+    """
+    with _outside_transaction() as connection:
+        connection.exec_driver_sql(
+            f"CREATE TABLE IF NOT EXISTS {BOOKMARKS} (name VARCHAR(64) PRIMARY KEY, last_id BIGINT NOT NULL)"
+        )
+        while _change_batch(connection, name, table, statement, batch):
+            pass
+        connection.exec_driver_sql(f"DROP TABLE {BOOKMARKS}")
+
+
+def _change_batch(connection: Connection, name: str, table: str, statement: str, batch: int) -> bool:
+    """The next batch; False when there is none left."""
+    read = text(f"SELECT last_id FROM {BOOKMARKS} WHERE name = :name")
+    after = connection.execute(read, {"name": name}).scalar() or 0
+    ids = f"SELECT id FROM {_quote(table)} WHERE id > :after ORDER BY id LIMIT :batch"
+    found = text(f"SELECT max(id) FROM ({ids}) AS following")
+    upto = connection.execute(found, {"after": after, "batch": batch}).scalar()
+    if upto is None:
+        return False
+    written = text(
+        f"INSERT INTO {BOOKMARKS} (name, last_id) VALUES (:name, :upto) "
+        "ON CONFLICT (name) DO UPDATE SET last_id = excluded.last_id"
+    )
+    if _is_sqlite():
+        connection.execute(text(statement), {"after": after, "upto": upto})
+        connection.execute(written, {"name": name, "upto": upto})
+        return True
+    # The connection is outside SQLAlchemy's transactions here, so this one is begun by its name.
+    connection.exec_driver_sql("BEGIN")
+    try:
+        connection.execute(text(statement), {"after": after, "upto": upto})
+        connection.execute(written, {"name": name, "upto": upto})
+        connection.exec_driver_sql("COMMIT")
+    except BaseException:
+        connection.exec_driver_sql("ROLLBACK")
+        raise
+    return True
+
+
+def _is_sqlite() -> bool:
+    return op.get_context().dialect.name == "sqlite"
+
+
+@contextmanager
+def _outside_transaction() -> Iterator[Connection]:
+    if _is_sqlite():
+        yield op.get_bind()
+        return
+    with op.get_context().autocommit_block():
+        yield op.get_bind()
+
+
+def _is_half_made(connection: Connection, name: str) -> bool:
+    state = text("select indisvalid from pg_index where indexrelid = to_regclass(:name)")
+    return connection.execute(state, {"name": _quote(name)}).scalar() is False
+
+
+def _drop(connection: Connection, name: str) -> None:
+    connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY IF EXISTS {_quote(name)}")
+
+
+def _quote(name: str) -> str:
+    return op.get_context().dialect.identifier_preparer.quote(name)

@@ -1,0 +1,305 @@
+"""Upgrades by the names of the commands, with the present program and one that is a version ahead."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.engine import make_url
+
+from persistence.database import Database
+from persistence.migrations import current_revision, newest_revision
+from persistence.migrations.turns import taking_turns
+from persistence.workspace_setup import create_workspace
+from tests.api import KEYS, SECRET_KEY, make_token
+from tests.console_script import Started, call, make_environment, started
+from tests.next_version import REVISION, make_next_version
+from testbed.running import wait_until
+
+LISTENING = r"listens on (http://\S+)"
+
+
+@pytest.fixture
+def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
+    return make_environment(
+        DATABASE_URL=database_url,
+        QUEUE_URL=f"sqlite:///{tmp_path / 'queue.db'}",
+        SECRET_KEY=SECRET_KEY,
+        MEDIA_URL=f"file://{tmp_path / 'media'}",
+        RATE_LIMIT="1000000/hour",
+    )
+
+
+@contextmanager
+def held_turn(database_url: str) -> Iterator[None]:
+    """Another process that changes the schema."""
+    engine = create_engine(database_url)
+    with taking_turns(engine):
+        yield
+    engine.dispose()
+
+
+def next_version(environment: dict[str, str], folder: Path, **options: Any) -> dict[str, str]:
+    path = make_next_version(folder / "next", **options)
+    return {**environment, "PYTHONPATH": str(path)}
+
+
+def revision_of(database_url: str) -> str | None:
+    engine = create_engine(database_url)
+    try:
+        return current_revision(engine)
+    finally:
+        engine.dispose()
+
+
+def test_a_node_that_waits_for_anothers_migration_says_so_and_waits(
+    environment: dict[str, str], database_url: str, tmp_path: Path
+) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=True)
+    with ExitStack() as turn:
+        turn.enter_context(held_turn(database_url))
+        with started("migrate", folder=tmp_path, environment=newer) as second:
+            second.wait_for("waiting until it is done")
+            assert second.process.poll() is None
+            turn.close()
+            second.wait_for(f'"revision":"{REVISION}"')
+            assert second.process.wait(300) == 0
+
+    assert revision_of(database_url) == REVISION
+
+
+def test_two_nodes_that_start_at_once_migrate_once(environment: dict[str, str], tmp_path: Path) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=True)
+
+    with ExitStack() as running:
+        both = [running.enter_context(started("migrate", folder=tmp_path, environment=newer)) for _ in range(2)]
+        statuses = [each.process.wait(300) for each in both]
+
+    assert statuses == [0, 0], [each.text for each in both]
+
+
+@pytest.mark.parametrize("command", ["serve --port 0", "worker", "workspace list", "migrate"])
+def test_an_older_program_refuses_a_newer_schema(environment: dict[str, str], tmp_path: Path, command: str) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=False)
+    assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
+
+    ended = call(*command.split(), folder=tmp_path, environment=environment)
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"relayboard: {refusal()}\n"
+
+
+def refusal() -> str:
+    return (
+        f"the database is at schema {REVISION}, which this program does not know (it knows {newest_revision()}): "
+        "a newer version of Relayboard made it, so start that one"
+    )
+
+
+def test_a_newer_program_refuses_an_older_schema_unless_it_migrates(
+    environment: dict[str, str], database_url: str, tmp_path: Path
+) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=True)
+
+    ended = call("workspace", "list", folder=tmp_path, environment=newer)
+
+    assert (ended.returncode, ended.stdout) == (1, "")
+    needs = f"the database is at schema {newest_revision()}, this program needs {REVISION}: run `relayboard migrate`"
+    assert ended.stderr == f"relayboard: {needs}\n"
+    assert revision_of(database_url) == newest_revision()
+    with started("serve", "--port", "0", folder=tmp_path, environment=newer) as running:
+        running.wait_for(LISTENING)
+        assert running.stop() == 0
+    assert revision_of(database_url) == REVISION
+
+
+def test_a_worker_waits_while_the_schema_is_older(
+    environment: dict[str, str], database_url: str, tmp_path: Path
+) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=True)
+    with started("worker", folder=tmp_path, environment=newer) as running:
+        running.wait_for(f"waiting: the database is at schema {newest_revision()}, this program needs {REVISION}")
+        assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
+        wait_until((tmp_path / "queue.db").exists, "the worker to begin")
+        assert running.stop() == 0
+
+
+def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=False)
+    with ExitStack() as running:
+        serve = running.enter_context(
+            started("serve", "--no-worker", "--port", "0", folder=tmp_path, environment=environment)
+        )
+        worker = running.enter_context(started("worker", folder=tmp_path, environment=environment))
+        url = serve.wait_for(LISTENING).group(1)
+        wait_until_ready(url)
+        wait_until((tmp_path / "queue.db").exists, "the worker to begin")
+
+        assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
+
+        ready = requests.get(f"{url}/health/ready", timeout=30)
+        assert (ready.status_code, ready.json()) == (
+            503,
+            {"status": "not ready", "failing": ["schema"], "reasons": {"schema": refusal()}},
+        )
+        serve.wait_for(f"not ready: the database is at schema {REVISION}")
+        worker.wait_for(f"the worker ends: the database is at schema {REVISION}")
+        assert worker.process.wait(300) == 1
+
+
+def test_going_back_needs_yes(environment: dict[str, str], database_url: str, tmp_path: Path) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=True)
+    assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
+    before = newest_revision()
+
+    refused = call("migrate", "--to", before, folder=tmp_path, environment=newer)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.endswith("make a backup, then say --yes\n")
+    assert revision_of(database_url) == REVISION
+
+    done = call("migrate", "--to", before, "--yes", folder=tmp_path, environment=newer)
+    assert (done.returncode, done.stdout) == (0, f'{{"revision":"{before}"}}\n'), done.stderr
+    assert call("workspace", "list", folder=tmp_path, environment=environment).returncode == 0
+
+
+def name_of(database_url: str) -> str:
+    return Path(make_url(database_url).database or "").name
+
+
+def test_deleting_all_tables_needs_the_name_of_the_database(
+    environment: dict[str, str], database_url: str, tmp_path: Path
+) -> None:
+    name = name_of(database_url)
+
+    for options in ([], ["--yes"], ["--database", "another"], ["--yes", "--database", ""]):
+        refused = call("migrate", "--to", "base", *options, folder=tmp_path, environment=environment)
+        assert (refused.returncode, refused.stdout) == (1, ""), options
+        assert name in refused.stderr
+    assert revision_of(database_url) == newest_revision()
+
+    done = call("migrate", "--to", "base", "--database", name, folder=tmp_path, environment=environment)
+
+    assert (done.returncode, done.stdout) == (0, '{"revision":null}\n'), done.stderr
+    engine = create_engine(database_url)
+    assert set(inspect(engine).get_table_names()) <= {"alembic_version"}
+    engine.dispose()
+
+
+def test_the_name_may_be_typed_at_a_terminal(environment: dict[str, str], database_url: str, tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    os.write(ours, f"{name_of(database_url)}\n".encode())
+    script = f'exec "$0" "$@" < {os.ttyname(theirs)}'
+    with started(
+        "-c", script, "relayboard", "migrate", "--to", "base", folder=tmp_path, environment=environment, command=["sh"]
+    ) as running:
+        running.wait_for("Type the name of the database")
+        running.wait_for('{"revision":null}')
+    os.close(ours)
+    os.close(theirs)
+
+
+def wait_until_ready(url: str) -> None:
+    def is_ready() -> bool:
+        try:
+            return requests.get(f"{url}/health/ready", timeout=30).status_code == 200
+        except requests.RequestException:
+            return False
+
+    wait_until(is_ready, f"{url} to be ready")
+
+
+class Balancer:
+    """Requests to one of several nodes, as a balancer sends them: to the next one when a node takes no more."""
+
+    def __init__(self, token: str) -> None:
+        self.nodes: list[str] = []
+        self.made: list[str] = []
+        self.failed: list[str] = []
+        self.stopping = threading.Event()
+        self._token = token
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> "Balancer":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopping.set()
+        self._thread.join()
+
+    def wait_for_more(self, count: int = 5) -> None:
+        wanted = len(self.made) + count
+        wait_until(lambda: len(self.made) >= wanted or bool(self.failed), f"{count} more requests")
+
+    def _run(self) -> None:
+        number = 0
+        while not self.stopping.is_set():
+            number += 1
+            urn = f"tel:+2507880{number:05d}"
+            answer = self._post({"name": f"Contact {number}", "urns": [urn]})
+            if answer is not None and answer.status_code == 201:
+                self.made.append(urn)
+            else:
+                self.failed.append(f"{urn}: {answer.text if answer is not None else 'no node'}")
+
+    def _post(self, body: Any) -> requests.Response | None:
+        for node in [*self.nodes, *self.nodes]:
+            try:
+                answer = requests.post(
+                    f"{node}/api/v2/contacts.json",
+                    json=body,
+                    headers={"Authorization": f"Token {self._token}"},
+                    timeout=60,
+                )
+            except requests.ConnectionError:
+                continue
+            if answer.status_code != 503:
+                return answer
+        return None
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_two_nodes_are_upgraded_one_after_the_other_and_no_request_fails(
+    environment: dict[str, str], database_url: str, tmp_path: Path
+) -> None:
+    newer = next_version(environment, tmp_path, works_for_older=True)
+    database = Database(database_url, keys=KEYS)
+    with database.writing() as tx:
+        workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
+    token = make_token(database, workspace, "administrator")
+
+    def start(place: ExitStack, program: dict[str, str]) -> Started:
+        options = ("--no-worker", "--port", "0")
+        return place.enter_context(started("serve", *options, folder=tmp_path, environment=program))
+
+    def ready_url(node: Started) -> str:
+        url = node.wait_for(LISTENING).group(1)
+        wait_until_ready(url)
+        return url
+
+    with ExitStack() as place:
+        balancer = Balancer(token)
+        old = [start(place, environment) for _ in range(2)]
+        balancer.nodes = [ready_url(node) for node in old]
+        with balancer:
+            balancer.wait_for_more()
+            for place_of_node, node in enumerate(old):
+                assert node.stop() == 0
+                balancer.wait_for_more()
+                balancer.nodes[place_of_node] = ready_url(start(place, newer))
+                balancer.wait_for_more()
+                for each in balancer.nodes:
+                    assert requests.get(f"{each}/health/ready", timeout=30).status_code == 200
+
+    assert balancer.failed == []
+    with database.reading() as tx:
+        assert tx.execute(text("select count(*) from contact")).scalar_one() == len(balancer.made)
+    assert current_revision(database.engine) == REVISION
+    database.close()
