@@ -22,6 +22,8 @@ CALLED_BY_OTHERS = {
         *("impl", "cache_ok", "comparator_factory", "inherit_cache", "load_dialect_impl"),
         *("process_bind_param", "process_result_value"),
     ),
+    "Alembic": ("heads", "run_args"),
+    "revisions to come": ("add_index", "remove_index", "add_checked_constraint", "change_in_batches"),
     "Connexion": ("resolve_operation_id", "token_info", "wrap_receive"),
     "uvicorn": ("timeout_keep_alive_handler",),
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),

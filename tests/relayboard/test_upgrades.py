@@ -16,10 +16,10 @@ from persistence.database import Database
 from persistence.migrations import current_revision, newest_revision
 from persistence.migrations.turns import taking_turns
 from persistence.workspace_setup import create_workspace
-from tests.api import KEYS, SECRET_KEY, make_token
+from testbed.running import wait_until
+from testbed.tokens import KEYS, SECRET_KEY, make_token
 from tests.console_script import Started, call, make_environment, started
 from tests.next_version import REVISION, make_next_version
-from testbed.running import wait_until
 
 LISTENING = r"listens on (http://\S+)"
 
