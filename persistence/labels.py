@@ -8,7 +8,7 @@ from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_room, find_id, free_name, name_key, require_id
+from persistence.sql.names import check_room, find_id, free_name, name_key, rename_record, require_id
 from persistence.sql.pages import Order
 from persistence.stamps import later
 from persistence.tables.messages import label, message, message_label
@@ -60,12 +60,7 @@ def rename_label(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename a label; returns its id. Raises RecordMissing or InvalidInput."""
     hold_workspace(tx, workspace_id)
     label_id = require_id(tx, workspace_id, label, uuid)
-    naming = free_name(tx, workspace_id, label, name, besides_id=label_id)
-    mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
-    if tx.execute(select(label.c.name).where(mine)).scalar_one() != naming["name"]:
-        _touch_messages(tx, workspace_id, label_id)
-    tx.execute(update(label).where(mine).values(**naming))
-    return label_id
+    return rename_record(tx, workspace_id, label, label_id, name, _touch_messages)
 
 
 def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:

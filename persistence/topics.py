@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.sql.json_sql import declare_record, json_record
-from persistence.sql.names import check_room, find_id, free_name, name_key, require_editable
+from persistence.sql.names import check_room, find_id, free_name, name_key, rename_record, require_editable
 from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.tickets import ticket, topic
@@ -59,12 +59,11 @@ def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename a topic; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
     hold_workspace(tx, workspace_id)
     topic_id = require_editable(tx, workspace_id, topic, uuid)
-    naming = free_name(tx, workspace_id, topic, name, besides_id=topic_id)
-    mine = (topic.c.workspace_id == workspace_id) & (topic.c.id == topic_id)
-    if tx.execute(select(topic.c.name).where(mine)).scalar_one() != naming["name"]:
-        touch(tx, ticket, workspace_id, ticket.c.topic_id == topic_id)
-    tx.execute(update(topic).where(mine).values(**naming))
-    return topic_id
+    return rename_record(tx, workspace_id, topic, topic_id, name, _touch_tickets)
+
+
+def _touch_tickets(tx: Transaction, workspace_id: int, topic_id: int) -> None:
+    touch(tx, ticket, workspace_id, ticket.c.topic_id == topic_id)
 
 
 def count_tickets(tx: Transaction, workspace_id: int, changes: Mapping[int, tuple[int, int]]) -> None:

@@ -7,12 +7,10 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, exists, select, update
 
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
-from persistence.contacts.leases import is_free
 from persistence.database import Transaction
-from persistence.sessions.parking import is_parked
+from persistence.sessions.parking import find_free_contacts
 from persistence.sql.due_work import list_workspaces
 from persistence.tables.channels import channel_event
-from persistence.tables.contacts import contact
 from persistence.tables.triggers import trigger
 from persistence.triggers.triggers import INCOMING_CALL, MISSED_CALL
 
@@ -60,15 +58,7 @@ def finish_plain_calls(tx: Transaction, workspace_id: int, limit: int) -> int:
 
 def find_callers(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
     """Contacts with pending calls that nobody has leased or parked, those that wait longest first."""
-    mine = (channel_event.c.workspace_id == workspace_id) & IS_PENDING
-    statement = (
-        select(channel_event.c.contact_id)
-        .join(contact, contact.c.id == channel_event.c.contact_id)
-        .where(mine, is_free(tx.now), ~is_parked(workspace_id))
-        .order_by(channel_event.c.created_on, channel_event.c.id)
-        .limit(limit)
-    )
-    return [each for each in dict.fromkeys(tx.execute(statement).scalars()) if each is not None]
+    return find_free_contacts(tx, workspace_id, channel_event, IS_PENDING, channel_event.c.created_on, limit)
 
 
 def load_first_calls(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, PendingCall]:

@@ -1,12 +1,12 @@
 """Contact groups: manual ones, smart ones with a query, and the system's own."""
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, delete, select
 
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_room, free_name, name_key, require_editable
+from persistence.sql.names import check_room, free_name, name_key, rename_record, require_editable
 from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
@@ -60,12 +60,7 @@ def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
     hold_workspace(tx, workspace_id)
     group_id = require_editable(tx, workspace_id, group, uuid)
-    naming = free_name(tx, workspace_id, group, name, besides_id=group_id)
-    mine = (group.c.workspace_id == workspace_id) & (group.c.id == group_id)
-    if tx.execute(select(group.c.name).where(mine)).scalar_one() != naming["name"]:
-        _touch_users(tx, workspace_id, group_id)
-    tx.execute(update(group).where(mine).values(modified_on=tx.now, **naming))
-    return group_id
+    return rename_record(tx, workspace_id, group, group_id, name, _touch_users, modified_on=tx.now)
 
 
 def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:

@@ -11,7 +11,7 @@ from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_chan
 from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
-from persistence.sessions.parking import is_parked
+from persistence.sessions.parking import find_free_contacts
 from persistence.sessions.sessions import IS_WAITING
 from persistence.sql.due_work import list_workspaces
 from persistence.stamps import later
@@ -64,14 +64,7 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
 
 def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
     """Contacts with unhandled messages that nobody has leased or parked, those that wait longest first."""
-    statement = (
-        select(message.c.contact_id)
-        .join(contact, contact.c.id == message.c.contact_id)
-        .where(message.c.workspace_id == workspace_id, IS_UNHANDLED, is_free(tx.now), ~is_parked(workspace_id))
-        .order_by(message.c.created_on, message.c.id)
-        .limit(limit)
-    )
-    return list(dict.fromkeys(tx.execute(statement).scalars()))
+    return find_free_contacts(tx, workspace_id, message, IS_UNHANDLED, message.c.created_on, limit)
 
 
 def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, UnhandledMessage]:

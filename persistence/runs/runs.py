@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, insert, update
 
 from persistence.database import Transaction
-from persistence.sql.columns import split
+from persistence.sql.names import find_ids, lock_rows
 from persistence.stamps import stamped
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
@@ -109,7 +109,7 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
 
     A known run that is over stays as it is, and is left out of the answer: whoever ended it was faster.
     """
-    known = _find_known(tx, workspace_id, [run.uuid for run in runs])
+    known = lock_rows(tx, workspace_id, flow_run, [run.uuid for run in runs], flow_run.c.status, flow_run.c.visits)
     counts, moment = counts_of(tx), stamped(tx, flow_run, workspace_id)
     new = [run for run in runs if run.uuid not in known]
     changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
@@ -129,8 +129,8 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
         counts.move(run.flow_id, None, run.status)
     for run in changed:
         counts.move(run.flow_id, known[run.uuid].status, run.status)
-    made = _find_known(tx, workspace_id, [run.uuid for run in new])
-    return {run.uuid: int((made if run.uuid in made else known)[run.uuid].id) for run in (*new, *changed)}
+    made = find_ids(tx, workspace_id, flow_run, [run.uuid for run in new])
+    return made | {run.uuid: known[run.uuid].id for run in changed}
 
 
 def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -140,16 +140,6 @@ def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str
         {**visit, "results": [*(old.get("results") or ()), *visit["results"]]}
         for old, visit in zip(known, now, strict=False)
     ]
-
-
-def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for some in split(uuids):
-        mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.uuid.in_(some)
-        columns = (flow_run.c.uuid, flow_run.c.id, flow_run.c.status, flow_run.c.visits)
-        statement = select(*columns).where(mine).order_by(flow_run.c.id)
-        found |= {row.uuid: row for row in tx.execute(statement.with_for_update())}
-    return found
 
 
 def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[str, Any]:

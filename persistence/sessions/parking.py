@@ -6,8 +6,9 @@ worker that dies leaves the lease to its end, and what was due is found as if no
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, exists, select, true, union_all, update
+from sqlalchemy import ColumnElement, Select, Table, delete, exists, select, true, union_all, update
 
 from persistence.contacts.leases import ContactLeases, acquire_leases, is_free, release_leases
 from persistence.database import Transaction
@@ -32,10 +33,29 @@ class ParkedSprint:
     batch_id: int | None
 
 
-def is_parked(workspace_id: int) -> ColumnElement[bool]:
-    """Whether a contact of the statement waits for a slot with what it has said, or with the end of its wait."""
+def find_free_contacts(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    is_due: ColumnElement[bool],
+    since: ColumnElement[Any],
+    limit: int,
+) -> list[int]:
+    """Contacts with rows of the table for which something is due, those due longest first.
+
+    Left out are those that are leased, or wait for a slot with what they have said or with the end of their wait.
+    """
     rows = parked_sprint.c
-    return exists().where(rows.workspace_id == workspace_id, rows.contact_id == contact.c.id, rows.kind != STARTS)
+    is_parked = exists().where(rows.workspace_id == workspace_id, rows.contact_id == contact.c.id, rows.kind != STARTS)
+    statement = (
+        select(contact.c.id)
+        .select_from(table)
+        .join(contact, contact.c.id == table.c.contact_id)
+        .where(table.c.workspace_id == workspace_id, is_due, is_free(tx.now), ~is_parked)
+        .order_by(since, table.c.id)
+        .limit(limit)
+    )
+    return list(dict.fromkeys(tx.execute(statement).scalars()))
 
 
 def park(

@@ -10,6 +10,7 @@ from sqlalchemy import BindParameter, ColumnElement, Integer, bindparam, delete,
 from persistence.database import Transaction
 from persistence.runs.runs import INTERRUPTED, IS_OPEN, WAITING, close_runs, delete_runs_of
 from persistence.sql.columns import split
+from persistence.sql.names import find_ids, lock_rows
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.runs import flow_run, flow_session
@@ -57,7 +58,7 @@ def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[Session
     A known session that no longer waits stays as it is, and is left out of the answer. The contacts' current flow
     follows.
     """
-    known = _find_known(tx, workspace_id, [session.uuid for session in sessions])
+    known = lock_rows(tx, workspace_id, flow_session, [session.uuid for session in sessions], flow_session.c.status)
     new = [session for session in sessions if session.uuid not in known]
     changed = [session for session in sessions if session.uuid in known and known[session.uuid].status == WAITING]
     if new:
@@ -73,18 +74,8 @@ def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[Session
         tx.execute(update(flow_session).where(mine).values(columns), rows)
     # A new session that is over already, one in the background for instance, leaves the contact where it waits.
     _note_current_flows(tx, workspace_id, [*(one for one in new if one.status == WAITING), *changed])
-    made = _find_known(tx, workspace_id, [session.uuid for session in new])
-    return {one.uuid: int((made if one.uuid in made else known)[one.uuid].id) for one in (*new, *changed)}
-
-
-def _find_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, Any]:
-    rows = flow_session.c
-    found: dict[str, Any] = {}
-    for some in split(uuids):
-        mine = (rows.workspace_id == workspace_id) & rows.uuid.in_(some)
-        statement = select(rows.uuid, rows.id, rows.status).where(mine).order_by(rows.id).with_for_update()
-        found |= {row.uuid: row for row in tx.execute(statement)}
-    return found
+    made = find_ids(tx, workspace_id, flow_session, [session.uuid for session in new])
+    return made | {session.uuid: known[session.uuid].id for session in changed}
 
 
 def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[str, Any]:

@@ -7,13 +7,11 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.runs.runs import EXPIRED, FAILED
-from persistence.sessions.parking import is_parked
+from persistence.sessions.parking import find_free_contacts
 from persistence.sessions.sessions import IS_WAITING, interrupt_contacts
 from persistence.sql.due_work import list_due_workspaces
-from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_session
 
@@ -74,15 +72,8 @@ def find_due_waits(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
     """Contacts whose wait has timed out or expired and whom nobody has leased or parked, those due longest first."""
     due: list[int] = []
     for moment in (flow_session.c.timeout_on, flow_session.c.expires_on):
-        mine = (flow_session.c.workspace_id == workspace_id) & IS_WAITING
-        statement = (
-            select(flow_session.c.contact_id)
-            .join(contact, contact.c.id == flow_session.c.contact_id)
-            .where(mine, moment <= tx.now, is_free(tx.now), ~is_parked(workspace_id))
-            .order_by(moment, flow_session.c.id)
-            .limit(limit)
-        )
-        due += tx.execute(statement).scalars()
+        is_due = IS_WAITING & (moment <= tx.now)
+        due += find_free_contacts(tx, workspace_id, flow_session, is_due, moment, limit)
     return list(dict.fromkeys(due))[:limit]
 
 

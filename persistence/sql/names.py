@@ -1,14 +1,14 @@
 """How records of a workspace are named: display names, unique without regard to case, and UUIDs."""
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Row, Table, func, or_, select
+from sqlalchemy import ColumnElement, Row, Table, func, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, SystemRecord
-from persistence.sql.columns import NumberedColumns, is_uuid
+from persistence.sql.columns import NumberedColumns, is_uuid, split
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -66,6 +66,27 @@ def free_name(
     name = check_name(name, field)
     check_name_is_free(tx, workspace_id, table, name, *extra, field=field, besides_id=besides_id)
     return {"name": name, "name_key": name_key(name)}
+
+
+def rename_record(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    record_id: int,
+    name: str,
+    touch_users: Callable[[Transaction, int, int], None],
+    **values: Any,
+) -> int:
+    """Gives a record a name, and other values with it; its id. Raises InvalidInput for a bad or taken name.
+
+    When the name is another one than before, `touch_users` notes that the records that show it change.
+    """
+    naming = free_name(tx, workspace_id, table, name, besides_id=record_id)
+    mine = (table.c.workspace_id == workspace_id) & (table.c.id == record_id)
+    if tx.execute(select(table.c.name).where(mine)).scalar_one() != naming["name"]:
+        touch_users(tx, workspace_id, record_id)
+    tx.execute(update(table).where(mine).values(**naming, **values))
+    return record_id
 
 
 def is_called(table: Table, reference: str) -> ColumnElement[bool]:
@@ -167,3 +188,15 @@ def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[s
         return {}
     mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_(wanted)
     return {uuid: row_id for uuid, row_id in tx.execute(select(table.c.uuid, table.c.id).where(mine))}
+
+
+def lock_rows(
+    tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], *columns: ColumnElement[Any]
+) -> dict[str, Any]:
+    """Rows with `id`, `uuid` and these columns by uuid, locked in the order of their ids."""
+    found: dict[str, Any] = {}
+    for some in split(uuids):
+        mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_(some)
+        statement = select(table.c.id, table.c.uuid, *columns).where(mine).order_by(table.c.id)
+        found |= {row.uuid: row for row in tx.execute(statement.with_for_update())}
+    return found
