@@ -2,7 +2,6 @@
 
 import functools
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import anyio.to_thread
@@ -10,6 +9,7 @@ from connexion import AsyncApp
 from connexion.exceptions import ProblemException
 from connexion.options import SwaggerUIOptions
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.asgi.archive_files import ArchiveFiles
 from handlers.asgi.explorer import Explorer
@@ -47,15 +47,13 @@ from persistence.media.store import MediaStore
 from persistence.secrets.encryption import KeyRing
 from relayboard.base.settings import Settings
 
-AsgiApp = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
-
 POSTGRES_THREADS = 4
 SQLITE_THREADS = 1
 
 
 def create_app(
     settings: Settings, *, database: Database | None = None, wake: Wake | None = None, check_responses: bool = False
-) -> AsgiApp:
+) -> ASGIApp:
     """The whole service: guard, health and explorer pages, then Connexion for the generations of the API.
 
     `check_responses` compares every answer with the contract and turns a deviation into an exception (tests).
@@ -71,7 +69,7 @@ def create_app(
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
     service = Service(settings, database, threads, limiter, callbacks, notes, MediaStore(settings.media_url), uploads)
-    app: AsgiApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
+    app: ASGIApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)
@@ -80,14 +78,14 @@ def create_app(
     return ResponseCheck(app) if check_responses else app
 
 
-def _without_redirects(app: AsgiApp) -> AsgiApp:
+def _without_redirects(app: ASGIApp) -> ASGIApp:
     """Answers 404 below `/api/` to paths that do not end in `.json`, as all of the API do.
 
     The router would answer some with a 307, which no contract lists, and name an address that need not be the one
     clients know us by.
     """
 
-    async def without_redirects(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def without_redirects(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/api/") and not scope["path"].endswith(".json"):
             await detail_response(404, TEXTS[404]).send(send)
         else:
@@ -96,16 +94,16 @@ def _without_redirects(app: AsgiApp) -> AsgiApp:
     return without_redirects
 
 
-def _with_service(app: AsgiApp, service: Service) -> AsgiApp:
-    async def with_service(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+def _with_service(app: ASGIApp, service: Service) -> ASGIApp:
+    async def with_service(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             context_of(scope).service = service
         await app(scope, receive, closing_first(send) if scope["type"] == "lifespan" else send)
 
-    def closing_first(send: Any) -> Any:
+    def closing_first(send: Send) -> Send:
         """Whatever comes after the end was announced may be cut off."""
 
-        async def send_closed(message: MutableMapping[str, Any]) -> None:
+        async def send_closed(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown."):
                 await anyio.to_thread.run_sync(service.token_notes.close)
             await send(message)
@@ -116,7 +114,7 @@ def _with_service(app: AsgiApp, service: Service) -> AsgiApp:
 
 
 @functools.cache
-def _connexion_app() -> AsgiApp:
+def _connexion_app() -> ASGIApp:
     """Routing and validation of all generations; made once, for it holds nothing of any one service."""
     logging.getLogger("connexion").setLevel(logging.WARNING)
     app = AsyncApp("relayboard", swagger_ui_options=SwaggerUIOptions(swagger_ui=False, serve_spec=False))
@@ -138,7 +136,7 @@ def _connexion_app() -> AsgiApp:
     }
     for kind, handler in handlers.items():
         app.add_error_handler(kind, handler)
-    application: AsgiApp = app
+    application: ASGIApp = app
     return application
 
 

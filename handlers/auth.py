@@ -5,6 +5,7 @@ from typing import Any
 import anyio.to_thread
 from connexion.exceptions import OAuthProblem
 from connexion.lifecycle import ConnexionRequest
+from starlette.types import Scope
 
 from handlers.context import RequestContext, context_of
 from handlers.contract.operations import OperationRules, load_contract
@@ -15,7 +16,7 @@ from persistence.tokens import Credentials
 ROUTING = "connexion_routing"
 
 
-def rules_of(scope: Any) -> OperationRules:
+def rules_of(scope: Scope) -> OperationRules:
     """The rules of the operation a request was routed to."""
     operation_id: str = scope["extensions"][ROUTING]["operation_id"]
     return load_contract(operation_id.split(".")[1])[operation_id]

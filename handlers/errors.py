@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 from connexion.exceptions import ProblemException
-from connexion.lifecycle import ConnexionResponse
+from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
 
 from handlers.asgi.refusals import ClientGone, Refusal
@@ -57,7 +57,7 @@ def _json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> 
     return ConnexionResponse(status, mimetype=JSON_TYPE, content_type=JSON_TYPE, body=body, headers=dict(headers or {}))
 
 
-async def answer_rule(request: Any, error: Exception) -> ConnexionResponse:
+async def answer_rule(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
     """A broken rule: 400 keyed by field for invalid input, a detail for everything else."""
     if isinstance(error, InvalidInput):
         return _json(400, error.errors, limits_of(request))
@@ -65,29 +65,29 @@ async def answer_rule(request: Any, error: Exception) -> ConnexionResponse:
     return detail(status, str(error), limits_of(request))
 
 
-async def answer_refusal(request: Any, error: Refusal) -> ConnexionResponse:
+async def answer_refusal(request: ConnexionRequest, error: Refusal) -> ConnexionResponse:
     """A body that is not taken: too large, too slow, no JSON."""
     return detail(error.status, error.text, {**limits_of(request), **error.headers})
 
 
-async def answer_gone(request: Any, error: ClientGone) -> ConnexionResponse:
+async def answer_gone(request: ConnexionRequest, error: ClientGone) -> ConnexionResponse:
     """For nobody: the guard sends nothing to a client that left."""
     return detail(400, "The client left.")
 
 
-async def answer_lost_race(request: Any, error: LostRace) -> ConnexionResponse:
+async def answer_lost_race(request: ConnexionRequest, error: LostRace) -> ConnexionResponse:
     """Others came first each time it was tried."""
     text = "Too many others change this at the same time; try again."
     return detail(503, text, {**limits_of(request), "Retry-After": "1"})
 
 
-async def answer_too_many(request: Any, error: TooManyRequests) -> ConnexionResponse:
+async def answer_too_many(request: ConnexionRequest, error: TooManyRequests) -> ConnexionResponse:
     seconds = error.retry_after_seconds
     text = f"Too many requests; try again in {seconds} seconds."
     return detail(429, text, {**limits_of(request), "Retry-After": str(seconds)})
 
 
-async def answer_http(request: Any, error: ProblemException | HTTPException) -> ConnexionResponse:
+async def answer_http(request: ConnexionRequest, error: ProblemException | HTTPException) -> ConnexionResponse:
     """Errors of the framework: unknown path, wrong method, missing or refused credentials, media type."""
     status = int(getattr(error, "status", None) or error.status_code)
     headers = limits_of(request)
@@ -101,7 +101,7 @@ async def answer_http(request: Any, error: ProblemException | HTTPException) -> 
     return detail(status, TEXTS.get(status) or str(getattr(error, "detail", "This request is not valid.")), headers)
 
 
-async def answer_database(request: Any, error: DatabaseError) -> ConnexionResponse:
+async def answer_database(request: ConnexionRequest, error: DatabaseError) -> ConnexionResponse:
     status, text, headers = explain_database(error)
     return detail(status, text, headers)
 
@@ -114,7 +114,7 @@ def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
     return 500, "Internal server error.", {}
 
 
-async def answer_unexpected(request: Any, error: Exception) -> ConnexionResponse:
+async def answer_unexpected(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
     logger.error("unexpected failure", exc_info=error)
     return detail(500, "Internal server error.")
 
@@ -130,6 +130,6 @@ def allowed_methods(path: str) -> str:
     return ", ".join(sorted(methods))
 
 
-def limits_of(request: Any) -> dict[str, str]:
+def limits_of(request: ConnexionRequest) -> dict[str, str]:
     """The rate-limit headers that belong on every answer to an authorized request."""
     return dict(context_of(request.scope).rate_limits)

@@ -3,14 +3,14 @@
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 import anyio.to_thread
 from starlette.responses import FileResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.plain_responses import detail_response, wrong_method
 from persistence.media.store import MediaStore
@@ -34,13 +34,15 @@ def _sign(secret_key: str, location: str, expires: int) -> str:
 class ArchiveFiles:
     """ASGI layer that serves `/media/archives/...` to whoever has a signed address; everything else goes inside."""
 
-    def __init__(self, app: Any, settings: Settings, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self.app = app
         self.secret_keys = (settings.secret_key, *settings.secret_key_fallbacks)
         self.store = MediaStore(settings.media_url)
         self.clock = clock
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/media/archives/"):
             await self.app(scope, receive, send)
             return

@@ -1,16 +1,16 @@
 """The contract, served as documents, and pages to try it out and read about it without any other server."""
 
 import hashlib
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs
 
 import anyio.to_thread
 import orjson
 import yaml
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.explorer_document import explorer_document
 from handlers.asgi.guides import guide_names, render_guide, render_list
@@ -54,13 +54,13 @@ class Explorer:
     root leads to the explorer of the newer generation, for people who open the address in a browser.
     """
 
-    def __init__(self, app: Any, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.base_url = settings.base_url
         self._makers = self._routes()
         self._pages: dict[str, PlainResponse] = {}
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] not in self._makers:
             await self.app(scope, receive, send)
             return
@@ -177,7 +177,7 @@ def _tagged(make: Callable[[], PlainResponse]) -> PlainResponse:
     return replace(page, headers={**page.headers, "ETag": f'"{_tag(page.body)}"'})
 
 
-def _as_versioned(scope: MutableMapping[str, Any], page: PlainResponse) -> PlainResponse:
+def _as_versioned(scope: Scope, page: PlainResponse) -> PlainResponse:
     """Caches need not ask again about a file whose address names its content."""
     asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("v")
     if page.status == 200 and asked and page.headers["ETag"] == f'"{asked[-1]}"':
@@ -190,7 +190,7 @@ def _redirect(target: str) -> PlainResponse:
     return PlainResponse(b"", "", 307, {"Location": target})
 
 
-def _unless_known(scope: MutableMapping[str, Any], page: PlainResponse) -> PlainResponse:
+def _unless_known(scope: Scope, page: PlainResponse) -> PlainResponse:
     """304 without body when the client already has this version of the page."""
     asked = (header(scope, b"if-none-match") or b"").decode("latin-1")
     known = {tag.strip().removeprefix("W/") for tag in asked.split(",")}

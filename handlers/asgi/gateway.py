@@ -3,15 +3,15 @@
 The secret may come as `Authorization: Bearer <secret>` instead, with addresses that leave it out.
 """
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio.to_thread
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
 from handlers.channels.readers import READERS
@@ -31,10 +31,10 @@ SCOPE_LENGTH = 24
 class GatewayCalls:
     """ASGI layer for the calls of gateways; everything else goes inside."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         channel_type = type_at(scope["path"]) if scope["type"] == "http" else None
         if channel_type is None:
             await self.app(scope, receive, send)

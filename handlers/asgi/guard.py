@@ -4,9 +4,10 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Collection, Iterable, MutableMapping
+from collections.abc import Collection, Iterable
 from contextlib import ExitStack
-from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.asgi.metrics import count_request
 from handlers.asgi.plain_responses import detail_response, header
@@ -40,7 +41,7 @@ class Guard:
     gets no query and no body.
     """
 
-    def __init__(self, app: Any, settings: Settings, *, upload_paths: Collection[str] = UPLOAD_PATHS) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, *, upload_paths: Collection[str] = UPLOAD_PATHS) -> None:
         self.app = app
         self.body_limit_bytes = settings.body_limit_bytes
         self.body_timeout_seconds = settings.body_timeout_seconds
@@ -49,7 +50,7 @@ class Guard:
         self.memory = BodyMemory()
         self.is_stopping = False
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await self._answer(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -57,7 +58,7 @@ class Guard:
         else:
             await self.app(scope, self._noticing_shutdown(receive), send)
 
-    async def _answer(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
         method, path = scope["method"], scope["path"]
         body = self._body_of(scope, receive)
@@ -74,13 +75,13 @@ class Guard:
             self._note(scope, method, path, sender.status, seconds)
             current_request_id.reset(token)
 
-    def _body_of(self, scope: MutableMapping[str, Any], receive: Any) -> Body:
+    def _body_of(self, scope: Scope, receive: Receive) -> Body:
         is_upload = scope["method"] == "POST" and scope["path"] in self.upload_paths
         limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes
         seconds = self.body_timeout_seconds
         return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)
 
-    async def _pass_on(self, scope: MutableMapping[str, Any], body: Body, sender: "_Sender") -> None:
+    async def _pass_on(self, scope: Scope, body: Body, sender: "_Sender") -> None:
         try:
             if self.is_stopping:
                 raise Refusal(503, "The service is stopping.", {"Retry-After": "1", "Connection": "close"})
@@ -95,7 +96,7 @@ class Guard:
                 raise  # half an answer is out: the server has to break the connection
             await detail_response(500, "Internal server error.").send(sender.send)
 
-    async def _checked(self, scope: MutableMapping[str, Any], body: Body) -> Any:
+    async def _checked(self, scope: Scope, body: Body) -> Receive:
         """The receive callable for the inner layers, after all checks. Raises Refusal or ClientGone."""
         check_host(scope)
         check_url(scope)
@@ -108,9 +109,7 @@ class Guard:
             return replay(raw, body.receive)
         return body.receive
 
-    def _note(
-        self, scope: MutableMapping[str, Any], method: str, path: str, status: int | None, seconds: float
-    ) -> None:
+    def _note(self, scope: Scope, method: str, path: str, status: int | None, seconds: float) -> None:
         """Write the access log line and count the request; a client that left counts as 499. Probes are quiet."""
         is_probe = path.startswith(PROBE_PREFIXES)
         if self.has_metrics and not is_probe:
@@ -120,8 +119,8 @@ class Guard:
         extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
         access.log(level, "%s %s %s", method, hide_secret(path)[:LOGGED_PATH_LENGTH], status or 499, extra=extra)
 
-    def _noticing_shutdown(self, receive: Any) -> Any:
-        async def receive_lifespan() -> Any:
+    def _noticing_shutdown(self, receive: Receive) -> Receive:
+        async def receive_lifespan() -> Message:
             message = await receive()
             self.is_stopping = message["type"] == "lifespan.shutdown"
             return message
@@ -129,7 +128,7 @@ class Guard:
         return receive_lifespan
 
 
-def _request_id(scope: MutableMapping[str, Any]) -> str:
+def _request_id(scope: Scope) -> str:
     """The id the client gave, when it is a sane one, else a new one."""
     given = header(scope, b"x-request-id")
     return given.decode() if given is not None and REQUEST_ID.match(given) else str(uuid.uuid4())
@@ -138,14 +137,14 @@ def _request_id(scope: MutableMapping[str, Any]) -> str:
 class _Sender:
     """Adds the headers that every answer has, leaves the body out for HEAD, and remembers the status."""
 
-    def __init__(self, send: Any, request_id: str, body: Body, *, head_only: bool) -> None:
+    def __init__(self, send: Send, request_id: str, body: Body, *, head_only: bool) -> None:
         self._send = send
         self._request_id = request_id.encode()
         self._body = body
         self._head_only = head_only
         self.status: int | None = None
 
-    async def send(self, message: Any) -> None:
+    async def send(self, message: Message) -> None:
         if self._body.is_client_gone:
             return
         if message["type"] == "http.response.start":

@@ -2,11 +2,11 @@
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 import anyio.to_thread
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.backlog_metrics import BacklogCollector
 from handlers.asgi.metrics import connections, render_metrics
@@ -34,7 +34,7 @@ class Health:
     """
 
     def __init__(
-        self, app: Any, settings: Settings, database: Database, *, checks: Mapping[str, Check] | None = None
+        self, app: ASGIApp, settings: Settings, database: Database, *, checks: Mapping[str, Check] | None = None
     ) -> None:
         self.app = app
         own = {"database": _reachable(database), "schema": _schema_fits(database)}
@@ -48,7 +48,7 @@ class Health:
             self._pages["/metrics"] = self._metrics
             connections.follow("api", database.watch_connections)
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         make = self._pages.get(scope["path"]) if scope["type"] == "http" else None
         if make is None:
             await self.app(scope, receive, send)

@@ -5,12 +5,11 @@ Whoever knows an address may read it, as those receivers have no token; the rand
 
 import mimetypes
 import re
-from collections.abc import MutableMapping
 from pathlib import Path
-from typing import Any
 
 import anyio.to_thread
 from starlette.responses import FileResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.plain_responses import detail_response, wrong_method
 from persistence.media.store import MediaStore
@@ -31,11 +30,11 @@ HEADERS = {
 class MediaFiles:
     """ASGI layer that serves `/media/<workspace uuid>/<media uuid>.<ending>`; everything else goes inside."""
 
-    def __init__(self, app: Any, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.store = MediaStore(settings.media_url)
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/media/"):
             await self.app(scope, receive, send)
             return

@@ -1,10 +1,11 @@
 """Small answers of the service itself, beside the API: documents, pages, health. Plain ASGI messages."""
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from starlette.types import Scope, Send
 
 JSON_TYPE = "application/json"
 
@@ -18,7 +19,7 @@ class PlainResponse:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    async def send(self, send: Any) -> None:
+    async def send(self, send: Send) -> None:
         headers = {"content-length": str(len(self.body)), **self.headers}
         if self.media_type:
             headers["content-type"] = self.media_type
@@ -36,13 +37,13 @@ def detail_response(status: int, text: str, headers: Mapping[str, str] | None = 
     return json_response({"detail": text}, status, headers)
 
 
-def wrong_method(scope: MutableMapping[str, Any], methods: Sequence[str] = ("GET", "HEAD")) -> PlainResponse | None:
+def wrong_method(scope: Scope, methods: Sequence[str] = ("GET", "HEAD")) -> PlainResponse | None:
     """The 405 for a method that a page does not have (most can only be read); None when it has it."""
     if scope["method"] in methods:
         return None
     return detail_response(405, "This method is not available here.", {"Allow": ", ".join(methods)})
 
 
-def header(scope: MutableMapping[str, Any], name: bytes) -> bytes | None:
+def header(scope: Scope, name: bytes) -> bytes | None:
     """The first value of a request header, by its lower-case name."""
     return next((value for key, value in scope["headers"] if key.lower() == name), None)

@@ -1,11 +1,10 @@
 """The body of a request: read late, never more of it than is allowed, and never at the client's leisure."""
 
 import time
-from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import Any
 
 import anyio
+from starlette.types import Message, Receive, Scope
 
 from handlers.asgi.plain_responses import header
 from handlers.asgi.refusals import ClientGone, Refusal
@@ -37,8 +36,8 @@ class Body:
 
     def __init__(
         self,
-        scope: MutableMapping[str, Any],
-        receive: Any,
+        scope: Scope,
+        receive: Receive,
         *,
         limit_bytes: int,
         timeout_seconds: float,
@@ -66,7 +65,7 @@ class Body:
         if declared is not None and declared > self._limit_bytes:
             raise self._too_large()
 
-    async def receive(self) -> Any:
+    async def receive(self) -> Message:
         """ASGI's receive within the limits; the client's next message after the end of the body.
 
         Raises Refusal (413 beyond the limit, 400 for a wrong length or a slow client) or ClientGone.
@@ -103,7 +102,7 @@ class Body:
         self._memory.held_bytes -= self._held_bytes
         self._held_bytes = 0
 
-    async def _next(self) -> Any:
+    async def _next(self) -> Message:
         if header(self._scope, b"content-length") is None and header(self._scope, b"transfer-encoding") is None:
             message = await self._receive()  # there is no body to wait for, and a timer has its price
         else:
@@ -127,7 +126,7 @@ class Body:
         return Refusal(413, f"The request body is larger than {self._limit_bytes} bytes.")
 
 
-def declared_length(scope: MutableMapping[str, Any]) -> int | None:
+def declared_length(scope: Scope) -> int | None:
     """The Content-Length in bytes; None without one. Raises Refusal(400) when it is not a number."""
     text = header(scope, b"content-length")
     if text is None:
@@ -137,11 +136,11 @@ def declared_length(scope: MutableMapping[str, Any]) -> int | None:
     return int(text)
 
 
-def replay(body: bytes, receive: Any) -> Any:
+def replay(body: bytes, receive: Receive) -> Receive:
     """A receive callable that gives the body again in one message, then whatever comes."""
     is_sent = False
 
-    async def receive_again() -> Any:
+    async def receive_again() -> Message:
         nonlocal is_sent
         if is_sent:
             return await receive()

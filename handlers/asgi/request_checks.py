@@ -2,9 +2,9 @@
 
 import ipaddress
 import re
-from collections.abc import MutableMapping
-from typing import Any
 from urllib.parse import unquote_to_bytes
+
+from starlette.types import Scope
 
 from handlers.asgi.plain_responses import header
 from handlers.asgi.refusals import Refusal
@@ -21,7 +21,7 @@ LARGEST_PORT = 65_535
 FORM_TYPE = re.compile(rb"multipart/form-data[ \t]*;", re.IGNORECASE)
 
 
-def check_url(scope: MutableMapping[str, Any]) -> None:
+def check_url(scope: Scope) -> None:
     """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is not text.
 
     Bytes beyond ASCII in the query, which some clients send as they are, become percent escapes.
@@ -48,7 +48,7 @@ def _check_escapes(part: bytes) -> None:
         raise Refusal(400, "The URL is not valid UTF-8.") from error
 
 
-def take_media_type(scope: MutableMapping[str, Any], plain: bytes) -> bytes | None:
+def take_media_type(scope: Scope, plain: bytes) -> bytes | None:
     """The media type that a client declared; in its place stands `plain` from here on.
 
     Later layers know types in that form only, and would judge them before it is known who calls.
@@ -75,7 +75,7 @@ def check_form_type(content_type: bytes | None) -> bytes:
     return content_type
 
 
-def check_host(scope: MutableMapping[str, Any]) -> None:
+def check_host(scope: Scope) -> None:
     """Raises Refusal(400) unless there is one Host header and it is one (RFC 9112, 3.2); HTTP/1.0 needs none.
 
     The addresses that answers hold begin with it.

@@ -1,10 +1,9 @@
 """Comparison of every answer with the contract; on in all tests, off in production."""
 
 import gzip
-from collections.abc import MutableMapping
-from typing import Any
 
 import orjson
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.contract.operations import OperationRules, load_contract
 from openapi.bundle import GENERATIONS, matches
@@ -17,17 +16,17 @@ class ContractBroken(AssertionError):
 class ResponseCheck:
     """ASGI layer that raises ContractBroken after an answer outside the contract."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         rules = _find_rules(scope) if scope["type"] == "http" else None
         if rules is None:
             await self.app(scope, receive, send)
             return
-        messages: list[Any] = []
+        messages: list[Message] = []
 
-        async def collect(message: Any) -> None:
+        async def collect(message: Message) -> None:
             messages.append(message)
 
         await self.app(scope, receive, collect)
@@ -36,7 +35,7 @@ class ResponseCheck:
             await send(message)
 
 
-def check_answer(rules: OperationRules, messages: list[Any]) -> None:
+def check_answer(rules: OperationRules, messages: list[Message]) -> None:
     """Raises ContractBroken when the collected ASGI answer is not one of the operation's."""
     start = messages[0]
     body = b"".join(message.get("body", b"") for message in messages[1:])
@@ -55,7 +54,7 @@ def check_answer(rules: OperationRules, messages: list[Any]) -> None:
         raise ContractBroken(f"{rules.id} answered {status} against its schema: {errors} in {body[:2000]!r}")
 
 
-def _find_rules(scope: MutableMapping[str, Any]) -> OperationRules | None:
+def _find_rules(scope: Scope) -> OperationRules | None:
     method = scope["method"].lower()
     for generation in GENERATIONS:
         for rules in load_contract(generation).values():

@@ -1,7 +1,8 @@
 """Connexion's validators, replaced by compiled ones (its documented `validator_map`)."""
 
-from collections.abc import MutableMapping
 from typing import Any
+
+from starlette.types import Receive, Scope
 
 from handlers.asgi.refusals import Refusal
 from handlers.asgi.request_body import replay
@@ -21,7 +22,7 @@ class QueryValidator:
     def __init__(self, *_arguments: Any, **_options: Any) -> None:
         return None
 
-    def validate(self, scope: Any) -> None:
+    def validate(self, scope: Scope) -> None:
         rules = rules_of(scope)
         if rules.generation == "relay":
             return  # phones are read leniently, by their handlers
@@ -36,7 +37,7 @@ class JsonBodyValidator:
     def __init__(self, **_options: Any) -> None:
         return None
 
-    async def wrap_receive(self, receive: Any, *, scope: Any) -> tuple[Any, Any]:
+    async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
         context, rules = context_of(scope), rules_of(scope)
         if rules.generation == "relay":
             return receive, scope  # phones are read leniently, by their handlers
@@ -58,7 +59,7 @@ class UploadValidator:
     def __init__(self, **_options: Any) -> None:
         return None
 
-    async def wrap_receive(self, receive: Any, *, scope: Any) -> tuple[Any, Any]:
+    async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
         context = context_of(scope)
         form_type = check_form_type(context.declared_type)
         service = context.service
@@ -72,7 +73,7 @@ class UploadValidator:
         return replay(b"", receive), {**scope, "headers": headers}
 
 
-async def read_json(scope: MutableMapping[str, Any]) -> Any:
+async def read_json(scope: Scope) -> Receive:
     """Leave `raw_body` and `json` ({} for no body) in the request's context; the receive callable for later layers.
 
     Raises Refusal (400, 413, 415, 503) or ClientGone.
