@@ -37,7 +37,7 @@ def no_content() -> Answer:
     return Answer(204)
 
 
-def as_json(status: int, value: Any) -> Answer:
+def as_json(status: int, value: object) -> Answer:
     """An answer from Python values."""
     return Answer(status, orjson.dumps(value))
 

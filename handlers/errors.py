@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 from connexion.exceptions import ProblemException
@@ -52,7 +51,7 @@ def detail(status: int, text: str, headers: Mapping[str, str] | None = None) -> 
     return _json(status, {"detail": text}, headers)
 
 
-def _json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> ConnexionResponse:
+def _json(status: int, value: object, headers: Mapping[str, str] | None = None) -> ConnexionResponse:
     body = orjson.dumps(value)
     return ConnexionResponse(status, mimetype=JSON_TYPE, content_type=JSON_TYPE, body=body, headers=dict(headers or {}))
 

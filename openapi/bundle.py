@@ -61,7 +61,7 @@ class _Bundler:
             sections.setdefault(kind, {}).update(dict(sorted(parts.items())))
         return document
 
-    def _resolve(self, node: Any, here: Path) -> Any:
+    def _resolve(self, node: object, here: Path) -> Any:
         if isinstance(node, list):
             return [self._resolve(item, here) for item in node]
         if not isinstance(node, dict):
@@ -130,7 +130,7 @@ def published(generation: str) -> Document:
     return document
 
 
-def _without_extensions(node: Any) -> Any:
+def _without_extensions(node: object) -> Any:
     if isinstance(node, list):
         return [_without_extensions(item) for item in node]
     if isinstance(node, dict):

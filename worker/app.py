@@ -80,7 +80,7 @@ def _every(seconds: float) -> Callable[[Any], bool]:
     """Whether that much time has passed since it last had; huey's own rules know nothing finer than a minute."""
     due_at = time.monotonic()
 
-    def is_due(_now: Any) -> bool:
+    def is_due(_now: object) -> bool:
         nonlocal due_at
         now = time.monotonic()
         if now < due_at:

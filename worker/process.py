@@ -100,7 +100,7 @@ class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
         super().__init__(*args, **options)
         self._running: dict[str, threading.Thread] = {}
 
-    def enqueue_periodic_tasks(self, now: Any = None) -> None:
+    def enqueue_periodic_tasks(self, now: object = None) -> None:
         for task in self.huey.read_periodic(now):
             try:
                 self.huey.enqueue(task)

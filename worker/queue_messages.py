@@ -3,7 +3,6 @@
 import json
 import re
 from datetime import datetime
-from typing import Any
 
 from huey.registry import Message
 from huey.serializer import Serializer
@@ -51,7 +50,7 @@ class JsonMessages(Serializer):  # type: ignore[misc]  # huey has no types
         )
 
 
-def _text(value: Any, pattern: re.Pattern[str]) -> str:
+def _text(value: object, pattern: re.Pattern[str]) -> str:
     if not isinstance(value, str) or not pattern.match(value):
         raise ValueError
     return value

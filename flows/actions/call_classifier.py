@@ -38,7 +38,7 @@ def call_classifier(visit: Visit, action: Action) -> None:
     _save(visit, name, value, SUCCESS, text_input=text, extra=_describe(found))
 
 
-def _save(visit: Visit, name: str, value: str, category: str, *, text_input: str = "", extra: Any = None) -> None:
+def _save(visit: Visit, name: str, value: str, category: str, *, text_input: str = "", extra: object = None) -> None:
     if name:
         visit.save_result(name, value, category, text_input=text_input, extra=extra)
 

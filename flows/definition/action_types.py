@@ -130,7 +130,7 @@ def draw_action(action: Action) -> str:
     return line[:1].upper() + line[1:]
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     if isinstance(value, Mapping):
         return str(value.get("name") or value.get("key") or value.get("name_match") or value.get("email_match") or "")
     if isinstance(value, list):

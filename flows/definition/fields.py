@@ -54,7 +54,7 @@ def text(longest: int | None = None, *, required: bool = False, pattern: str = "
     """A text of limited length; `required` refuses an empty one, too. A pattern has to match all of it."""
     compiled = re.compile(pattern)
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if value is None or value == "":
             if required:
                 raise CheckFailed("is required")
@@ -87,7 +87,7 @@ def local_name() -> Field:
 def one_of(values: Collection[str]) -> Field:
     """One of some texts."""
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if not isinstance(value, str) or value not in values:
             raise CheckFailed(f"is none of {', '.join(sorted(values))}")
 
@@ -97,7 +97,7 @@ def one_of(values: Collection[str]) -> Field:
 def items(item: Field, most: int | None = None, *, required: bool = False) -> Field:
     """A list of limited length whose items are all checked."""
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if required and value is None:
             raise CheckFailed("is required")
         if value is not None and not isinstance(value, list):
@@ -117,7 +117,7 @@ def reference(
     name_rule, match_rule = text(longest_name).rule, text().rule
     key_rule = _check_uuid if key == "uuid" else text(required=True).rule
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if value is None and not required:
             return
         if not isinstance(value, Mapping):
@@ -141,7 +141,7 @@ def user() -> Field:
     matches = ("email_match", "email")
     rules = {match: reference("user", match=match, required=True).rule for match in matches}
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if value is None:
             return
         if not isinstance(value, Mapping):
@@ -155,7 +155,7 @@ def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str)
     """An object of limited size with templates as values; its names have to match a pattern."""
     name_rule, text_rule = text(longest_name, required=True, pattern=name_pattern).rule, text(longest).rule
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if value is not None and not isinstance(value, Mapping):
             raise CheckFailed("is not an object")
         if value and len(value) > most:
@@ -171,12 +171,12 @@ def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
     """An object that is not empty, with currency codes as names and numbers from 0 to `largest` as values."""
     currency_rule = text(longest_currency, required=True).rule
 
-    def check_amount(value: Any) -> None:
+    def check_amount(value: object) -> None:
         # Only a number within the range of numbers can be compared without writing out all of its digits.
         if not 0 <= _check_number(value) <= largest:
             raise CheckFailed(f"is not between 0 and {largest:f}")
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if not isinstance(value, Mapping) or not value:
             raise CheckFailed("is not an object with amounts")
         for name, item in value.items():
@@ -189,18 +189,18 @@ def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
 def boolean() -> Field:
     """True, false or nothing."""
 
-    def check(value: Any) -> None:
+    def check(value: object) -> None:
         if value is not None and not isinstance(value, bool):
             raise CheckFailed("is neither true nor false")
 
     return Field(check)
 
 
-def unchecked(value: Any) -> None:
+def unchecked(value: object) -> None:
     """A rule that nothing breaks."""
 
 
-def check_part(rule: Rule, value: Any, path: str) -> None:
+def check_part(rule: Rule, value: object, path: str) -> None:
     """Applies a rule to a part; raises CheckFailed whose path begins with the part's."""
     try:
         rule(value)
@@ -218,12 +218,12 @@ def any_of(*names: str) -> Rule:
     return check
 
 
-def _check_uuid(value: Any) -> None:
+def _check_uuid(value: object) -> None:
     if not is_uuid(value):
         raise CheckFailed("is not a UUID")
 
 
-def _check_number(value: Any) -> Decimal:
+def _check_number(value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise CheckFailed("is not a number")
     try:

@@ -59,7 +59,7 @@ def find_translation(flow: Flow, language: str, item_uuid: str, name: str) -> li
     return read_texts(found)
 
 
-def read_texts(value: Any) -> list[str]:
+def read_texts(value: object) -> list[str]:
     """The texts of a value that is a text, a list of texts, or an object with texts as values."""
     if isinstance(value, str):
         return [value]
@@ -89,7 +89,7 @@ def _list_templates_of_action(flow: Flow, node: Node, action: Action) -> Iterato
     yield from _list_early_templating(flow, node, action)
 
 
-def _list_matches(field: Field, value: Any) -> Iterator[str]:
+def _list_matches(field: Field, value: object) -> Iterator[str]:
     """The templates by which references look something up."""
     for given in read_objects(value) if field.match else ():
         yield next((text for text in (read_text(given, match) for match in field.match) if text), "")
@@ -117,7 +117,7 @@ def _list_templates_of_router(flow: Flow, node: Node, router: Router) -> Iterato
         yield from _make_texts([router.wait.phone], Place(node.uuid, field="router.wait.phone"))
 
 
-def read_objects(value: Any) -> list[Mapping[str, Any]]:
+def read_objects(value: object) -> list[Mapping[str, Any]]:
     """The objects of a list, or the one object that a value is; none for anything else."""
     given = [value] if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
     return [item for item in given if isinstance(item, Mapping)]

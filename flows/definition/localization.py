@@ -32,7 +32,7 @@ def localize(
     return list(base), flow.language
 
 
-def _look_up(localization: Any, *keys: str) -> list[Any]:
+def _look_up(localization: object, *keys: str) -> list[Any]:
     found = localization
     for key in keys:
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -66,7 +66,7 @@ def cut_translations(definition: JsonObject) -> None:
                 items[uuid] = {name: _cut(values) for name, values in kept}
 
 
-def _cut(values: Any) -> Any:
+def _cut(values: object) -> Any:
     if not isinstance(values, list):
         return values
     return [value[:VALUE_LENGTH] if isinstance(value, str) else value for value in values[:MOST_VALUES]]

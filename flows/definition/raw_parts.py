@@ -10,7 +10,7 @@ _PUNCTUATION_BYTES, _NUMBER_BYTES = 2, 3
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def list_objects(value: Any) -> list[JsonObject]:
+def list_objects(value: object) -> list[JsonObject]:
     """The objects of a list; empty for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
@@ -59,7 +59,7 @@ def read_text(part: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def copy_parts(value: Any, depth: int) -> Any:
+def copy_parts(value: object, depth: int) -> Any:
     """A copy of objects and lists down to a depth; what lies deeper is shared with the original."""
     if depth and isinstance(value, Mapping):
         return {str(key): copy_parts(item, depth - 1) for key, item in value.items()}
@@ -68,12 +68,12 @@ def copy_parts(value: Any, depth: int) -> Any:
     return value
 
 
-def is_uuid(value: Any) -> bool:
+def is_uuid(value: object) -> bool:
     """Whether something is a UUID in its usual form of 36 characters."""
     return isinstance(value, str) and _UUID.fullmatch(value) is not None
 
 
-def is_larger(value: Any, most_bytes: int) -> bool:
+def is_larger(value: object, most_bytes: int) -> bool:
     """Whether a value would be written as more than about so many bytes of JSON, however deep it is."""
     size, waiting = 0, [value]
     while waiting and size <= most_bytes:

@@ -40,7 +40,7 @@ def read_flow(definition: Mapping[str, Any]) -> Flow:
     return _FlowReader(definition).read()
 
 
-def _is_one_of(value: Any, known: set[str]) -> bool:
+def _is_one_of(value: object, known: set[str]) -> bool:
     return isinstance(value, str) and value in known
 
 
@@ -101,7 +101,7 @@ class _FlowReader:
             raise self.fail("is not a language", "language")
         return UNDETERMINED
 
-    def _node(self, node: Any, flow_type: str) -> Node:
+    def _node(self, node: object, flow_type: str) -> Node:
         self.node_uuid = ""
         if not isinstance(node, Mapping):
             raise self.fail("a node is an object", "nodes")
@@ -114,7 +114,7 @@ class _FlowReader:
         routed = None if router is None else self._router(router, {each.uuid for each in exits}, flow_type)
         return Node(self.node_uuid, actions, routed, exits)
 
-    def _exit(self, given: Any) -> Exit:
+    def _exit(self, given: object) -> Exit:
         if not isinstance(given, Mapping):
             raise self.fail("an exit is an object", "exits")
         destination = given.get("destination_uuid")
@@ -122,7 +122,7 @@ class _FlowReader:
             self._new_uuid(given), None if destination is None else self._uuid(given, "destination_uuid", "exits.")
         )
 
-    def _action(self, given: Any, flow_type: str) -> Action:
+    def _action(self, given: object, flow_type: str) -> Action:
         if not isinstance(given, Mapping):
             raise self.fail("an action is an object", "actions")
         name = given.get("type")
@@ -140,7 +140,7 @@ class _FlowReader:
         self.action_uuid = ""
         return Action(kind.name, uuid, given)
 
-    def _router(self, given: Any, exit_uuids: set[str], flow_type: str) -> Router:
+    def _router(self, given: object, exit_uuids: set[str], flow_type: str) -> Router:
         if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
             raise self.fail("is not a type of router", "router.type")
         categories = tuple(
@@ -166,7 +166,7 @@ class _FlowReader:
             default_category_uuid=str(default) if default else None,
         )
 
-    def _category(self, given: Any, exit_uuids: set[str]) -> Category:
+    def _category(self, given: object, exit_uuids: set[str]) -> Category:
         if not isinstance(given, Mapping):
             raise self.fail("a category is an object", "router.categories")
         exit_uuid = given.get("exit_uuid")
@@ -178,7 +178,7 @@ class _FlowReader:
     def _cases(self, given: Mapping[str, Any], known: set[str]) -> tuple[Case, ...]:
         return tuple(self._case(each, known) for each in self._list(given, "cases", MOST_CASES, "router."))
 
-    def _case(self, given: Any, known: set[str]) -> Case:
+    def _case(self, given: object, known: set[str]) -> Case:
         if not isinstance(given, Mapping):
             raise self.fail("a case is an object", "router.cases")
         if not _is_one_of(given.get("category_uuid"), known):
@@ -191,7 +191,7 @@ class _FlowReader:
             raise self.fail("is not a test", "router.cases.type")
         return Case(self._uuid(given, "uuid", "router.cases."), kind, tuple(arguments), str(given["category_uuid"]))
 
-    def _wait(self, given: Any, known: set[str], flow_type: str) -> Wait:
+    def _wait(self, given: object, known: set[str], flow_type: str) -> Wait:
         if not isinstance(given, Mapping) or given.get("type") not in ("msg", "dial"):
             raise self.fail("is not a type of wait", "router.wait.type")
         kind = str(given["type"])
@@ -207,7 +207,7 @@ class _FlowReader:
             call_limit_seconds=self._integer(given, "call_limit_seconds", CALL_SECONDS, "router.wait."),
         )
 
-    def _hint(self, given: Any) -> Mapping[str, Any] | None:
+    def _hint(self, given: object) -> Mapping[str, Any] | None:
         if given is None:
             return None
         if not isinstance(given, Mapping) or not _is_one_of(given.get("type"), HINTS):
@@ -216,7 +216,7 @@ class _FlowReader:
         self._integer(given, "count", 0, "router.wait.hint.")
         return given
 
-    def _timeout(self, given: Any, known: set[str]) -> Timeout:
+    def _timeout(self, given: object, known: set[str]) -> Timeout:
         if not isinstance(given, Mapping) or not _is_one_of(given.get("category_uuid"), known):
             raise self.fail("names no category of this router", "router.wait.timeout.category_uuid")
         seconds = self._integer(given, "seconds", 0, "router.wait.timeout.")

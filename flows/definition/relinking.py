@@ -62,7 +62,7 @@ def _relink_reference(kind: str, given: Mapping[str, Any], resolve: Resolve) -> 
     return {"uuid": known[0], "name": known[1], **kept}
 
 
-def _relink_arguments(arguments: Any, resolve: Resolve) -> Any:
+def _relink_arguments(arguments: object, resolve: Resolve) -> Any:
     """The arguments of a test for a group: its UUID and perhaps its name."""
     if not isinstance(arguments, list) or not arguments or not all(isinstance(item, str) for item in arguments):
         return arguments

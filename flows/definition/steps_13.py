@@ -18,7 +18,7 @@ UNDETERMINED = "und"
 _LANGUAGE = re.compile(r"[A-Za-z]{3}")
 
 
-def is_language(text: Any) -> bool:
+def is_language(text: object) -> bool:
     """Whether something is a language code: three letters."""
     return isinstance(text, str) and _LANGUAGE.fullmatch(text) is not None
 

@@ -28,7 +28,7 @@ def _rewrite_translations(flow: JsonObject, part: JsonObject, name: str, change:
             set_translation(items, part, name, _rewrite(texts, change))
 
 
-def _rewrite(value: Any, change: Callable[[str], str]) -> Any:
+def _rewrite(value: object, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Versions of the definition format (flow format, versions and migrations)."""
 
 import re
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from flows.definition.errors import DefinitionError
 
@@ -11,7 +11,7 @@ NEWEST: Version = (14, 4, 2)
 VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
 
 
-def read_version(text: Any) -> Version:
+def read_version(text: object) -> Version:
     """A version text as numbers. Raises DefinitionError."""
     found = VERSION.fullmatch(text) if isinstance(text, str) else None
     if found is None:

@@ -66,7 +66,7 @@ def plain_number(number: Decimal) -> int | float | str:
     return approximate if Decimal(repr(approximate)) == number else format(number, "f")
 
 
-def _read_number(text: str, stored: Any) -> Decimal | None:
+def _read_number(text: str, stored: object) -> Decimal | None:
     if stored is None:
         return None
     try:
@@ -76,7 +76,7 @@ def _read_number(text: str, stored: Any) -> Decimal | None:
         return _read_stored(stored)
 
 
-def _read_stored(stored: Any) -> Decimal | None:
+def _read_stored(stored: object) -> Decimal | None:
     try:
         number = Decimal(str(stored))
     except InvalidOperation:

@@ -31,7 +31,7 @@ class EachValue:
     schema: Any
 
 
-def find_mismatch(value: Any, schema: Any) -> str:
+def find_mismatch(value: object, schema: object) -> str:
     """The path to the first part of a value that does not fit, or `value` for all of it; empty text if all fits."""
     mismatch = _find(value, schema)
     return "" if mismatch is None else mismatch.removeprefix(".") or "value"
@@ -57,7 +57,7 @@ def _find(value: Any, schema: Any) -> str | None:
     return _find_in_any(value, schema.schema) if isinstance(schema, EachValue) else _find_in_named(value, schema)
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether a value can be written as JSON and used in expressions: only plain types, not nested too deeply."""
     parts = [value]
     for _ in range(VALUE_NESTING_LIMIT + 1):
@@ -71,19 +71,19 @@ def is_plain(value: Any) -> bool:
     return False
 
 
-def _list_inner(part: Any) -> Sequence[Any]:
+def _list_inner(part: object) -> Sequence[Any]:
     if isinstance(part, Mapping):
         return [*part, *part.values()]
     return part if isinstance(part, (list, tuple)) else ()
 
 
-def _is_of(value: Any, kind: type) -> bool:
+def _is_of(value: object, kind: type) -> bool:
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, kind) and not (isinstance(value, float) and not math.isfinite(value))
 
 
-def _find_in_list(items: Sequence[Any], schema: Any) -> str | None:
+def _find_in_list(items: Sequence[Any], schema: object) -> str | None:
     for number, item in enumerate(items):
         mismatch = _find(item, schema)
         if mismatch is not None:
@@ -91,7 +91,7 @@ def _find_in_list(items: Sequence[Any], schema: Any) -> str | None:
     return None
 
 
-def _find_in_any(value: Mapping[Any, Any], schema: Any) -> str | None:
+def _find_in_any(value: Mapping[Any, Any], schema: object) -> str | None:
     for name, item in value.items():
         mismatch = _find(item, schema) if isinstance(name, str) else ""
         if mismatch is not None:

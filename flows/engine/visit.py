@@ -137,7 +137,7 @@ class Visit:
             return None
 
     def save_result(
-        self, name: str, value: str, category: str, *, localized: str = "", text_input: str = "", extra: Any = None
+        self, name: str, value: str, category: str, *, localized: str = "", text_input: str = "", extra: object = None
     ) -> None:
         """Saves a result on the run and logs it; in generation 14 only if value or category changed."""
         key = snakify(name)

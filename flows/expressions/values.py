@@ -203,7 +203,7 @@ def _to_number(native: int | float) -> Decimal | XError:
         return XError(str(error))
 
 
-def to_value(native: Any) -> Value:
+def to_value(native: object) -> Value:
     """Values out of plain data such as decoded JSON; a property `__default__` becomes the object's default.
 
     Numbers become decimals (or errors, out of range), lists and mappings arrays and objects; what is a value already

@@ -43,7 +43,7 @@ def _without_example(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[st
     return own
 
 
-def _as_typed(example: Any) -> str:
+def _as_typed(example: object) -> str:
     """An example as a person types it."""
     if isinstance(example, list):
         return ", ".join(_as_typed(item) for item in example)

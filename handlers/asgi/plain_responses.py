@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 from starlette.types import Scope, Send
@@ -28,7 +27,7 @@ class PlainResponse:
         await send({"type": "http.response.body", "body": self.body})
 
 
-def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> PlainResponse:
+def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> PlainResponse:
     return PlainResponse(orjson.dumps(value), JSON_TYPE, status, headers or {})
 
 

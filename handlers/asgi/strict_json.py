@@ -72,7 +72,7 @@ def check_nesting(raw: bytes, limit: int) -> None:
     raise StrictJsonError(f"The request body nests deeper than {limit} levels.")
 
 
-def check_characters(value: Any) -> None:
+def check_characters(value: object) -> None:
     """Raises StrictJsonError for NUL and lone surrogates in any text or key."""
     if isinstance(value, str):
         found = _UNSTORABLE.search(value)

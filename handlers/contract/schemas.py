@@ -26,7 +26,7 @@ DROPPED = {
 LANGUAGE = re.compile(r"[a-zA-Z]{3}\Z")
 
 
-def draft4(schema: Any) -> Any:
+def draft4(schema: object) -> Any:
     """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type, documentation and `x-` keys go.
 
     The form of a value that is looked up (`x-looked-up`) is left to who looks it up: one that has it not is not found.
@@ -75,10 +75,10 @@ class Schema:
         document = {**part, "components": {"schemas": _reach(part, self._named)}}
         return jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
 
-    def accepts(self, value: Any) -> bool:
+    def accepts(self, value: object) -> bool:
         return bool(self._validator.is_valid(value))
 
-    def errors(self, value: Any) -> Errors:
+    def errors(self, value: object) -> Errors:
         """What is wrong with a value, keyed by field; empty when nothing is."""
         found: Errors = {}
         for error in self._validator.iter_errors(value):
@@ -87,7 +87,7 @@ class Schema:
         return found
 
 
-def _reach(part: Any, schemas: Mapping[str, Any]) -> dict[str, Any]:
+def _reach(part: object, schemas: Mapping[str, Any]) -> dict[str, Any]:
     """The named schemas that a schema refers to, directly or through others."""
     reached: dict[str, Any] = {}
     ahead = [part]

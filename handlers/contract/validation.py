@@ -89,7 +89,7 @@ async def read_json(scope: Scope) -> Receive:
     return replay(raw, context.body.receive)
 
 
-def trim(value: Any) -> Any:
+def trim(value: object) -> Any:
     """The value with white space taken off both ends of every text in it."""
     if isinstance(value, str):
         return value.strip()

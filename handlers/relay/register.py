@@ -49,7 +49,7 @@ def registration_command(registration: Registration) -> dict[str, Any]:
     }
 
 
-def _read_identity(fcm: dict[str, Any], status: Any) -> PhoneIdentity | None:
+def _read_identity(fcm: dict[str, Any], status: object) -> PhoneIdentity | None:
     uuid, token = read_device_uuid(fcm), _text(fcm.get("fcm_id"), TEXT_LENGTH)
     if fcm.get("cmd") != "fcm" or not uuid or not token:
         return None
@@ -65,5 +65,5 @@ def read_device_uuid(fcm: dict[str, Any]) -> str | None:
     return _text(fcm.get("uuid"), UUID_LENGTH)
 
 
-def _text(value: Any, length: int) -> str | None:
+def _text(value: object, length: int) -> str | None:
     return clean_text(value).strip()[:length] if isinstance(value, str) else None

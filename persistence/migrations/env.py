@@ -14,7 +14,7 @@ from persistence.tables.service import schema_note
 from relayboard.base.version import program_version
 
 
-def render_type(kind: str, item: Any, _autogenerate: Any) -> str | Literal[False]:
+def render_type(kind: str, item: object, _autogenerate: object) -> str | Literal[False]:
     """Our column types as plain ones, so that revisions never import the application."""
     if kind == "type" and isinstance(item, UtcDateTime):
         return 'sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")'

@@ -68,7 +68,7 @@ def apply_sync(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
     return answer + outbox
 
 
-def _acknowledge(number: Any, report: Report, message_ids: dict[SmsReport, int]) -> Command:
+def _acknowledge(number: object, report: Report, message_ids: dict[SmsReport, int]) -> Command:
     acknowledgement = {"cmd": "ack", "p_id": number}
     if isinstance(report, SmsReport) and report in message_ids:
         acknowledgement["extra"] = {"msg_id": message_ids[report]}

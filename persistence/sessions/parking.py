@@ -50,7 +50,7 @@ def find_free_contacts(
     statement = (
         select(contact.c.id)
         .select_from(table)
-        .join(contact, contact.c.id == table.c.contact_id)
+        .join(contact, (contact.c.workspace_id == table.c.workspace_id) & (contact.c.id == table.c.contact_id))
         .where(table.c.workspace_id == workspace_id, is_due, is_free(tx.now), ~is_parked)
         .order_by(since, table.c.id)
         .limit(limit)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any
+
+from relayboard.commands.parser import Commands
 
 MODULES = {
     "serve": "processes",
@@ -39,7 +40,7 @@ MODULES = {
 """The module of each noun, in the order of the help."""
 
 
-def load_commands(nouns: Iterable[str]) -> list[Callable[[Any], None]]:
+def load_commands(nouns: Iterable[str]) -> list[Callable[[Commands], None]]:
     """What registers the commands of these nouns; only their modules are imported, for all together take a second."""
     modules = dict.fromkeys(MODULES[noun] for noun in nouns)
     return [import_module(f"relayboard.commands.{module}").register for module in modules]

@@ -2,17 +2,16 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from persistence.boundaries.boundaries import add_alias, read_aliases, remove_alias
 from persistence.boundaries.importing import read_features, store_boundaries
 from relayboard.commands.output import CommandFailed, opened_database, print_json, writing_in
-from relayboard.commands.parser import add_action, add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_action, add_noun, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "boundaries", "countries, states, districts and wards")
     importing = add_action(actions, "import", run_import, "store the boundaries of a GeoJSON file, for all workspaces")
     importing.add_argument("file", type=Path, metavar="FILE", help="a GeoJSON file")

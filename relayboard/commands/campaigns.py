@@ -1,17 +1,16 @@
 """`relayboard campaign list|archive`."""
 
 import argparse
-from typing import Any
 
 from persistence.campaigns.v2 import CAMPAIGNS
 from persistence.campaigns.writes import archive_campaign, find_campaign_workspace
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.workspaces import find_workspace
 from relayboard.commands.output import CommandFailed, opened_database, print_record, print_records, reading_in
-from relayboard.commands.parser import add_action, add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_action, add_noun, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "campaign", "campaigns, made by the API or by an import")
     workspace_action(actions, "list", run_list, "the campaigns of a workspace that are not archived")
     archive = add_action(

@@ -29,7 +29,7 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
 from persistence.tables.channels import channel
 from relayboard.commands.output import CommandFailed, opened_database, print_json, read_country, reading_in, writing_in
-from relayboard.commands.parser import add_action, add_noun, number, whole_number, workspace_action
+from relayboard.commands.parser import Commands, add_action, add_noun, number, whole_number, workspace_action
 from relayboard.commands.secret_input import add_text, given_text, read_secret
 from worker.channels.senders import sender_of
 from worker.http.errors import SendFailed
@@ -38,7 +38,7 @@ ADDRESS_LENGTH = 255
 VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "channel", "phones and gateways")
     workspace_action(actions, "list", run_list, "the active channels of a workspace")
     claim = workspace_action(actions, "claim", run_claim, "attach the phone that shows a claim code")
@@ -66,7 +66,7 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _register_create(actions: Any) -> None:
+def _register_create(actions: Commands) -> None:
     create = workspace_action(actions, "create", run_create, "a gateway that sends by HTTP")
     create.add_argument("--type", choices=GATEWAYS, default=DEFAULT_GATEWAY, help=f"default: {DEFAULT_GATEWAY}")
     create.add_argument("--name", required=True, help="what people call the gateway")

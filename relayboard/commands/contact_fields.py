@@ -1,16 +1,15 @@
 """`relayboard field create|access`."""
 
 import argparse
-from typing import Any
 
 from persistence.errors import RecordMissing
 from persistence.fields import ACCESSES, FIELDS, TYPES, create_field, require_field, set_agent_access
 from persistence.lists import read_record
 from relayboard.commands.output import CommandFailed, print_record, writing_in
-from relayboard.commands.parser import add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_noun, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "field", "create contact fields, and say what agents may do with them")
     create = workspace_action(actions, "create", run_create, "a new field")
     create.add_argument("--name", required=True, help="the name; its key is made of it")

@@ -20,7 +20,7 @@ from persistence.ticketers import TICKETERS, create_ticketer
 from persistence.topics import TOPICS, create_topic
 from persistence.workspaces import Workspace
 from relayboard.commands.output import print_record, writing_in
-from relayboard.commands.parser import add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_noun, workspace_action
 from relayboard.commands.secret_input import add_text, given_text
 
 Option = Callable[[argparse.ArgumentParser], object]
@@ -138,7 +138,7 @@ KINDS = (
 )
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     for kind in KINDS:
         actions = add_noun(commands, kind.noun, kind.about)
         parser = workspace_action(actions, "create", partial(_create, kind), kind.action)

@@ -1,7 +1,6 @@
 """`relayboard delivery list|resend|test`: what became of events, and sending them again."""
 
 import argparse
-from typing import Any
 
 import orjson
 
@@ -13,12 +12,12 @@ from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from relayboard.commands.output import CommandFailed, print_json, reading_in, writing_in
-from relayboard.commands.parser import add_noun, utc_moment, whole_number, workspace_action
+from relayboard.commands.parser import Commands, add_noun, utc_moment, whole_number, workspace_action
 
 LISTED, MOST_LISTED = 50, 10_000
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "delivery", "events sent to webhooks: what became of them, sending them again")
     listing = workspace_action(
         actions, "list", run_list, "the newest deliveries with their attempts, and how many there are"

@@ -13,7 +13,7 @@ from typing import Any
 import requests
 
 from persistence.channels.webhooks import set_channel_webhook
-from persistence.database import Database
+from persistence.database import Database, Transaction
 from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
@@ -26,7 +26,7 @@ from persistence.workspaces import Workspace, list_workspaces
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed
-from relayboard.commands.parser import port_number
+from relayboard.commands.parser import Commands, port_number
 from relayboard.commands.processes import DEFAULT_PORT, bound, prepare
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import load_state, save_state
@@ -51,7 +51,7 @@ def say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     demo = commands.add_parser("demo", help="serve a sample workspace and show a message travel both ways")
     demo.add_argument("--port", type=port_number, help="default: 8080, or the next one that is free")
     demo.set_defaults(run=run_demo)
@@ -95,7 +95,7 @@ def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
         database.close()
 
 
-def _create_sample(tx: Any) -> Workspace:
+def _create_sample(tx: Transaction) -> Workspace:
     languages = ("eng", "kin")
     workspace = create_workspace(tx, NAME, country="RW", timezone="Africa/Kigali", languages=languages)
     add_member(tx, workspace.id, EMAIL, "administrator", first_name="Demo", last_name="Administrator")

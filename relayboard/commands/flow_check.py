@@ -3,16 +3,15 @@
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from flows.definition import Finding
 from relayboard.commands.output import opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_action
+from relayboard.commands.parser import Commands, add_action
 from relayboard.flow_tools.files import read_document
 from relayboard.flow_tools.trial import FoundInFlow, empty_database, open_new_workspace, try_import
 
 
-def register(actions: Any) -> None:
+def register(actions: Commands) -> None:
     parser = add_action(
         actions,
         "check",

@@ -3,15 +3,14 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from relayboard.commands.output import CommandFailed
-from relayboard.commands.parser import add_action
+from relayboard.commands.parser import Commands, add_action
 from relayboard.flow_tools.drawing import draw_flow
 from relayboard.flow_tools.files import as_export, choose_flow, read_document
 
 
-def register(actions: Any) -> None:
+def register(actions: Commands) -> None:
     parser = add_action(actions, "draw", run, "draw a flow of a file as SVG")
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
     parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")

@@ -12,7 +12,7 @@ from flows import EngineError, SystemClock
 from flows.engine import ResumeError
 from flows.engine.events import Event
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_action
+from relayboard.commands.parser import Commands, add_action
 from relayboard.flow_tools.files import as_export, choose_flow, read_document
 from relayboard.flow_tools.play import Play, describe_events, make_assets, make_contact
 from relayboard.flow_tools.workspace import Lent, lend
@@ -25,7 +25,7 @@ HELP = (
 )
 
 
-def register(actions: Any) -> None:
+def register(actions: Commands) -> None:
     parser = add_action(actions, "run", run, "play a flow of a file in the terminal", description=HELP)
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
     parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")

@@ -3,7 +3,6 @@
 import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -31,11 +30,11 @@ from relayboard.commands.output import (
     workspace_named,
     writing_in,
 )
-from relayboard.commands.parser import add_action, add_noun, add_workspace, workspace_action
+from relayboard.commands.parser import Commands, add_action, add_noun, add_workspace, workspace_action
 from relayboard.flow_tools.files import read_document
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "flow", "import, list, label, archive, play, check and draw flows")
     importing = workspace_action(
         actions, "import", run_import, "bring in an export file, which updates what is there already"

@@ -1,16 +1,15 @@
 """`relayboard media list|delete`."""
 
 import argparse
-from typing import Any
 
 from persistence.media.media import delete_media, list_media, read_usage
 from persistence.media.store import MediaStore
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_noun, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "media", "uploaded files and the room they take")
     workspace_action(actions, "list", run_list, "the files, newest first, and what they occupy of the quota")
     deletion = workspace_action(

@@ -20,7 +20,7 @@ from relayboard.base.settings import Settings, load_settings
 from relayboard.failures import CommandFailed as CommandFailed
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """One JSON document on a line of its own."""
     # Names of columns, as keys of a row, are a kind of str of their own.
     option = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
@@ -37,7 +37,7 @@ def print_records(records: Iterable[str]) -> None:
     print_json([orjson.loads(record) for record in records])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, datetime):
         return time_text(value)
     if isinstance(value, date):

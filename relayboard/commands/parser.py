@@ -18,18 +18,22 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.register("action", "parsers", _Commands)
+        self.register("action", "parsers", Commands)
 
-    def add_subparsers(self, **options: Any) -> Any:
-        return super().add_subparsers(**{"metavar": "ACTION", "title": "actions", **options})
+    def add_subparsers(self, **options: Any) -> "Commands":
+        commands = super().add_subparsers(**{"metavar": "ACTION", "title": "actions", **options})
+        assert isinstance(commands, Commands)
+        return commands
 
 
-class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # argparse has no public name for it
-    def add_parser(self, name: str, **options: Any) -> Any:
+class Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # argparse has no public name for it
+    """What takes sub-commands."""
+
+    def add_parser(self, name: str, **options: Any) -> CommandParser:
         text = options.get("help")
         if text:
             options.setdefault("description", f"{text[0].upper()}{text[1:]}.")
-        parser = super().add_parser(name, **options)
+        parser: CommandParser = super().add_parser(name, **options)
         parser.set_defaults(parser=parser)
         return parser
 
@@ -41,19 +45,19 @@ def add_workspace(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_noun(commands: Any, noun: str, text: str) -> Any:
+def add_noun(commands: Commands, noun: str, text: str) -> Commands:
     """What takes the actions of `relayboard NOUN ACTION`."""
     return commands.add_parser(noun, help=text).add_subparsers(dest="action", required=True)
 
 
-def add_action(actions: Any, name: str, run: Run, text: str, **options: Any) -> argparse.ArgumentParser:
+def add_action(actions: Commands, name: str, run: Run, text: str, **options: Any) -> argparse.ArgumentParser:
     """The parser of an action that `run` carries out."""
-    parser: argparse.ArgumentParser = actions.add_parser(name, help=text, **options)
+    parser = actions.add_parser(name, help=text, **options)
     parser.set_defaults(run=run)
     return parser
 
 
-def workspace_action(actions: Any, name: str, run: Run, text: str) -> argparse.ArgumentParser:
+def workspace_action(actions: Commands, name: str, run: Run, text: str) -> argparse.ArgumentParser:
     """The parser of an action in the workspace that is named by an option."""
     parser = add_action(actions, name, run, text)
     add_workspace(parser)

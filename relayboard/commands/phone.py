@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from relayboard.commands.output import CommandFailed, print_json, read_country
-from relayboard.commands.parser import seconds, whole_number
+from relayboard.commands.parser import Commands, seconds, whole_number
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import PhoneState, load_state, save_state
 from relayboard.phone.wire import HttpTransport, NoReply
@@ -15,7 +15,7 @@ STATES = ("CHA", "DIS", "FUL", "NOT", "UNK")
 CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "unk")
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     parser = commands.add_parser("phone", help="a simulated relayer phone, scriptable")
     parser.add_argument("--server", required=True, metavar="URL", help="for example http://127.0.0.1:8080")
     parser.add_argument(

@@ -6,14 +6,13 @@ import logging
 import socket
 import sys
 from collections.abc import Collection
-from typing import Any
 
 from persistence.database import database_name
 from persistence.migrations import BASE, HEAD, goes_back, move_to
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed, print_json
-from relayboard.commands.parser import port_number, whole_number
+from relayboard.commands.parser import Commands, port_number, whole_number
 from relayboard.processes import (
     Supervisor,
     follow_lifeline,
@@ -35,7 +34,7 @@ ALONE_SECONDS = 10.0
 """A worker that nobody supervises gives up after so long without a database or a queue; its operator is told why."""
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     serve = commands.add_parser("serve", help="run the API and a worker")
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on, also ::1, or 0.0.0.0 for all")
     serve.add_argument("--port", type=port_number, default=DEFAULT_PORT, help="0 for any that is free; default: 8080")

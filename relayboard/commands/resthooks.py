@@ -1,17 +1,16 @@
 """`relayboard resthook create|subscribers|secret|switch-on`."""
 
 import argparse
-from typing import Any
 
 from persistence.deliveries.signers import read_subscriber_secret, rotate_subscriber_secret
 from persistence.lists import read_record
 from persistence.resthooks.resthooks import RESTHOOKS, ensure_resthook
 from persistence.resthooks.subscribers import list_subscriber_states, switch_on_subscriber
 from relayboard.commands.output import print_json, print_record, reading_in, writing_in
-from relayboard.commands.parser import add_noun, whole_number, workspace_action
+from relayboard.commands.parser import Commands, add_noun, whole_number, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "resthook", "resthooks and their subscribers")
     create = workspace_action(actions, "create", run_create, "a new resthook; one that exists is shown")
     create.add_argument("--slug", required=True, help="letters, digits, hyphens and underscores")

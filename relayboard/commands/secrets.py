@@ -1,16 +1,15 @@
 """`relayboard secrets renew`."""
 
 import argparse
-from typing import Any
 
 from persistence.secrets.encryption import KeyRing
 from persistence.secrets.renewal import confirm_secret_key, renew_secrets
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import opened_database, print_json
-from relayboard.commands.parser import add_action, add_noun
+from relayboard.commands.parser import Commands, add_action, add_noun
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "secrets", "the secrets that the database holds encrypted")
     renew = add_action(actions, "renew", run_renew, "encrypt all under the present RELAYBOARD_SECRET_KEY")
     renew.add_argument(

@@ -1,19 +1,18 @@
 """`relayboard start list|interrupt`."""
 
 import argparse
-from typing import Any
 
 from persistence.flow_starts.batches import interrupt_start
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.sql.columns import is_uuid
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
-from relayboard.commands.parser import add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_noun, workspace_action
 
 NEWEST = 250
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "start", "list and stop flow starts")
     workspace_action(actions, "list", run_list, f"the {NEWEST} starts of users that changed last")
     interrupt = workspace_action(actions, "interrupt", run_interrupt, "start nobody more; who was started goes on")

@@ -15,12 +15,13 @@ from persistence.migrations import revision_on
 from persistence.sql.columns import time_text
 from relayboard.base.version import program_version
 from relayboard.commands.output import opened_database, print_json
+from relayboard.commands.parser import Commands
 
 TIMEOUT_SECONDS = 20.0
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     status = commands.add_parser("status", help="show which workers are alive, and what waits to be done")
     status.add_argument("--json", action="store_true", help="as JSON, also on a terminal")
     status.set_defaults(run=run_status)

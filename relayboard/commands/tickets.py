@@ -1,7 +1,6 @@
 """`relayboard ticket open`."""
 
 import argparse
-from typing import Any
 
 from persistence.contacts.actions import find_contact
 from persistence.database import Transaction
@@ -13,10 +12,10 @@ from persistence.topics import find_topic
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.commands.output import CommandFailed, print_record, writing_in
-from relayboard.commands.parser import add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_noun, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "ticket", "open tickets")
     opening = workspace_action(actions, "open", run_open, "a new ticket of a contact that has no open one")
     opening.add_argument("--contact", required=True, metavar="UUID", help="whose ticket it is")

@@ -1,7 +1,6 @@
 """`relayboard token create|list|revoke`."""
 
 import argparse
-from typing import Any
 
 from persistence.tokens import PREFIX, SCOPES, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
@@ -14,11 +13,11 @@ from relayboard.commands.output import (
     workspace_named,
     writing_in,
 )
-from relayboard.commands.parser import add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_noun, workspace_action
 from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "token", "API tokens")
     create = workspace_action(actions, "create", run_create, "a new token, shown once")
     create.add_argument("--email", required=True, help="whose it is: a user of the workspace")

@@ -1,7 +1,6 @@
 """`relayboard trigger create|list|archive`."""
 
 import argparse
-from typing import Any
 
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.tables.triggers import FIRST_WORD
@@ -10,10 +9,10 @@ from persistence.triggers.schedules import NEVER, REPEATS
 from persistence.triggers.triggers import KEYWORD_MATCHES, TRIGGERS, TYPES
 from persistence.triggers.writes import archive_trigger, create_trigger
 from relayboard.commands.output import print_record, print_records, reading_in, writing_in
-from relayboard.commands.parser import add_noun, moment, workspace_action
+from relayboard.commands.parser import Commands, add_noun, moment, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "trigger", "create, list and archive what starts flows")
     create = workspace_action(actions, "create", run_create, "a new trigger")
     create.add_argument("--type", required=True, choices=TYPES, help="what starts the flow")

@@ -10,10 +10,10 @@ from persistence.lists import ListQuery, read_list
 from persistence.users import ROLES, USERS, add_member, change_role, remove_member
 from persistence.workspaces import Workspace
 from relayboard.commands.output import print_json, print_records, reading_in, writing_in
-from relayboard.commands.parser import add_noun, workspace_action
+from relayboard.commands.parser import Commands, add_noun, workspace_action
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "user", "users and their roles")
     create = workspace_action(actions, "create", run_create, "give a user a role in a workspace")
     _add_email(create)

@@ -7,12 +7,12 @@ import sys
 from typing import Any
 
 from relayboard.commands.output import CommandFailed, print_json
-from relayboard.commands.parser import add_action, add_noun, port_number
+from relayboard.commands.parser import Commands, add_action, add_noun, port_number
 from relayboard.commands.secret_input import read_secret
 from relayboard.webhook_listener import WebhookListener
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "webhook", "a small receiver that prints and verifies what it gets")
     listen = add_action(actions, "listen", run_listen, "print each event as a line of JSON until interrupted")
     listen.add_argument("--port", type=port_number, default=8090, help="0 for any that is free; default: 8090")

@@ -8,10 +8,10 @@ from flows.languages import is_language
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import DATE_STYLES, Workspace, list_workspaces
 from relayboard.commands.output import CommandFailed, opened_database, print_json, read_country
-from relayboard.commands.parser import add_action, add_noun
+from relayboard.commands.parser import Commands, add_action, add_noun
 
 
-def register(commands: Any) -> None:
+def register(commands: Commands) -> None:
     actions = add_noun(commands, "workspace", "create and list workspaces")
     create = add_action(actions, "create", run_create, "a new workspace")
     create.add_argument("--name", required=True, help="what people call it")

@@ -22,7 +22,7 @@ def read_document(path: Path) -> Any:
         raise CommandFailed(f"{path} is not JSON: {error}") from error
 
 
-def as_export(document: Any) -> ExportFile:
+def as_export(document: object) -> ExportFile:
     """An export file, or one definition as an export file with nothing else; raises CommandFailed."""
     try:
         return read_export(document)

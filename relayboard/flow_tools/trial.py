@@ -62,7 +62,7 @@ def open_new_workspace(tx: Transaction) -> Workspace:
     return create_workspace(tx, "Trial")
 
 
-def try_import(database: Database, open_workspace: OpenWorkspace, document: Any) -> list[FoundInFlow]:
+def try_import(database: Database, open_workspace: OpenWorkspace, document: object) -> list[FoundInFlow]:
     """What an import of the file into the workspace would say against it; the database stays as it is."""
     found: list[FoundInFlow] = []
     try:
@@ -73,7 +73,7 @@ def try_import(database: Database, open_workspace: OpenWorkspace, document: Any)
         return found
 
 
-def _import(tx: Transaction, workspace: Workspace, document: Any) -> list[FoundInFlow]:
+def _import(tx: Transaction, workspace: Workspace, document: object) -> list[FoundInFlow]:
     try:
         report = import_definitions(tx, workspace, document)
     except RuleBroken as error:
@@ -95,7 +95,7 @@ def _list_skipped(report: ImportReport) -> Iterator[FoundInFlow]:
         yield _find(SKIPPED_TRIGGER, f"a trigger is skipped: {each['problem']}", flow_name=name)
 
 
-def _list_faults(document: Any) -> list[FoundInFlow]:
+def _list_faults(document: object) -> list[FoundInFlow]:
     """All faults for which the flows of a file are refused; an import names the first one only."""
     if not isinstance(document, Mapping):
         return []

@@ -141,7 +141,7 @@ class AssetCache:
         return places
 
 
-def _keep(cache: OrderedDict[Any, Any], key: Any, value: Any, limit: int) -> None:
+def _keep(cache: OrderedDict[Any, Any], key: object, value: object, limit: int) -> None:
     cache[key] = value
     cache.move_to_end(key)
     if len(cache) > limit:

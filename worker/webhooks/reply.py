@@ -1,7 +1,6 @@
 """What a receiver answers to an event: a message to send, if it is a valid one. Untrusted input."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
@@ -42,7 +41,7 @@ def read_reply(body: bytes, country: str = "") -> Reply | None:
         return None
 
 
-def interpret_reply(document: Any, country: str = "") -> Reply | None:
+def interpret_reply(document: object, country: str = "") -> Reply | None:
     """Like `read_reply`, of an answer that has been parsed."""
     if not isinstance(document, dict):
         return None
@@ -60,13 +59,13 @@ def interpret_reply(document: Any, country: str = "") -> Reply | None:
     return Reply(text, tuple(dict.fromkeys(normalized)), tuple(unique_uuids))
 
 
-def _read_text(value: Any) -> str | None:
+def _read_text(value: object) -> str | None:
     if not isinstance(value, str) or "\0" in value or not value.strip() or len(value) > TEXT_LENGTH:
         return None
     return value
 
 
-def _read_texts(value: Any) -> list[str] | None:
+def _read_texts(value: object) -> list[str] | None:
     if value is None:
         return []
     values = [value] if isinstance(value, str) else value

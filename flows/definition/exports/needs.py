@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from flows.definition.action_types import fields_of
 from flows.definition.exports.model import ExportedField, ExportFile, Named
@@ -75,7 +74,7 @@ def _list_all(flow: Flow) -> Iterator[Reference]:
                     yield from _list_literal_matches(each.refers_to, action.fields.get(name))
 
 
-def _list_literal_matches(kind: str, references: Any) -> Iterator[Reference]:
+def _list_literal_matches(kind: str, references: object) -> Iterator[Reference]:
     """Names that old flows gave instead of UUIDs, unless they are only known when the flow runs."""
     for given in read_objects(references):
         match = read_text(given, "name_match")

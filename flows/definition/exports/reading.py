@@ -46,7 +46,7 @@ _VERSION = re.compile(r"([0-9]{1,3})(\.[0-9]{1,3}){0,2}")
 T = TypeVar("T")
 
 
-def read_export(given: Any, *, media_url: str = "") -> ExportFile:
+def read_export(given: object, *, media_url: str = "") -> ExportFile:
     """The content of an export file, or of one definition, with flows of the newest version that can be run.
 
     Names that no workspace can have are cleaned, see `clean_names`; triggers that cannot be are skipped. Relative
@@ -168,7 +168,7 @@ def _find_base_language(given: JsonObject, message: Mapping[str, str]) -> str:
     return language if language in message else next(iter(message))
 
 
-def _read_date_field(given: Any, place: str) -> ExportedField:
+def _read_date_field(given: object, place: str) -> ExportedField:
     field = given if isinstance(given, dict) else {}
     key = read_text(field, "key")
     if not key or len(key) > KEY_LENGTH:
@@ -228,7 +228,7 @@ def _read_group(given: JsonObject, place: str) -> ExportedGroup:
     return ExportedGroup(named.uuid, named.name, read_text(given, "query") or None)
 
 
-def _read_named(given: Any, place: str, *, needs_name: bool = True) -> Named:
+def _read_named(given: object, place: str, *, needs_name: bool = True) -> Named:
     if not isinstance(given, dict):
         raise ExportError("is not a reference", place)
     uuid = given.get("uuid")

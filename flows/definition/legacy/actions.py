@@ -1,7 +1,6 @@
 """Actions of old definitions (flow format, versions and migrations)."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
 from flows.definition.legacy.references import (
@@ -23,7 +22,7 @@ DEFAULT_MEDIA_TYPE = "image"
 Writer = Callable[[Conversion, str, JsonObject], JsonObject]
 
 
-def migrate_action(conversion: Conversion, given: Any) -> JsonObject:
+def migrate_action(conversion: Conversion, given: object) -> JsonObject:
     """The new form of an old action; raises DefinitionError for an unknown type."""
     if not isinstance(given, Mapping):
         raise conversion.fail("an action is an object", "actions")

@@ -15,7 +15,7 @@ BASE = "base"
 Translations = Mapping[str, str]
 
 
-def read_translations(value: Any) -> Translations:
+def read_translations(value: object) -> Translations:
     """Texts by language; a text that was never translated is kept under `base`.
 
     Some flows of version 11 have translations within a translation, from when their language was changed: those under
@@ -41,7 +41,7 @@ def _pick_texts(value: Mapping[Any, Any]) -> Translations:
     return {str(language): text for language, text in value.items() if isinstance(text, str)}
 
 
-def write_text(value: Any) -> str:
+def write_text(value: object) -> str:
     """A text, or a number as text; empty for anything else."""
     if isinstance(value, str):
         return value
@@ -72,7 +72,7 @@ class Conversion:
         self.taken.add(uuid)
         return str(uuid)
 
-    def find_destination(self, value: Any) -> JsonObject:
+    def find_destination(self, value: object) -> JsonObject:
         """The destination of an exit; nothing if there is no such node."""
         is_known = isinstance(value, str) and value in self.destinations
         return {"destination_uuid": value} if is_known else {}
@@ -82,7 +82,7 @@ class Conversion:
         fallback = "" if self.language else next(iter(translations.values()), "")
         return translations.get(self.language, translations.get(BASE, fallback))
 
-    def migrate(self, value: Any, options: TemplateOptions = PLAIN) -> str:
+    def migrate(self, value: object, options: TemplateOptions = PLAIN) -> str:
         """A template in the new expression language."""
         return migrate_template(write_text(value), options).template
 

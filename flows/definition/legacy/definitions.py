@@ -61,7 +61,7 @@ def _unwrap(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**definition, **inner} if isinstance(inner, Mapping) else definition
 
 
-def _read_integer(value: Any) -> int:
+def _read_integer(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 

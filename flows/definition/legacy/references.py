@@ -7,18 +7,18 @@ from flows.definition.legacy.conversion import Conversion, write_text
 from flows.definition.raw_parts import JsonObject, list_objects
 
 
-def list_items(value: Any) -> list[Any]:
+def list_items(value: object) -> list[Any]:
     """The items of a list; empty for anything else."""
     return value if isinstance(value, list) else []
 
 
-def write_reference(value: Any) -> JsonObject:
+def write_reference(value: object) -> JsonObject:
     """What is told of a flow, channel or contact by UUID and name."""
     given = value if isinstance(value, Mapping) else {}
     return {"uuid": write_text(given.get("uuid")), "name": write_text(given.get("name"))}
 
 
-def write_matches(conversion: Conversion, value: Any) -> list[JsonObject]:
+def write_matches(conversion: Conversion, value: object) -> list[JsonObject]:
     """Groups or labels: by UUID where it is known, else by a name, which may be a template."""
     references: list[JsonObject] = []
     for item in list_items(value):

@@ -156,7 +156,7 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
     )
 
 
-def _read_amount(conversion: Conversion, value: Any) -> int | float | Decimal:
+def _read_amount(conversion: Conversion, value: object) -> int | float | Decimal:
     """The amount as a number, which it may have been written as text."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return value

@@ -64,7 +64,7 @@ def count_days_from_today(test: Mapping[str, Any]) -> int | None:
     return int(found[1] + found[2]) if found else 0
 
 
-def _migrate_text(conversion: Conversion, value: Any, options: TemplateOptions = PLAIN) -> str:
+def _migrate_text(conversion: Conversion, value: object, options: TemplateOptions = PLAIN) -> str:
     # Numbers and dates were not to be translated, but some have been.
     return conversion.migrate(conversion.pick_base(read_translations(value)), options)
 

@@ -1,7 +1,5 @@
 """Calls of old webhooks, which always posted the state of the run (flow format, versions and migrations)."""
 
-from typing import Any
-
 from flows.definition.legacy.conversion import Conversion, write_text
 from flows.definition.legacy.templates import TemplateOptions
 from flows.definition.raw_parts import JsonObject, list_objects
@@ -33,7 +31,7 @@ RUN_PAYLOAD = """@(json(object(
 )))"""
 
 
-def write_call(conversion: Conversion, url: Any, method: Any, headers: Any) -> JsonObject:
+def write_call(conversion: Conversion, url: object, method: object, headers: object) -> JsonObject:
     """The properties of a call: to a template for a URL, by POST unless told."""
     verb = write_text(method).upper() or "POST"
     call: JsonObject = {"method": verb, "url": conversion.migrate(url, IN_URL)}

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 from flows.engine.assets import Assets
 from flows.engine.contact import Ticket
@@ -115,7 +114,7 @@ def _legacy_extra_value(source: ContextSource) -> Value:
     return XObject(dict(merged))
 
 
-def _merge(merged: dict[str, Value], extra: Any) -> None:
+def _merge(merged: dict[str, Value], extra: object) -> None:
     value = to_value(extra)
     if isinstance(value, XObject):
         pairs = value.items()

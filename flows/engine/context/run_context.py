@@ -146,7 +146,7 @@ def node_value(source: ContextSource) -> Value:
     return XObject(properties)
 
 
-def _show_urn_text(text: Any, environment: Environment) -> Value:
+def _show_urn_text(text: object, environment: Environment) -> Value:
     if not text:
         return None
     try:

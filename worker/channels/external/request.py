@@ -119,5 +119,5 @@ def _national(number: str) -> str:
         return number
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return ",".join(value) if isinstance(value, list) else str(value or "")

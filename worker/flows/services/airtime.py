@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from flows.engine.services import AirtimeTransfer, ServiceError
 from flows.numbers import NumberError, parse_decimal, render_decimal
@@ -40,7 +39,7 @@ class FlowAirtime:
         return AirtimeTransfer(_read_id(answer.get("id")), currency, offered[currency], actual)
 
 
-def _read_amount(amount: Any) -> Decimal | None:
+def _read_amount(amount: object) -> Decimal | None:
     """A number above 0 that is a JSON number or a plain text; None for anything else."""
     if isinstance(amount, bool) or not isinstance(amount, int | float | str):
         return None
@@ -51,5 +50,5 @@ def _read_amount(amount: Any) -> Decimal | None:
     return number if number > 0 else None
 
 
-def _read_id(text: Any) -> str:
+def _read_id(text: object) -> str:
     return text.replace("\0", "")[:ID_CHARACTERS] if isinstance(text, str) else ""

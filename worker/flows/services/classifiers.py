@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import orjson
 
@@ -37,7 +36,7 @@ class FlowClassifier:
         return Classification(intents, found)
 
 
-def _read_candidates(candidates: Any, name: str) -> Sequence[tuple[str, Decimal]]:
+def _read_candidates(candidates: object, name: str) -> Sequence[tuple[str, Decimal]]:
     """Texts with their confidence, the most certain first."""
     if not isinstance(candidates, list):
         raise TypeError("no list")
@@ -45,13 +44,13 @@ def _read_candidates(candidates: Any, name: str) -> Sequence[tuple[str, Decimal]
     return sorted(read, key=lambda candidate: -candidate[1])
 
 
-def _read_text(text: Any) -> str:
+def _read_text(text: object) -> str:
     if not isinstance(text, str) or not _clean(text):
         raise ValueError("no text")
     return _clean(text)
 
 
-def _read_confidence(number: Any) -> Decimal:
+def _read_confidence(number: object) -> Decimal:
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
         raise ValueError("no confidence")
     return Decimal(str(number))

@@ -40,6 +40,6 @@ def _find_output(answer: dict[str, Any]) -> str | None:
     return content.replace("\0", "") if isinstance(content, str) else None
 
 
-def _count(usage: Any, name: str) -> int:
+def _count(usage: object, name: str) -> int:
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else 0
