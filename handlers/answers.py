@@ -38,17 +38,17 @@ def no_content() -> Answer:
 
 
 def as_json(status: int, value: object) -> Answer:
-    """An answer from Python values."""
+    """An answer made from Python values."""
     return Answer(status, orjson.dumps(value))
 
 
 def created_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
-    """The record of what was created, as its list shows it."""
+    """The created record, as its list shows it."""
     return created(_read(request, spec, record_id))
 
 
 def changed_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
-    """The record of what was changed, as its list shows it."""
+    """The changed record, as its list shows it."""
     return ok(_read(request, spec, record_id))
 
 
@@ -58,16 +58,15 @@ def _read(request: Request, spec: ListSpec, record_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListAnswer:
-    """The handler of a list operation: the envelope of a page, with absolute URLs that keep all other parameters.
-
-    `show` changes the JSON text of a record by what is known of the request.
+    """The handler of a list operation: returns the envelope of a page, with absolute URLs that keep all other
+    parameters. `show` changes the JSON text of a record depending on the request.
     """
 
     spec: ListSpec
     show: Callable[[Request, str], str] | None = None
 
     def __call__(self, request: Request, /, **values: Any) -> Answer:
-        """`next`, `previous` and `results`, as v2 has it. Raises RecordMissing (404) for another list's cursor."""
+        """`next`, `previous` and `results`, as in v2. Raises RecordMissing (404) for a cursor of another list."""
         order = self.spec.order_of(values)
         try:
             position = decode_cursor(request.cursor, order) if request.cursor is not None else None
@@ -89,7 +88,7 @@ class ListAnswer:
 
 
 class NumberedListAnswer(ListAnswer):
-    """The handler of a list operation of v1, whose parameter `page` is the number of a page."""
+    """The handler of a list operation of v1, which has the parameter `page`, a page number."""
 
     def __call__(self, request: Request, /, *, page: str = "1", **values: Any) -> Answer:
         """`count`, `next`, `previous` and `results`. Raises RecordMissing (404) for a page that does not exist."""

@@ -54,9 +54,8 @@ SQLITE_THREADS = 1
 def create_app(
     settings: Settings, *, database: Database | None = None, wake: Wake | None = None, check_responses: bool = False
 ) -> ASGIApp:
-    """The whole service: guard, health and explorer pages, then Connexion for the generations of the API.
-
-    `check_responses` compares every answer with the contract and turns a deviation into an exception (tests).
+    """The whole service: guard, health and explorer pages, then Connexion for the generations of the API. With
+    `check_responses` (used in tests), a response that does not match the contract raises an exception.
     """
     database = database or Database(
         settings.database_url, pool_size=2 * POSTGRES_THREADS + 2, keys=KeyRing.of(settings)
@@ -79,10 +78,8 @@ def create_app(
 
 
 def _without_redirects(app: ASGIApp) -> ASGIApp:
-    """Answers 404 below `/api/` to paths that do not end in `.json`, as all of the API do.
-
-    The router would answer some with a 307, which no contract lists, and name an address that need not be the one
-    clients know us by.
+    """Returns 404 for paths below `/api/` that do not end in `.json`, because all paths of the API do. For some of them
+    the router would return a 307, which no contract lists, with a host that may not be the one that clients use.
     """
 
     async def without_redirects(scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,7 +98,7 @@ def _with_service(app: ASGIApp, service: Service) -> ASGIApp:
         await app(scope, receive, closing_first(send) if scope["type"] == "lifespan" else send)
 
     def closing_first(send: Send) -> Send:
-        """Whatever comes after the end was announced may be cut off."""
+        """Sends `Connection: close` before what follows: later data may be cut off."""
 
         async def send_closed(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown."):
@@ -115,7 +112,7 @@ def _with_service(app: ASGIApp, service: Service) -> ASGIApp:
 
 @functools.cache
 def _connexion_app() -> ASGIApp:
-    """Routing and validation of all generations; made once, for it holds nothing of any one service."""
+    """Routing and validation of all generations; created once, because it holds no state of a service."""
     logging.getLogger("connexion").setLevel(logging.WARNING)
     app = AsyncApp("relayboard", swagger_ui_options=SwaggerUIOptions(swagger_ui=False, serve_spec=False))
     for generation in GENERATIONS:
@@ -144,7 +141,7 @@ def _document(generation: str) -> Document:
     document = bundle(generation)
     for scheme in document["components"].get("securitySchemes", {}).values():
         scheme["x-apikeyInfoFunc"] = "handlers.auth.token_info"
-    # Our validators read parameters; Connexion's own reading knows no alternatives in schemas.
+    # Our validators read parameters, because Connexion does not support alternatives in schemas.
     for part in parameters(document):
         part["schema"] = {"type": "string"}
     return document

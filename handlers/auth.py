@@ -1,4 +1,5 @@
-"""Who may call what: the token, its workspace, role, scope and rate limit (called by Connexion before validation)."""
+"""Authentication and permissions: the token, its workspace, role, scope and rate limit (called by Connexion before
+validation)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the layers of the service learn of one request, from the outermost to the handler."""
+"""What the layers of the service know about one request, from the outermost layer to the handler."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -15,11 +15,10 @@ KEY = "relayboard"
 
 @dataclass(slots=True)
 class RequestContext:
-    """Stands in the ASGI scope of each request. A field without a default is there once its layer has run.
-
-    `closing` undoes at the end what layers have begun. `declared_type` is the media type that the client named.
-    `raw_body` is the body once it has been read, `json` what a client of the API said in it. `rate_limits` are headers
-    of every answer to an authorized request. An upload that `is_needed` outlives the request.
+    """Stored in the ASGI scope of each request. A field without a default is set once its layer has run. `closing` runs
+    clean-up functions of the layers at the end. `declared_type` is the media type that the client declared. `raw_body`
+    is the body once it has been read, `json` its parsed content. `rate_limits` are headers of every response to an
+    authorized request. An upload that `is_needed` is kept after the request.
     """
 
     request_id: str
@@ -36,10 +35,8 @@ class RequestContext:
     upload_is_needed: bool = False
 
     def discard_upload(self, uuid: str) -> None:
-        """Delete what was received under this uuid when the request is over, unless a row needs it.
-
-        There may be a row too when the connection broke in the commit. What is needed and still there, the worker's
-        trimming moves to its place.
+        """Delete the upload with this UUID at the end of the request, unless a row needs it. The row may also exist if
+        the connection broke during the commit. The worker's trimming later gives a needed file its final name.
         """
         if not self.upload_is_needed:
             self.service.media_store.discard(uuid)

@@ -1,4 +1,4 @@
-"""Errors as answers: the one place where rule violations and failures become status codes and bodies."""
+"""Errors as responses: the only place where rule violations and failures become status codes and bodies."""
 
 import logging
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ TEXTS = {
 
 
 class TooManyRequests(Exception):
-    """The allowance of the workspace is spent; `retry_after_seconds` says when there is more."""
+    """The workspace has used its rate limit; `retry_after_seconds` says when it may send the next request."""
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__(retry_after_seconds)
@@ -57,7 +57,7 @@ def _json(status: int, value: object, headers: Mapping[str, str] | None = None) 
 
 
 async def answer_rule(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
-    """A broken rule: 400 keyed by field for invalid input, a detail for everything else."""
+    """A violated rule: 400 keyed by field for invalid input, a detail for everything else."""
     if isinstance(error, InvalidInput):
         return _json(400, error.errors, limits_of(request))
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
@@ -65,18 +65,18 @@ async def answer_rule(request: ConnexionRequest, error: Exception) -> ConnexionR
 
 
 async def answer_refusal(request: ConnexionRequest, error: Refusal) -> ConnexionResponse:
-    """A body that is not taken: too large, too slow, no JSON."""
+    """A body that is not accepted: too large, too slow, not JSON."""
     return detail(error.status, error.text, {**limits_of(request), **error.headers})
 
 
 async def answer_gone(request: ConnexionRequest, error: ClientGone) -> ConnexionResponse:
-    """For nobody: the guard sends nothing to a client that left."""
-    return detail(400, "The client left.")
+    """A placeholder: the guard sends nothing to a client that disconnected."""
+    return detail(400, "The client disconnected.")
 
 
 async def answer_lost_race(request: ConnexionRequest, error: LostRace) -> ConnexionResponse:
-    """Others came first each time it was tried."""
-    text = "Too many others change this at the same time; try again."
+    """Other transactions won every attempt."""
+    text = "Too many requests change this at the same time; try again."
     return detail(503, text, {**limits_of(request), "Retry-After": "1"})
 
 
@@ -106,10 +106,10 @@ async def answer_database(request: ConnexionRequest, error: DatabaseError) -> Co
 
 
 def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
-    """Status, text and headers: 503 for what may pass; anything else that the database says is our fault: 500."""
+    """Status, text and headers: 503 for temporary problems; every other database error is our fault: 500."""
     logger.error("the database failed: %s", type(error).__name__, exc_info=error)
     if is_temporary(error):
-        return 503, "The service is overloaded or its database is away; try again.", {"Retry-After": "1"}
+        return 503, "The service is overloaded or its database is not available; try again.", {"Retry-After": "1"}
     return 500, "Internal server error.", {}
 
 
@@ -119,7 +119,7 @@ async def answer_unexpected(request: ConnexionRequest, error: Exception) -> Conn
 
 
 def allowed_methods(path: str) -> str:
-    """The methods of a path for the Allow header, HEAD wherever there is GET."""
+    """The methods of a path for the Allow header; HEAD is allowed wherever GET is."""
     methods = set()
     for generation in GENERATIONS:
         rules = load_contract(generation).values()
@@ -130,5 +130,5 @@ def allowed_methods(path: str) -> str:
 
 
 def limits_of(request: ConnexionRequest) -> dict[str, str]:
-    """The rate-limit headers that belong on every answer to an authorized request."""
+    """The rate-limit headers of every response to an authorized request."""
     return dict(context_of(request.scope).rate_limits)

@@ -1,4 +1,4 @@
-"""Everything that a handler may use of one request."""
+"""Everything that a handler may read of one request."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,9 +12,8 @@ from relayboard.base.settings import Settings
 
 @dataclass(slots=True)
 class Upload:
-    """One file of a multipart request, which the media store has received under `uuid`.
-
-    `hash` is its SHA-256. A handler that keeps it sets `place`, where it belongs in the store after the commit.
+    """One file of a multipart request, stored by the media store under `uuid`. `hash` is its SHA-256. A handler that
+    keeps the file sets `place`, its path in the store after the commit.
     """
 
     uuid: str
@@ -27,10 +26,9 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request with valid credentials and arguments, inside its unit of work.
-
-    `url` is the operation's address as the client knows it; `stored_root` is for addresses that others will read, and
-    owes nothing to what the client sent.
+    """A request with valid credentials and arguments, inside its transaction. `url` is the operation's URL as the
+    client knows it. `stored_root` is the start of URLs that other people will read; it does not depend on anything the
+    client sent.
     """
 
     tx: Transaction
@@ -49,7 +47,7 @@ class Request:
 
     @property
     def root(self) -> str:
-        """The address of the service, without a final slash."""
+        """The URL of the service, without a trailing slash."""
         return self.url.partition("/api/")[0]
 
     @property
@@ -63,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class RelayRequest:
-    """A request of a phone: the exact bytes it sent, and no token; the phone's id decides the workspace."""
+    """A request of a phone: the exact bytes that it sent, without a token. The phone's id determines the workspace."""
 
     database: Database
     settings: Settings

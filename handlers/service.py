@@ -1,4 +1,4 @@
-"""What one API process holds: its database, settings, thread pool, and short-lived caches."""
+"""The state of one API process: its database, settings, thread pool, and short-lived caches."""
 
 import time
 from dataclasses import dataclass, field
@@ -35,20 +35,20 @@ class Service:
 
     @property
     def limiter(self) -> anyio.CapacityLimiter:
-        """The few threads that read from the database: more of them make everybody slower."""
+        """Limits the threads that read from the database: more of them would make all requests slower."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(self.threads)
         return self._limiter
 
     @property
     def write_limiter(self) -> anyio.CapacityLimiter:
-        """As many that write: they may wait for each other's locks, and reading must not wait with them."""
+        """Limits the threads that write: they may wait for each other's locks, and reads must not wait with them."""
         if self._write_limiter is None:
             self._write_limiter = anyio.CapacityLimiter(self.threads)
         return self._write_limiter
 
     def known_credentials(self, key: str) -> Credentials | None:
-        """The credentials of a token that was looked up within the last second."""
+        """The cached credentials of a token that was looked up in the last second."""
         kept = self._known.get(key)
         if kept is None or time.monotonic() - kept[0] > CREDENTIALS_KEPT_SECONDS:
             return None

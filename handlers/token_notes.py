@@ -1,4 +1,4 @@
-"""What is written of tokens when they are used: beside the requests, which neither wait for it nor fail with it."""
+"""Records the use of tokens, separately from the requests, which neither wait for it nor fail with it."""
 
 import logging
 import threading
@@ -14,9 +14,8 @@ THREAD = "token notes"
 
 
 class TokenNotes:
-    """Writes from a thread of its own when tokens were last used, and hashes under the present secret key.
-
-    What is lost, with the process or the database, is noted at the token's next use.
+    """A thread that stores when tokens were last used, and their hashes with the current secret key. If something is
+    lost, with the process or the database, the token's next use stores it.
     """
 
     def __init__(self, database: Database, secret_key: str) -> None:
@@ -28,7 +27,7 @@ class TokenNotes:
         self._thread: threading.Thread | None = None
 
     def add(self, credentials: Credentials, key: str) -> None:
-        """Have written what is due of a token; returns at once."""
+        """Queue the changes of a token; returns at once."""
         if not (credentials.last_used_step_due or credentials.is_hash_former):
             return
         with self._changed:
@@ -39,7 +38,7 @@ class TokenNotes:
             self._changed.notify()
 
     def close(self) -> None:
-        """Write what is left, if the database allows it within seconds."""
+        """Store what is left, if the database is available within seconds."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -56,7 +55,7 @@ class TokenNotes:
             try:
                 self._write(used)
             except DatabaseError:
-                logger.warning("the use of %s tokens could not be noted", len(used), exc_info=True)
+                logger.warning("the use of %s tokens could not be stored", len(used), exc_info=True)
 
     def _write(self, used: dict[int, str | None]) -> None:
         with self._database.writing() as tx:

@@ -1,6 +1,6 @@
 """Bundling of the hand-written contract files into one self-contained OpenAPI document per generation.
 
-A named part that stands in another file (`schemas/groups.yaml#/Group`) becomes a component of the bundle
+A named part of another file (`schemas/groups.yaml#/Group`) becomes a component of the bundle
 (`#/components/schemas/Group`), so that SDK generators keep its name. Path items and callbacks are inlined.
 """
 
@@ -16,10 +16,10 @@ import yaml
 
 GENERATIONS = ("v1", "v2", "relay")
 INLINED = ("callbacks",)
-"""Shared parts that generators of clients follow no references to."""
+"""Shared parts whose references client generators do not follow."""
 HTTP_METHODS = ("get", "post", "put", "patch", "delete")
 YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The loader in C is ten times faster; builds of the package without it are as correct."""
+"""The loader in C is ten times faster; without it, the result is the same."""
 
 Document = dict[str, Any]
 
@@ -89,7 +89,7 @@ class _Bundler:
             raise ContractError(f"two {kind} are called {name}: in {known.name} and in {target.name}")
         parts = self.components.setdefault(kind, {})
         if name not in parts:
-            parts[name] = None  # taken, before its own references lead back here
+            parts[name] = None  # registered before its own references are followed, because they may lead back here
             parts[name] = self._resolve(self._part(target, "/" + name), target)
 
     @staticmethod
@@ -104,10 +104,7 @@ class _Bundler:
 
 
 def bundle_root(root: Path) -> Document:
-    """The whole document of a root file.
-
-    Raises ContractError when a reference leads nowhere or a name is used twice.
-    """
+    """The whole document of a root file. Raises ContractError if a reference leads nowhere or a name is used twice."""
     return _Bundler(root.resolve()).bundle()
 
 
@@ -119,7 +116,7 @@ def _bundled(generation: str) -> Document:
 def bundle(generation: str) -> Document:
     """The whole document of a generation (`v1`, `v2`, `relay`), with the `x-` keys that drive the service.
 
-    Raises ContractError when a reference leads nowhere or a name is used twice.
+    Raises ContractError if a reference leads nowhere or a name is used twice.
     """
     return copy.deepcopy(_bundled(generation))
 
@@ -147,14 +144,14 @@ def operations(document: Document) -> Iterator[tuple[str, str, Document]]:
 
 
 def parameters(document: Document) -> Iterator[Document]:
-    """Every parameter once: those that have a name of their own and those that stand in an operation."""
+    """Every parameter once: named parameters and those defined in an operation."""
     yield from document["components"].get("parameters", {}).values()
     for _, _, operation in operations(document):
         yield from (part for part in operation.get("parameters", ()) if "$ref" not in part)
 
 
 def matches(template: str, path: str) -> bool:
-    """Whether a path is one of a template such as `/relayers/relayer/sync/{relayer_id}/`."""
+    """Whether a path matches a template such as `/relayers/relayer/sync/{relayer_id}/`."""
     wanted, given = template.split("/"), path.split("/")
     return len(wanted) == len(given) and all(
         part == other or part.startswith("{") for part, other in zip(wanted, given, strict=True)

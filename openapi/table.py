@@ -8,8 +8,8 @@ from openapi.bundle import GENERATIONS, Document, bundle, operations
 
 HEADING = """# Operations
 
-Every operation that the service has, made from the contract by `python -m openapi.table > docs/operations.md`.
-Parameters in bold are needed; `*` marks those that may be repeated or hold several values separated by commas.
+All operations of the service, generated from the contract by `python -m openapi.table > docs/operations.md`. Parameters
+in bold are required; `*` marks those that may be repeated or hold several values separated by commas.
 """
 COLUMNS = "| Operation | What it does | Parameters | Statuses | Roles |\n|---|---|---|---|---|\n"
 
@@ -49,7 +49,7 @@ def _parameter_names(operation: Mapping[str, Any], document: Document) -> Iterat
 
 
 def follow(part: Mapping[str, Any], document: Document) -> dict[str, Any]:
-    """A part of a bundled document, or the component that it refers to."""
+    """A part of a bundled document, with its reference to a component resolved."""
     while "$ref" in part:
         _, _, section, name = part["$ref"].split("/")
         part = document["components"][section][name]

@@ -72,7 +72,7 @@ OF_START = AudienceTables(flow_start, flow_start_contact, flow_start_group, "sta
 def check_audience(body: Mapping[str, Any]) -> None:
     """Raises InvalidInput for a request that names nobody."""
     if not any(body.get(name) for name in ("urns", "contacts", "groups")):
-        raise InvalidInput.across("Name at least one URN, contact or group.")
+        raise InvalidInput.across("At least one URN, contact or group is required.")
 
 
 def read_audience(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Audience:

@@ -27,6 +27,6 @@ def read_translations(given: Mapping[str, Text], field: str) -> dict[str, Text]:
         if not is_language(code):
             raise InvalidInput.at(field, language, BAD_LANGUAGE)
         if code in read:
-            raise InvalidInput.at(field, language, "This language is given twice.")
+            raise InvalidInput.at(field, language, "This language appears twice.")
         read[code] = text
     return read

@@ -84,7 +84,9 @@ def check_email(email: str) -> str:
     local, _, domain = email.rpartition("@")
     is_plain = email.isprintable() and not any(character in ' @,;<>()[]"\\' for character in local + domain)
     if not local or "." not in domain.strip(".") or not is_plain:
-        raise InvalidInput.on("email", f"{email} is no e-mail address." if email else "An empty value is not allowed.")
+        raise InvalidInput.on(
+            "email", f"{email} is not an e-mail address." if email else "An empty value is not allowed."
+        )
     if len(email) > EMAIL_LENGTH:
         raise InvalidInput.on("email", f"At most {EMAIL_LENGTH} characters.")
     return email
@@ -109,7 +111,7 @@ def add_member(
     user_id, uuid = row
     present = read_role(tx, workspace_id, user_id)
     if present not in (None, role):
-        raise Refused(f"{email} is {A[present]} of this workspace already; `user change` gives another role.")
+        raise Refused(f"{email} is {A[present]} of this workspace already; `user change` changes the role.")
     if present is None:
         tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=user_id, role=role, created_on=tx.now))
     return uuid
@@ -143,7 +145,7 @@ def _hold_member(tx: Transaction, workspace_id: int, email: str) -> int:
     tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update())
     user_id = find_member(tx, workspace_id, email)
     if user_id is None:
-        raise RecordMissing(f"{email.strip()} is no user of this workspace.")
+        raise RecordMissing(f"{email.strip()} is not a user of this workspace.")
     return user_id
 
 
@@ -155,7 +157,7 @@ def _check_another_administrator(tx: Transaction, workspace_id: int, user_id: in
     )
     administrators = set(tx.execute(statement).scalars())
     if administrators == {user_id}:
-        raise Refused(f"{email.strip()} is the last administrator of this workspace: make another one first.")
+        raise Refused(f"{email.strip()} is the last administrator of this workspace: add another one first.")
 
 
 def _membership_of(workspace_id: int, user_id: int) -> ColumnElement[bool]:

@@ -1,4 +1,4 @@
-"""One API process: uvicorn on a listening socket it inherits (`python -m relayboard.api_process FD`)."""
+"""One API process: uvicorn on a listening socket that it inherits (`python -m relayboard.api_process FD`)."""
 
 import contextlib
 import ipaddress
@@ -26,7 +26,7 @@ SPARE_FILES = 256
 
 
 class Server(uvicorn.Server):
-    """A server that tells when it listens."""
+    """A server that reports when it listens."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -53,16 +53,16 @@ def serve(descriptor: int) -> int:
     config = make_config(app, settings)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     for number in (signal.SIGINT, signal.SIGTERM):
-        # uvicorn raises the signal again once it has stopped; a stop that was asked for is not a failure.
+        # uvicorn raises the signal again once it has stopped; a requested stop is not a failure.
         signal.signal(number, lambda *_: None)
     server = Server(config)
-    # uvicorn takes an inherited descriptor for a UNIX socket and then leaves Nagle's delay on.
+    # uvicorn treats an inherited descriptor as a UNIX socket and then does not switch off Nagle's algorithm.
     server.run(sockets=[socket.socket(fileno=descriptor)])
     return 0
 
 
 def make_config(app: Any, settings: Settings) -> uvicorn.Config:
-    """uvicorn's settings: slow clients are dropped, and only trusted proxies may say who the client is."""
+    """uvicorn's settings: slow clients are disconnected, and only trusted proxies may tell the client's address."""
     patience = Patience(settings.head_timeout_seconds, settings.max_connections)
     return uvicorn.Config(
         app,
@@ -81,7 +81,7 @@ def make_config(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 def both_forms(network: Network) -> list[Network]:
-    """A network as it is, and as a socket for both IP versions shows it (10.0.0.1 as ::ffff:10.0.0.1)."""
+    """A network unchanged, and as a socket for both IP versions shows it (10.0.0.1 as ::ffff:10.0.0.1)."""
     if isinstance(network, ipaddress.IPv6Network):
         return [network]
     mapped = ipaddress.IPv6Network(f"::ffff:{network.network_address}/{96 + network.prefixlen}")
@@ -89,7 +89,7 @@ def both_forms(network: Network) -> list[Network]:
 
 
 def allow_connections(connections: int) -> None:
-    """Raise the limit of open files of this process, as far as it may, so that these connections fit."""
+    """Raise the limit of open files of this process as far as allowed, so that these connections fit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:

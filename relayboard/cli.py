@@ -17,7 +17,7 @@ INTERRUPTED = 130
 
 
 def build_parser(noun: str | None = None) -> CommandParser:
-    """The parser of all commands; of those of one noun alone where it is known."""
+    """The parser of all commands, or only of those of one noun if it is known."""
     parser = CommandParser(
         prog="relayboard",
         description="A self-hosted messaging workspace service.",
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not all(_is_text(argument) for argument in given):
         parser.error("an argument is not UTF-8")
     options, unknown = parser.parse_known_args(given)
-    if unknown:  # said with the usage of the command, not with that of all
+    if unknown:  # reported with the usage of this command, not of all commands
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         status: int | None = options.run(options)
@@ -61,7 +61,8 @@ def _is_text(argument: str) -> bool:
 
 
 def _leave_stdout() -> None:
-    """Whoever read our output has gone; the interpreter would complain when it flushes the rest at its end."""
+    """The reader of our output has gone; otherwise the interpreter would report an error when it flushes the rest at
+    its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""Saying in one sentence why something could not be done. Tracebacks go to a file, never to a person."""
+"""Describes failures in one sentence. Tracebacks go to a file, never to the terminal."""
 
 import os
 import sys
@@ -13,32 +13,32 @@ from worker.errors import QueueError
 
 
 class CommandFailed(Exception):
-    """A command that cannot do what it was asked to; the message says why."""
+    """A command cannot do what was requested; the message says why."""
 
 
 LONGEST_LINE = 1000
 EXPECTED = (CommandFailed, RuleBroken, SecretDamaged, SecretKeyChanged, SettingError, MigrationError, QueueError)
-"""Errors whose message is a sentence for people."""
+"""Exceptions whose message is a sentence for people."""
 
 
 def describe_failure(error: Exception) -> str:
-    """One line that says what went wrong. For a fault of the program it names the file that holds the traceback."""
+    """One line that says what went wrong. For an error in the program it names the file with the traceback."""
     if isinstance(error, EXPECTED):
         return _one_line(str(error))
     if isinstance(error, DatabaseError):
         return f"the database cannot be used: {_one_line(reason_of(error))}"
     if isinstance(error, OSError) and error.strerror:
         return _one_line(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
-    return f"this is a fault of Relayboard ({type(error).__name__}); what happened is in {_keep_traceback(error)}"
+    return f"this is a fault of Relayboard ({type(error).__name__}); details are in {_keep_traceback(error)}"
 
 
 def say_failure(error: Exception) -> None:
-    """Tell the person at the terminal, or the log of a service."""
+    """Report a failure at the terminal, or in the log of a service."""
     print(f"relayboard: {describe_failure(error)}", file=sys.stderr, flush=True)
 
 
 def _one_line(text: str) -> str:
-    """The text as one line of reasonable length. What a terminal would obey is written as its code."""
+    """The text as one line of reasonable length. Control characters for terminals are replaced by their codes."""
     line = " ".join(text.split())
     shown = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in line)
     return shown if len(shown) <= LONGEST_LINE else shown[:LONGEST_LINE] + "..."

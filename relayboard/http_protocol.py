@@ -1,7 +1,6 @@
-"""HTTP over one connection, with patience that ends: uvicorn's protocol drops no client that is slow before its answer.
-
-A connection always waits for one of: the head of a request, its body (the guard's matter), the service, or the client
-to take its answer. Each wait for the client has a limit of its own.
+"""HTTP over one connection, with time limits: uvicorn's protocol does not drop clients that send slowly. A connection
+always waits for one of these: the head of a request, its body (limited by the guard), the service, or the client to
+read the response. Each wait for the client has its own limit.
 """
 
 import asyncio
@@ -16,16 +15,16 @@ from relayboard.unknown_methods import UnknownMethods
 
 HEAD_LIMIT_BYTES = 64 * 1024
 LINGER_SECONDS = 30.0
-"""So long a client may go on sending a body after its answer is out, as one that sees a reset may lose the answer."""
+"""How long a client may continue to send a body after its response was sent: if it saw a reset, it might lose the
+response."""
 SEND_TIMEOUT_SECONDS = 60.0
-"""A client that takes nothing of its answer for so long is dropped."""
+"""A client that reads nothing of its response for this long is dropped."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """What the connections of one process share: their limits, and which of them wait for a head, oldest first.
-
-    When there are more connections than allowed, the one that has waited longest gives its place up.
+    """What the connections of one process share: their limits, and those that wait for a head, oldest first. If there
+    are more connections than allowed, the one that has waited longest is closed.
     """
 
     head_timeout_seconds: float
@@ -38,7 +37,7 @@ class Patience:
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with time limits for heads, unread answers and bodies nobody reads any more."""
+    """uvicorn's protocol, with time limits for heads, unread responses and bodies that nobody reads any more."""
 
     patience: Patience
 
@@ -117,7 +116,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._drop()
 
     def send_400_response(self, msg: str) -> None:
-        """The answer to what is not HTTP, in the form of our other errors."""
+        """The response to input that is not HTTP, in the form of our other errors."""
         body = orjson.dumps({"detail": msg})
         lines = [
             b"HTTP/1.1 400 Bad Request",
@@ -133,13 +132,13 @@ class PatientProtocol(HttpToolsProtocol):
         self._drop()
 
     def _await_head(self) -> None:
-        """From now on the head has to be there in time, however its bytes trickle."""
+        """Start the time limit for the whole head, however slowly its bytes arrive."""
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(self.patience.head_timeout_seconds, self._drop)
             self.patience.idle[self] = None
 
     def _watch_sending(self) -> None:
-        """Look now and then whether the client has taken something."""
+        """Check regularly whether the client has read something."""
         self._unsent_bytes = self.transport.get_write_buffer_size()
         _cancel(self._send_timer)
         self._send_timer = self.loop.call_later(SEND_TIMEOUT_SECONDS, self._check_sending)
@@ -152,7 +151,7 @@ class PatientProtocol(HttpToolsProtocol):
             self._watch_sending()
 
     def _drop(self) -> None:
-        """Close the connection; what is still to be sent may go as long as the client takes some of it."""
+        """Close the connection; pending data is still sent as long as the client reads some of it."""
         self.patience.idle.pop(self, None)
         if not self.transport.is_closing():
             self.transport.close()

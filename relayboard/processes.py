@@ -1,4 +1,4 @@
-"""The processes of a running service: API processes on one socket and a worker, watched by their parent."""
+"""The processes of a running service: API processes on one socket and a worker, supervised by their parent."""
 
 import contextlib
 import logging
@@ -21,10 +21,10 @@ STOP_TIMEOUT_SECONDS = 30.0
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 15.0
 STEADY_SECONDS = 60.0
-"""A child that has worked for so long starts with a clean record."""
+"""A child that has worked for this long counts as started successfully."""
 ENDS_IN_A_ROW = 8
 CANNOT_START = 78
-"""The exit status (EX_CONFIG) of a child that said why it cannot start and would say it again."""
+"""The exit status (EX_CONFIG) of a child that cannot start, which trying again would not change."""
 LIFELINE = "RELAYBOARD_LIFELINE_FD"
 READY = "RELAYBOARD_READY_FD"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -46,7 +46,7 @@ class Child:
     ready_reading: int | None = None
 
     def note_ready(self) -> None:
-        """Learn whether the process has told that it works (see `tell_ready`)."""
+        """Check whether the process has reported that it works (see `tell_ready`)."""
         if self.ready_reading is None:
             return
         with contextlib.suppress(BlockingIOError):
@@ -62,12 +62,10 @@ class Child:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Starts children, restarts those that die, and stops all of them together.
-
-    A child that ends again and again is started after ever longer pauses, and then no more: everything is stopped, for
-    whoever watches the parent to see. The children hold the reading end of a pipe; when the supervisor dies, however
-    it dies, the pipe closes and they stop by themselves (see `follow_lifeline`). They share a folder of metrics, so
-    that each shows those of all.
+    """Starts children, restarts those that die, and stops all of them together. A child that ends again and again is
+    restarted with a growing back-off, and finally everything is stopped, so that the failure is visible from outside.
+    The children hold the reading end of a pipe; if the supervisor dies for any reason, the pipe closes and they stop
+    (see `follow_lifeline`). They share a folder of metrics, so that each of them shows those of all.
     """
 
     children: list[Child]
@@ -98,7 +96,7 @@ class Supervisor:
         self.stopping.set()
 
     def _look_after(self, child: Child) -> bool:
-        """Restart a child that has ended, when its pause is over; False when there is no point in trying again."""
+        """Restart a child that has ended, when its back-off is over; False if there is no point in trying again."""
         child.note_ready()
         if child.process is None:
             if time.monotonic() >= child.start_again_at:
@@ -177,7 +175,7 @@ def forget_gauges(folder: Path, pid: int) -> None:
 
 @contextlib.contextmanager
 def _opened_log(path: Path | None) -> Iterator[IO[bytes] | None]:
-    """Where a child's log goes: to the end of a file, or with everybody else's to stderr."""
+    """The target of a child's log: the end of a file, or stderr like all others."""
     if path is None:
         yield None
         return
@@ -192,7 +190,7 @@ def is_supervised() -> bool:
 
 
 def tell_ready() -> None:
-    """In a child: let the supervisor know that it works. Does nothing in a process without one."""
+    """In a child: report to the supervisor that it works. Does nothing in a process without a supervisor."""
     descriptor = os.environ.pop(READY, None)
     if descriptor is not None:
         with contextlib.suppress(OSError):
@@ -201,7 +199,7 @@ def tell_ready() -> None:
 
 
 def follow_lifeline() -> None:
-    """In a child: end as by SIGTERM when the supervisor is gone. Does nothing in a process without one."""
+    """In a child: end as by SIGTERM when the supervisor is gone. Does nothing in a process without a supervisor."""
     descriptor = os.environ.get(LIFELINE)
     if descriptor is None:
         return
@@ -216,7 +214,7 @@ def follow_lifeline() -> None:
 
 @contextlib.contextmanager
 def stopped_by_signals(supervisor: Supervisor) -> Iterator[None]:
-    """SIGINT and SIGTERM stop the supervisor's children cleanly."""
+    """Until the block ends, Until the block ends, SIGINT and SIGTERM stop the supervisor's children cleanly."""
 
     def stop(_number: int, _frame: object) -> None:
         supervisor.stop()
@@ -230,7 +228,7 @@ def stopped_by_signals(supervisor: Supervisor) -> Iterator[None]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket that API processes share, on an address of either family or the first one of a name."""
+    """A listening socket that API processes share, on an IPv4 or IPv6 address or the first address of a host name."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -245,7 +243,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(host: str, port: int) -> str:
-    """The address of a service as people write it."""
+    """The URL of a service for people."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -254,8 +252,8 @@ def service_children(
 ) -> list[Child]:
     """The processes of `relayboard serve`."""
     descriptor = listener.fileno()
-    # -P: what lies in the working directory is not part of the program, whatever it is called.
-    # Warnings of libraries about each other's future are for developers, not for operators.
+    # -P: Python files in the working directory are not part of the program. Deprecation warnings of libraries are for
+    # developers, not for operators.
     python = [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-W", "ignore::UserWarning", "-m"]
     api = [*python, "relayboard.api_process", str(descriptor)]
     children = [Child(f"API process {number}", api, (descriptor,), log) for number in range(1, api_processes + 1)]

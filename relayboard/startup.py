@@ -9,7 +9,7 @@ from relayboard.base.settings import Settings
 
 
 def migrate_database(settings: Settings, revision: str = HEAD) -> str | None:
-    """Bring the configured database to a revision; the revision it then has."""
+    """Bring the configured database to a revision; returns its new revision."""
     with configured_database(settings) as database:
         return move_to(database.engine, revision)
 

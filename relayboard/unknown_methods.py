@@ -1,4 +1,4 @@
-"""Requests whose method no HTTP library knows: our 405 instead of the parser's 400."""
+"""Requests with a method that the HTTP parser does not know: our 405 instead of the parser's 400."""
 
 import re
 import sys
@@ -11,14 +11,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from handlers.errors import TEXTS, allowed_methods
 
 METHODS = "DELETE, GET, HEAD, POST"
-"""What the service knows at all, for addresses that are none of the contract's."""
+"""All methods of the service, for URLs that are not in the contract."""
 REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\S{1,8192}) HTTP/1\.[01]\r\n")
 
 
 class UnknownMethods(HttpToolsProtocol):
-    """uvicorn's protocol, which answers a well-formed request of an unknown method with 405, then closes.
-
-    Other protocols combine with it by inheritance: it only decides what stands in the place of the 400.
+    """uvicorn's protocol, which responds to a well-formed request with an unknown method with 405 and then closes.
+    Other protocols can inherit from it: it only replaces the 400.
     """
 
     _received = b""

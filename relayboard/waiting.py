@@ -24,10 +24,9 @@ LONGEST_PAUSE_SECONDS = 5.0
 
 
 def wait_until_usable(settings: Settings, signals: Collection[int], patience_seconds: float | None) -> None:
-    """Return when the database and the queue can be used, or a signal has come.
-
-    Raises what is wrong when that is still so after `patience_seconds`; None waits forever. A schema that is older than
-    the program is waited for in any case: somebody is about to upgrade it. Raises SchemaNewer at once.
+    """Return when the database and the queue can be used, or a signal has arrived. Raises the last error after
+    `patience_seconds`; None waits forever. A schema that is older than the program is waited for in any case: somebody
+    is about to upgrade it. Raises SchemaNewer at once.
     """
     began = time.monotonic()
     pause, said = FIRST_PAUSE_SECONDS, ""

@@ -1,4 +1,4 @@
-"""A small receiver of webhooks that shows what it gets and checks signatures; for people and for the demo."""
+"""A small receiver of webhooks that prints events and checks signatures; for developers and for the demo."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ def read_parameters(content_type: str, body: bytes) -> dict[str, Any]:
 
 
 class WebhookListener:
-    """Listens on a local port; tells `notice` of each request, and answers 200 with what `reply` gives."""
+    """Listens on a local port; calls `notice` with each request, and responds with 200 and the result of `reply`."""
 
     def __init__(self, port: int, notice: Notice, *, secret: str | None = None, reply: Reply | None = None) -> None:
         listener = self
@@ -56,7 +56,7 @@ class WebhookListener:
         return f"http://127.0.0.1:{self.port}/"
 
     def start(self) -> None:
-        """Listen in a thread of its own."""
+        """Listen in a separate thread."""
         threading.Thread(target=self.server.serve_forever, name="webhooks", daemon=True).start()
 
     def serve(self) -> None:
@@ -79,7 +79,7 @@ class WebhookListener:
         length = min(int(request.headers.get("Content-Length", 0)), BODY_LIMIT_BYTES)
         body = request.rfile.read(length)
         if len(body) < length:
-            return  # the sender died before it had said everything; it will come again
+            return  # the sender died before its request was complete; it will be repeated
         headers = {name.lower(): value for name, value in request.headers.items()}
         parameters = read_parameters(headers.get("content-type", ""), body)
         shown: dict[str, Any] = {"path": request.path, "webhook_id": headers.get("webhook-id"), "event": parameters}

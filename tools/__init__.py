@@ -1,1 +1,1 @@
-"""Commands for people who work on Relayboard; nothing of it is installed."""
+"""Commands for developers of Relayboard; they are not installed."""

@@ -1,7 +1,6 @@
-"""Draws the floors of the house from its imports: `python -m tools.picture > docs/architecture.svg` (`make picture`).
-
-A room is a package of the second level, or all single modules of a package together. Each room stands one floor above
-the highest of those that it imports, so that all arrows lead down.
+"""Draws the packages and their imports: `python -m tools.picture > docs/architecture.svg` (`make picture`). A box
+("room") is a package of the second level, or all single modules of a package together. Each room is one floor above the
+highest room that it imports, so that all arrows lead down.
 """
 
 import sys
@@ -69,7 +68,7 @@ def draw(sizes: dict[str, int], floors: dict[str, int]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" '
         'font-size="12">',
-        "<title>The rooms of Relayboard: each imports only rooms below it</title>",
+        "<title>The packages of Relayboard: each imports only packages below it</title>",
     ]
     for index, row in enumerate(rows):
         top = GAP + index * (BOX_HEIGHT + FLOOR_GAP)

@@ -1,6 +1,5 @@
-"""Finds code that nothing calls: `python -m tools.unused`; what is found is named, with exit status 1.
-
-Tests do not count: what only they call is dead. Names that others call have their reason here.
+"""Finds unused code: `python -m tools.unused` prints it and ends with exit status 1. Uses in tests do not count. Names
+that other programs use are listed here with the reason.
 """
 
 import sys
@@ -13,9 +12,9 @@ from openapi.bundle import GENERATIONS, bundle, operations
 
 ROOMS = ("flows", "handlers", "persistence", "worker", "relayboard", "openapi", "bench", "tools")
 DECORATORS = ("@function", "@action_type", "@compiles", "@event.listens_for")
-"""What these register is found by its name or type."""
+"""Decorated functions are found by name or type."""
 DECLARATIONS = ("flows/events/*", "persistence/tables/*", "persistence/migrations/versions/*", "bench/drf_app.py")
-"""Keys of events, columns, revisions and another framework's classes are declared for readers."""
+"""Keys of events, columns, revisions and classes of other frameworks are declarations."""
 CALLED_BY_OTHERS = {
     "Python": ("__*__",),
     "SQLAlchemy": (
@@ -34,8 +33,8 @@ CALLED_BY_OTHERS = {
     ),
     "RE2": ("log_errors", "max_mem"),
     "the simulated phone, by the name of a command": ("_on_*",),
-    "who plays the simulated phone": ("restart", "copies"),
-    "who uses the flow engine as a library": (
+    "users of the simulated phone": ("restart", "copies"),
+    "users of the flow engine as a library": (
         *("Resume", "manual", "chat", "flow_action", "expiration"),
         *("change_base_language", "list_localizables", "error_text"),
     ),

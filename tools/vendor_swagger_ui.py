@@ -1,4 +1,4 @@
-"""Takes a release of Swagger UI into `handlers/asgi/swagger_ui`: `python -m tools.vendor_swagger_ui 5.35.0`.
+"""Copies a release of Swagger UI into `handlers/asgi/swagger_ui`: `python -m tools.vendor_swagger_ui 5.35.0`.
 
 Only the files that the explorer serves are kept, with the license and a manifest of version and checksums.
 """
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 def vendor(version: str, folder: Path) -> dict[str, Any]:
     """Replace the files in the folder by those of this release; returns the manifest.
 
-    Raises CalledProcessError when the package index has no such release, or its archive is not what was published.
+    Raises CalledProcessError if the package index does not have the release, or its archive was changed.
     """
     with tempfile.TemporaryDirectory() as work:
         done = npm(
@@ -69,7 +69,7 @@ def vendor(version: str, folder: Path) -> dict[str, Any]:
 def _read(archive: tarfile.TarFile, name: str) -> bytes:
     part = archive.extractfile(f"package/{name}")
     if part is None:
-        raise FileNotFoundError(f"the package holds no {name}")
+        raise FileNotFoundError(f"the package has no {name}")
     return part.read()
 
 

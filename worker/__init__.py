@@ -1,1 +1,1 @@
-"""What happens after a request: everything that waits, retries or calls the outside."""
+"""Background work: everything that waits, retries or calls other systems."""

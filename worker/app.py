@@ -1,4 +1,5 @@
-"""The Huey queue that wakes and schedules work. Rows hold what is to be done; what the queue loses costs seconds."""
+"""The Huey queue that wakes workers and schedules jobs. The work itself is in the database, so a lost queue message
+only costs seconds."""
 
 import sqlite3
 import time
@@ -19,21 +20,21 @@ from worker.queue_messages import RUN, SWEEP, JsonMessages
 
 QUEUE_NAME = "relayboard"
 FAILURES = (ConfigurationError, OSError, ValueError, RedisError, psycopg.Error, sqlite3.Error)
-"""What drivers of queues raise when a queue cannot be used."""
+"""Exceptions of the queues' drivers when a queue cannot be used."""
 
 Run = Callable[[str], None]
-"""Does the work of one kind."""
+"""Does the work of one job."""
 
 
 def create_queue(queue_url: str) -> Huey:
-    """The queue a setting names: `sqlite:///FILE`, `postgresql://...` or `redis://...`; ValueError for others."""
+    """The queue of a setting: `sqlite:///FILE`, `postgresql://...` or `redis://...`; ValueError for others."""
     options: dict[str, Any] = {"results": False, "serializer": JsonMessages()}
     if queue_url.startswith(("redis://", "rediss://", "unix://")):
         return RedisHuey(QUEUE_NAME, url=queue_url, **options)
     file = sqlite_file(queue_url)
     if file is not None:
         make_file(file)
-        # No fsync: after a power failure the sweeps find in the database what the queue has forgotten.
+        # No fsync: after a power failure the sweeps find in the database what the queue has lost.
         return SqliteHuey(QUEUE_NAME, filename=str(file), fsync=False, **options)
     if queue_url.startswith("postgres"):
         return PostgresHuey(QUEUE_NAME, dsn=postgres_dsn(queue_url), **options)
@@ -41,7 +42,7 @@ def create_queue(queue_url: str) -> Huey:
 
 
 def check_queue(queue_url: str) -> None:
-    """Makes the queue ready and looks into it once. Raises QueueError."""
+    """Prepares the queue and reads it once. Raises QueueError."""
     try:
         queue = create_queue(queue_url)
         queue.pending_count()
@@ -51,7 +52,7 @@ def check_queue(queue_url: str) -> None:
 
 
 def declare_run(queue: Huey, run: Run) -> Any:
-    """The task `run_work(kind)`: calling it queues a wake-up, a consumer of the queue calls `run`."""
+    """The task `run_work(kind)`: calling it queues a wake-up, and a consumer of the queue calls `run`."""
 
     def run_work(kind: str) -> None:
         run(kind)
@@ -60,9 +61,8 @@ def declare_run(queue: Huey, run: Run) -> Any:
 
 
 def declare_sweeps(queue: Huey, run: Run, jobs: Iterable[Job]) -> None:
-    """A periodic task per kind of work, so that nothing waits for longer than its interval if a wake-up is lost.
-
-    An interval counts from the start of the process. A sweep that waited for longer than its interval is dropped.
+    """A periodic task (sweep) for each job, so that nothing waits longer than its interval if a wake-up is lost. An
+    interval begins at the start of the process. A sweep that waited longer than its interval is dropped.
     """
     for work in jobs:
         task = queue.periodic_task(_every(work.every_seconds), name=f"{SWEEP}{work.kind}", expires=work.every_seconds)
@@ -77,7 +77,8 @@ def _sweep(run: Run, kind: str) -> Callable[[], None]:
 
 
 def _every(seconds: float) -> Callable[[Any], bool]:
-    """Whether that much time has passed since it last had; huey's own rules know nothing finer than a minute."""
+    """True when so many seconds have passed since it was last true; Huey's own schedules cannot be shorter than a
+    minute."""
     due_at = time.monotonic()
 
     def is_due(_now: object) -> bool:

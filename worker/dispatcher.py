@@ -1,9 +1,8 @@
-"""Calling receivers from a leased queue: events for webhooks, messages for gateways.
-
-One thread per queue and process, the dispatcher, does everything with the database: in one short transaction it records
-what came of finished calls and leases as much as there are slots free. A pool of threads only calls receivers. So no
-transaction is open while a receiver is called, each outcome is recorded as it comes, and each receiver occupies few
-slots: one that is slow or dead does not delay the others.
+"""Calls receivers from a leased queue: webhooks for events, gateways for messages. One thread per queue and process,
+the dispatcher, does all work in the database: in one short transaction it records the results of finished calls and
+leases as many entries as there are free slots. A pool of threads only calls receivers. So no transaction is open while
+a receiver is called, each result is recorded at once, and each receiver uses few slots: a slow or dead receiver does
+not delay the others.
 """
 
 import contextlib
@@ -28,19 +27,19 @@ from worker.runtime import Runtime
 logger = logging.getLogger("relayboard.dispatcher")
 
 LEASE_FACTOR = 2
-"""A lease lasts so many times the limit of a call, to leave time for recording what came of it."""
+"""A lease lasts this many times the time limit of a call, to leave time for recording the result."""
 PAUSE_AFTER_ERROR_SECONDS = 1.0
 GATHER_SECONDS = 0.005
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 AfterCommit = Callable[[], None]
-"""What is logged and counted once a transaction is committed."""
+"""Logs and counts results once their transaction is committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished(Generic[Item, Result]):
-    """A call that has ended; without a result it broke inside the service."""
+    """A call that has ended; without a result, the service itself failed."""
 
     item: Item
     receiver: str
@@ -50,45 +49,45 @@ class Finished(Generic[Item, Result]):
 
 @dataclass(slots=True)
 class Leased(Generic[Item]):
-    """What was leased, each with the receiver that it occupies a slot of, and when to look again for what may not go
-    out yet."""
+    """The leased entries, each with the receiver whose slot it uses, and when to look again for entries that may not be
+    sent yet."""
 
     items: list[tuple[str, Item]] = field(default_factory=list)
     look_again_on: datetime | None = None
 
 
 class LeasedQueue(ABC, Generic[Item, Result]):
-    """What a dispatcher works on. Leases and records run in its transactions, calls in threads of their own."""
+    """The queue of a dispatcher. Leasing and recording run in the dispatcher's transactions, calls in other threads."""
 
     name: str
 
     @abstractmethod
     def list_due(self, tx: Transaction) -> list[str]:
-        """The receivers for which anything is due."""
+        """The receivers that have due entries."""
 
     @abstractmethod
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[Item]:
-        """Takes so much per receiver at most."""
+        """Leases at most so many entries per receiver."""
 
     @abstractmethod
     def call(self, item: Item) -> tuple[Result, bool]:
-        """One call outside any transaction: what came of it, and whether the receiver answered."""
+        """One call outside of transactions: returns the result, and whether the receiver responded."""
 
     def record_alone(self, finished: Finished[Item, Result]) -> AfterCommit | None:
-        """Records one that wants a transaction of its own; None for all others."""
+        """Records a result that needs a transaction of its own; None for all others."""
         return None
 
     @abstractmethod
     def record(self, tx: Transaction, finished: Sequence[Finished[Item, Result]]) -> AfterCommit:
-        """Writes down what came of calls."""
+        """Records the results of calls."""
 
     def next_look(self, finished: Sequence[Finished[Item, Result]]) -> Sequence[datetime]:
-        """When what was just recorded is due again."""
+        """When the recorded entries are due again."""
         return ()
 
 
 class Dispatcher(Generic[Item, Result]):
-    """Leases what is due, has receivers called, records outcomes, and is back in time for the retries it made."""
+    """Leases due entries, has receivers called, records results, and wakes up in time for their retries."""
 
     def __init__(self, runtime: Runtime, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> None:
         self._runtime = runtime
@@ -105,11 +104,11 @@ class Dispatcher(Generic[Item, Result]):
         self.wake()
 
     def wake(self) -> None:
-        """Look for what is due now."""
+        """Look for due entries now."""
         self._news.put(None)
 
     def stop(self) -> None:
-        """Start no further call; returns when those under way have ended and are recorded."""
+        """Start no further calls; returns when the running calls have ended and are recorded."""
         self._runtime.stopping.set()
         self.wake()
         self._thread.join()
@@ -122,19 +121,19 @@ class Dispatcher(Generic[Item, Result]):
                 self._record_those_alone()
                 self._record_and_lease()
             except Exception:
-                # This thread must survive whatever the database does. What is not recorded stays in memory; should the
-                # process end before it is, the leases run out and somebody else goes on.
+                # This thread must survive every database error. Results that are not recorded stay in memory; if the
+                # process ends before they are recorded, the leases expire and another worker continues.
                 logger.exception("%s: outcomes could not be recorded or nothing leased", self._work.name)
                 self._runtime.stopping.wait(PAUSE_AFTER_ERROR_SECONDS)
                 self._record_singly()
                 self.wake()
 
     def _collect(self) -> None:
-        """Waits until something happened or is due again, and takes in everything that has happened."""
+        """Waits until a call has ended or an entry is due again, and collects all finished calls."""
         news: list[Finished[Item, Result] | None] = []
         with contextlib.suppress(queue.Empty):
             news.append(self._news.get(timeout=self._seconds_to_look()))
-            # While others are calling, a moment's patience makes one transaction of many.
+            # While other calls are running, a short wait combines many results in one transaction.
             patient_until = time.monotonic() + (GATHER_SECONDS if self._slots.busy else 0.0)
             while len(news) < self._slots.total:
                 news.append(self._news.get(timeout=max(patient_until - time.monotonic(), 0.0)))
@@ -155,14 +154,14 @@ class Dispatcher(Generic[Item, Result]):
             try:
                 after_commit = self._work.record_alone(finished)
             except Exception:
-                # Whatever is wrong with it, the receiver accepted: it is recorded with the others.
+                # The receiver accepted, so it is recorded with the others in spite of the error.
                 logger.exception("%s: one outcome could not be recorded alone", self._work.name)
             else:
                 if after_commit is not None:
                     self._mark_recorded([finished], after_commit)
 
     def _record_and_lease(self) -> None:
-        """Records all other calls and hands out what is due."""
+        """Records all other calls and starts due calls."""
         if not self._unrecorded and not self._is_anything_due():
             return
         done = list(self._unrecorded)
@@ -189,15 +188,14 @@ class Dispatcher(Generic[Item, Result]):
         self._unrecorded = [each for each in self._unrecorded if id(each) not in recorded]
 
     def _record_singly(self) -> None:
-        """After a failure: one outcome that cannot be recorded must not keep the others from it.
-
-        It is dropped; its lease runs out, and the queue's rule for workers that died applies.
+        """After a failure, records each result alone, so that one that cannot be recorded does not block the others. It
+        is dropped; its lease expires, and the queue's rule for workers that died applies.
         """
         for finished in list(self._unrecorded):
             try:
                 after_commit = self._record_one(finished)
             except DATABASE_AWAY:
-                return  # the database is away, and nothing is wrong with the outcomes
+                return  # the database is not available, and nothing is wrong with the results
             except Exception:
                 logger.exception("%s: an outcome cannot be recorded", self._work.name)
                 after_commit = do_nothing
@@ -207,12 +205,12 @@ class Dispatcher(Generic[Item, Result]):
         return self._runtime.database.write(lambda tx: self._work.record(tx, [finished]))
 
     def _is_anything_due(self) -> bool:
-        # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.
+        # Read outside of a writing transaction, which on SQLite would block all other writers.
         with self._runtime.database.reading() as tx:
             return bool(self._slots.share(self._work.list_due(tx)))
 
     def _call(self, receiver: str, item: Item) -> None:
-        """One call in a thread of the pool. Always reports, or the slot would count as busy for ever."""
+        """One call in a thread of the pool. It always reports its end, or the slot would stay busy forever."""
         finished: Finished[Item, Result] = Finished(item, receiver, None, has_answered=False)
         try:
             result, has_answered = self._work.call(item)
@@ -228,7 +226,7 @@ def do_nothing() -> None:
 
 
 def begin_dispatching(runtime: Runtime, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> Callable[[], bool]:
-    """The step that wakes this process's dispatcher; the dispatcher ends when the runtime closes."""
+    """The job's step, which wakes this process's dispatcher; the dispatcher ends when the runtime closes."""
     dispatcher = Dispatcher(runtime, work, slots)
     runtime.closing.callback(dispatcher.stop)
     dispatcher.start()

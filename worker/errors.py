@@ -1,5 +1,5 @@
-"""What the worker's parts raise for those who start them."""
+"""Exceptions that the worker's parts raise at the start."""
 
 
 class QueueError(Exception):
-    """The queue that a setting names cannot be used; the message says why."""
+    """The configured queue cannot be used; the message says why."""

@@ -1,4 +1,4 @@
-"""A worker tells the database every few seconds that it is alive, from a thread of its own."""
+"""A worker writes a heartbeat to the database every few seconds, in a separate thread."""
 
 import contextlib
 import logging
@@ -19,9 +19,8 @@ logger = logging.getLogger("relayboard.worker")
 
 @contextlib.contextmanager
 def beating(database: Database, threads: int, every_seconds: float = BEAT_SECONDS) -> Iterator[Worker]:
-    """Beats until the block ends, and then takes the row away.
-
-    A beat that fails stops no work: the next one may succeed, and the log tells once that it did not.
+    """Writes heartbeats until the block ends, and then deletes the row. A failed heartbeat stops no work: the next one
+    may succeed, and the log reports the failure once.
     """
     worker = Worker(socket.gethostname(), os.getpid(), threads, program_version(), list_revisions()[-1])
     ended = threading.Event()
@@ -34,7 +33,7 @@ def beating(database: Database, threads: int, every_seconds: float = BEAT_SECOND
     finally:
         ended.set()
         thread.join(every_seconds)
-        # Nobody is there to be told: a row that stays is trimmed in a day.
+        # Nothing to do: a row that is left behind is deleted within a day.
         with contextlib.suppress(DatabaseError):
             database.write(partial(end_heartbeat, worker=worker))
 

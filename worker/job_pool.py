@@ -1,4 +1,4 @@
-"""Running kinds of work in one process: each on a limited number of threads, and again when woken meanwhile."""
+"""Runs jobs in one process: each in a limited number of threads, and once more if it was woken while running."""
 
 import threading
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from worker.runtime import Runtime
 
 
 class JobPool:
-    """Runs work by name. A wake-up that finds all threads of its kind busy makes one of them look once more."""
+    """Runs jobs by name. If all threads of a job are busy when it is woken, one of them runs its step once more."""
 
     def __init__(self, jobs: Iterable[Job], runtime: Runtime) -> None:
         self._runners = {job.kind: _JobRunner(job, job.begin(runtime), runtime.stopping) for job in jobs}
 
     def run(self, kind: str) -> None:
-        """Does what is due of a kind, in this thread; returns at once when others are at it. Raises what it raises."""
+        """Runs a job in this thread; returns at once if other threads are running it. Raises what the job raises."""
         runner = self._runners.get(kind)
-        if runner is not None:  # another version of the program may know more kinds
+        if runner is not None:  # another version of the program may know more jobs
             runner.run()
 
 
@@ -50,7 +50,7 @@ class _JobRunner:
             return self._step()
 
     def _has_more(self, is_more_due: bool) -> bool:
-        # Leaving and being asked again exclude each other, so that no wake-up falls between the two.
+        # Ending and being woken exclude each other, so that no wake-up is lost between the two.
         with self._lock:
             goes_on = (is_more_due or self._is_asked_again) and not self._stopping.is_set()
             self._is_asked_again = False

@@ -1,4 +1,4 @@
-"""All kinds of work, by the name they are woken with, and how often each is looked for without being woken."""
+"""All jobs, by the name with which they are woken, and how often each runs without being woken."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ from worker.turns import ListDue, begin_turns
 from worker.webhooks.dispatcher import begin_webhooks
 
 Step = Callable[[], bool]
-"""Does some of what is due and tells whether more may be due at once; safe to run twice and in several processes."""
+"""Does some of the due work and returns whether more may be due at once; safe to run twice and in several processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One kind of work. `begin` makes its step for a process; up to `threads` of them run the step side by side."""
+    """One job. `begin` creates its step for a process; up to `threads` threads run the step at the same time."""
 
     kind: str
     begin: Callable[[Runtime], Step]
@@ -49,7 +49,7 @@ class Job:
 
 
 def begin_writes(*works: Callable[[Transaction], bool]) -> Callable[[Runtime], Step]:
-    """What begins a step that does these one after the other, each in a transaction of its own."""
+    """Returns a `begin` whose step calls these functions one after the other, each in a transaction of its own."""
 
     def begin(runtime: Runtime) -> Step:
         def step() -> bool:
@@ -89,7 +89,7 @@ def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
 
 
 def begin_archiving(runtime: Runtime) -> Callable[[], bool]:
-    """The step that does one part of the work: trims a batch, or writes a day, or joins a month."""
+    """The step that does one part of the archiving: trims a batch, or writes a day, or merges a month."""
     store = MediaStore(runtime.settings.media_url)
     database = runtime.database
 
@@ -113,7 +113,7 @@ def begin_expiry(runtime: Runtime) -> Callable[[], bool]:
 
 
 def begin_groups(runtime: Runtime) -> Callable[[], bool]:
-    """The step that evaluates one query group, a part of its contacts at a time."""
+    """The step that evaluates one smart group, a chunk of contacts at a time."""
 
     def step() -> bool:
         leased = runtime.database.write(lease_group)
@@ -126,7 +126,7 @@ def begin_groups(runtime: Runtime) -> Callable[[], bool]:
 
 
 def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
-    """The step that deletes one batch of old records of each kind, and what broke off while it was uploaded."""
+    """The step that deletes one batch of old records of each kind, and files of incomplete uploads."""
 
     store = MediaStore(runtime.settings.media_url)
 
@@ -186,7 +186,7 @@ TRIMMERS: tuple[Trimmer, ...] = (
     trim_forgotten,
     trim_heartbeats,
 )
-"""Each deletes at most so many records that are too old, and tells how many it deleted."""
+"""Each function deletes at most so many records that are too old, and returns how many it deleted."""
 
 
 def _run(trim: Trimmer, tx: Transaction) -> int:

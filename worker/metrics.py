@@ -22,7 +22,7 @@ registry = CollectorRegistry()
 attempts = Counter("relayboard_delivery_attempts", "Attempts to deliver events.", ("outcome",), registry=registry)
 delays = Histogram(
     "relayboard_delivery_delay_seconds",
-    "Seconds from the planned moment of an attempt until it began.",
+    "Seconds from the planned start of an attempt to its actual start.",
     registry=registry,
     buckets=BUCKETS_SECONDS,
 )
@@ -69,7 +69,7 @@ def serving_metrics(host: str, port: int) -> Iterator[str]:
 
 
 def count_attempt(outcome: str, delay_seconds: float) -> None:
-    """`outcome` is what the delivery became: delivered, pending (tried again later) or failed (given up)."""
+    """`outcome` is the delivery's new status: delivered, pending (tried again later) or failed (given up)."""
     attempts.labels(outcome).inc()
     delays.observe(delay_seconds)
 

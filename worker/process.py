@@ -37,10 +37,9 @@ def run_worker_process(
     prepare: Callable[[Collection[int]], None] | None = None,
     on_ready: Callable[[], None] | None = None,
 ) -> int:
-    """Works until SIGINT or SIGTERM: then starts nothing new, finishes what is under way, and returns 0.
-
-    `threads` is the number of kinds of work done side by side. `prepare` comes first: it is
-    given the signals that arrive meanwhile, after which nothing begins. `on_ready` is told when work begins.
+    """Works until SIGINT or SIGTERM: then starts nothing new, finishes running jobs, and returns 0. `threads` is the
+    number of jobs that run at the same time. `prepare` is called first, with the signals that arrive meanwhile; after a
+    signal no work begins. `on_ready` is called when work begins.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
     _allow_many_files()
@@ -76,7 +75,7 @@ def run_worker_process(
 
 
 def _allow_many_files() -> None:
-    """Connections to receivers and gateways stay open: more of them than the usual soft limit of 1,024."""
+    """Connections to receivers and gateways stay open; they may be more than the usual soft limit of 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -84,7 +83,7 @@ def _allow_many_files() -> None:
 
 
 def _note_early_signals() -> list[int]:
-    """Work begins before the consumer listens to signals; those that come in between are kept for it."""
+    """Work begins before the consumer handles signals; signals that arrive before are kept for it."""
     early: list[int] = []
     for number in END_SIGNALS:
         signal.signal(number, lambda received, _frame: early.append(received))
@@ -92,7 +91,7 @@ def _note_early_signals() -> list[int]:
 
 
 class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
-    """Looks every second, not every minute, which sweeps are due, and runs them itself while the queue is down."""
+    """Checks every second, not every minute, which sweeps are due, and runs them itself while the queue is down."""
 
     periodic_task_seconds = 1
 
@@ -105,7 +104,8 @@ class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
             try:
                 self.huey.enqueue(task)
             except Exception:
-                # Each queue has errors of its own; whatever it is, the rows are in the database and work can go on.
+                # Each queue has its own exceptions. With any of them work can continue, because the rows are in the
+                # database.
                 logger.warning("the queue cannot be used; %s runs without it", task.name, exc_info=True)
                 self._run_here(task)
 
@@ -117,7 +117,7 @@ class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
 
 
 class GracefulConsumer(Consumer):  # type: ignore[misc]  # huey has no types
-    """A consumer for which SIGTERM, SIGINT and SIGHUP all mean: finish what you are doing, then end."""
+    """A consumer that finishes its running jobs and then ends, on SIGTERM, SIGINT and SIGHUP."""
 
     scheduler_class = SweepScheduler
 

@@ -1,4 +1,5 @@
-"""The messages in the queue: JSON that names a task of a fixed set, so that whoever can write there runs no code."""
+"""The messages in the queue: JSON that names a task of a fixed set, so that write access to the queue does not allow
+running code."""
 
 import json
 import re
@@ -16,11 +17,12 @@ ID = re.compile(r"[0-9a-f-]{1,64}\Z")
 
 
 class NoMessage(ValueError):
-    """What stands in the queue is no message of this service; it is logged and dropped."""
+    """The queue contains something that is not a message of this service; it is logged and dropped."""
 
 
 class JsonMessages(Serializer):  # type: ignore[misc]  # huey has no types
-    """Huey's serializer for `{"id", "task", "kind", "expires"}`: a wake-up names its kind of work, a sweep its end."""
+    """Huey's serializer for `{"id", "task", "kind", "expires"}`: a wake-up names its job in `kind`, a sweep has
+    `expires`."""
 
     def _serialize(self, message: Message) -> bytes:
         task = str(message.name).removeprefix(f"{MODULE}.")
@@ -37,7 +39,7 @@ class JsonMessages(Serializer):  # type: ignore[misc]  # huey has no types
             expires = datetime.fromisoformat(given["expires"]) if given["expires"] is not None else None
             message_id = _text(given["id"], ID)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise NoMessage("the queue holds something that is no message") from error
+            raise NoMessage("the queue contains something that is not a message") from error
         return Message(
             id=message_id,
             name=f"{MODULE}.{task}",

@@ -1,5 +1,5 @@
-"""Receiver slots (a bulkhead): who occupies how many of a process's calls, so that a slow or dead receiver does not
-delay the others."""
+"""Receiver slots (a bulkhead): how many concurrent calls of a process each receiver may use, so that a slow or dead
+receiver does not delay the others."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,11 +15,10 @@ def owner_of(receiver: str) -> str:
 
 
 class ReceiverSlots:
-    """A receiver begins with `first` slots, and gets one more for each answer up to `most`.
-
-    One that gave no answer the last time has a single slot until it answers, and then begins anew. No receiver takes
-    more than the others leave free: alone it gets up to half of all slots, of two a third each, so that whoever comes
-    next always finds some.
+    """A receiver begins with `first` slots and gets one more for each response, up to `most`. A receiver that did not
+    respond last time has one slot until it responds, and then begins again with `first`. No receiver takes more than
+    the others leave free: one alone gets up to half of all slots, two get a third each, so that there are always some
+    for the next receiver.
 
     A receiver `7 name` belongs to the owner `7`. The receivers of an owner have up to `most_per_owner` slots together,
     three quarters of all if nothing else is said, and owners take turns before their receivers do.
@@ -42,7 +41,7 @@ class ReceiverSlots:
         return self._busy.total()
 
     def take(self, receiver: str) -> None:
-        """One more call to this receiver begins."""
+        """Count the start of a call to this receiver."""
         self._busy[receiver] += 1
         self._served.pop(receiver, None)
         self._served[receiver] = None
@@ -52,7 +51,7 @@ class ReceiverSlots:
             self._grown.pop(oldest, None)
 
     def release(self, receiver: str, *, has_answered: bool) -> None:
-        """A call to this receiver has ended."""
+        """Count the end of a call to this receiver."""
         self._busy[receiver] -= 1
         if self._busy[receiver] <= 0:
             del self._busy[receiver]

@@ -1,4 +1,4 @@
-"""What every job is given: settings, the database, the way to the outside, and word of the end."""
+"""What every job gets: settings, the database, the HTTP client, and the signal to stop."""
 
 import random
 import threading
@@ -13,7 +13,8 @@ from worker.http.safe_http import SafeHttp
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts of one worker process. `closing` is unwound when it stops; `chance` gives numbers in [0, 1)."""
+    """The parts of one worker process. `closing` runs clean-up functions when the process stops; `chance` gives random
+    numbers in [0, 1)."""
 
     settings: Settings
     database: Database
@@ -24,7 +25,7 @@ class Runtime:
 
 
 def open_http(settings: Settings) -> SafeHttp:
-    """The door to the outside under the limits of the settings."""
+    """The HTTP client for calls to other systems, with the limits in the settings."""
     return SafeHttp(
         allowed_networks=settings.webhook_allowed_networks,
         allowed_ports=settings.webhook_allowed_ports,

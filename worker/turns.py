@@ -76,7 +76,7 @@ def begin_turns(runtime: Runtime, list_due: ListDue, work: Work, at_once: int = 
     turns = Turns(at_once)
 
     def step() -> bool:
-        # Asked outside a writing transaction, which on SQLite would keep all other writers waiting.
+        # Read outside of a writing transaction, which on SQLite would block all other writers.
         with runtime.database.reading() as tx:
             due = list_due(tx)
         return turns.serve(due, work)

@@ -1,4 +1,4 @@
-"""Waking workers by the name of their work, after a commit and beside the request that made it."""
+"""Wakes workers by the names of their jobs, after a commit and outside of the request."""
 
 import logging
 import threading
@@ -11,17 +11,18 @@ from worker.app import create_queue, declare_run
 logger = logging.getLogger("relayboard.wake")
 
 PAUSE_SECONDS = 0.02
-"""Wake-ups of the same kind within this time are one: under load a queue entry per request would only cost."""
+"""Wake-ups of the same job within this time are combined: under load, a queue message per request would only cost time.
+"""
 
 
 def make_wake(settings: Settings) -> Wake:
-    """What `Database.wake` is set to in processes that only wake others."""
+    """The value of `Database.wake` in processes that only wake others."""
     queue = create_queue(settings.queue_url)
     return Waker(declare_run(queue, _work_elsewhere)).wake
 
 
 class Waker:
-    """Sends wake-ups from a thread of its own, so that a request neither waits for the queue nor fails with it."""
+    """Sends wake-ups from a separate thread, so that a request neither waits for the queue nor fails with it."""
 
     def __init__(self, send: Callable[[str], object], pause_seconds: float = PAUSE_SECONDS) -> None:
         self._send = send
@@ -31,10 +32,10 @@ class Waker:
         self._thread: threading.Thread | None = None
 
     def wake(self, kinds: frozenset[str]) -> None:
-        """Have these kinds of work looked at soon; returns at once."""
+        """Wake the workers of these jobs soon; returns at once."""
         with self._changed:
             self._kinds |= kinds
-            # Begun at first use, so that processes which fork have each their own.
+            # Started at first use, so that each forked process has its own thread.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="wake", daemon=True)
                 self._thread.start()
@@ -50,7 +51,7 @@ class Waker:
                 try:
                     self._send(kind)
                 except Exception:
-                    # Each queue has errors of its own, and none may stop later wake-ups; a sweep makes up for this one.
+                    # Each queue has its own exceptions, and none may stop later wake-ups; a sweep replaces this one.
                     logger.warning("the workers of %s could not be woken", kind, exc_info=True)
             pause.wait(self._pause_seconds)
 

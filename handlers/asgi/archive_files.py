@@ -1,4 +1,4 @@
-"""Downloads of archives, at signed addresses that work for a day."""
+"""Downloads of archives, at signed URLs that are valid for a day."""
 
 import hashlib
 import hmac
@@ -22,7 +22,7 @@ HEADERS = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosn
 
 
 def link_to_archive(root: str, secret_key: str, location: str, now: datetime) -> str:
-    """The address of an archive in the media store, which works for VALID_FOR."""
+    """The signed URL of an archive in the media store, valid for VALID_FOR."""
     expires = int((now + VALID_FOR).timestamp())
     return f"{root}/media/{location}?expires={expires}&sig={_sign(secret_key, location, expires)}"
 
@@ -32,7 +32,8 @@ def _sign(secret_key: str, location: str, expires: int) -> str:
 
 
 class ArchiveFiles:
-    """ASGI layer that serves `/media/archives/...` to whoever has a signed address; everything else goes inside."""
+    """ASGI layer that serves `/media/archives/...` to everybody with a signed URL; other requests go to the inner
+    layer."""
 
     def __init__(
         self, app: ASGIApp, settings: Settings, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -52,7 +53,7 @@ class ArchiveFiles:
             return
         path = await anyio.to_thread.run_sync(self._find, scope["path"], scope["query_string"])
         if path is None:
-            await detail_response(404, "There is nothing at this address, or it is no longer valid.").send(send)
+            await detail_response(404, "There is nothing at this URL, or it is no longer valid.").send(send)
             return
         await FileResponse(path, media_type="application/gzip", headers=HEADERS)(scope, receive, send)
 

@@ -1,15 +1,14 @@
-"""Lists as gzip for clients that ask for it; nothing else is compressed.
-
-Lists hold no secrets: addresses and tokens of gateways, phones and webhooks stand in other answers.
+"""Compresses lists with gzip for clients that accept it; nothing else is compressed. Lists contain no secrets: URLs and
+tokens of gateways, phones and webhooks are in other responses.
 """
 
 import gzip
 import re
 
 LEAST_BYTES = 1024
-"""Shorter bodies fit into one packet as they are."""
+"""Shorter bodies fit into one packet uncompressed."""
 LEVEL = 1
-"""250 contacts shrink to an eighth in a millisecond; higher levels take three times as long to save a tenth."""
+"""250 contacts shrink to an eighth in a millisecond; higher levels take three times as long to save another tenth."""
 CODING = re.compile(r"(?:^|,)\s*(gzip|x-gzip|\*)\s*(?:;\s*q=([01](?:\.[0-9]{0,3})?)\s*)?(?=,|$)", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""The contract, served as documents, and pages to try it out and read about it without any other server."""
+"""Serves the contract as documents, with pages to try it out and read about it, without any other server."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -47,11 +47,13 @@ TAG_LENGTH = 32
 
 
 class Explorer:
-    """ASGI layer with the contracts, the explorers of both generations and the guides; everything else goes inside.
+    """ASGI layer with the contracts, the explorers of both generations and the guides; other requests go to the inner
+    layer.
 
-    Contracts: `/api/{v1,v2}/openapi.json` and `.yaml`, `/relayers/relayer/openapi.json` and `.yaml`, without service
-    keys; with the setting BASE_URL their server is absolute. Explorers: `/api/{v1,v2}/docs`. Guides: `/guides/`. The
-    root leads to the explorer of the newer generation, for people who open the address in a browser.
+    Contracts: `/api/{v1,v2}/openapi.json` and `.yaml`, `/relayers/relayer/openapi.json` and `.yaml`, without the
+    service's `x-` keys; with the setting BASE_URL the URL of their server is absolute. Explorers: `/api/{v1,v2}/docs`.
+    Guides: `/guides/`. The root redirects to the explorer of the newer generation, for people who open the URL in a
+    browser.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -65,7 +67,7 @@ class Explorer:
             await self.app(scope, receive, send)
             return
         path = scope["path"]
-        if path not in self._pages:  # a third of a second for a document: other requests need not wait
+        if path not in self._pages:  # takes a third of a second per document, and other requests should not wait
             self._pages[path] = await anyio.to_thread.run_sync(_tagged, self._makers[path])
         page = wrong_method(scope) or _unless_known(scope, _as_versioned(scope, self._pages[path]))
         await page.send(send)
@@ -89,7 +91,7 @@ class Explorer:
 
 @cache
 def served_document(generation: str, base_url: str) -> Document:
-    """The published contract; a base URL makes the address of its server absolute."""
+    """The published contract; a base URL makes the URL of its server absolute."""
     document = published(generation)
     if base_url:
         for server in document["servers"]:
@@ -128,7 +130,7 @@ def _guide(title: str, content: str, name: str) -> PlainResponse:
 
 
 def navigation(current: str, top: str) -> str:
-    """The links between explorers, contracts and guides; `top` is the relative way to the service's root."""
+    """The links between explorers, contracts and guides; `top` is the relative path to the service's root."""
     links = [("v2", "API v2", "api/v2/docs"), ("v1", "API v1", "api/v1/docs"), ("guides", "Guides", "guides/")]
     if current in ROOTS:
         root = ROOTS[current].removeprefix("/")
@@ -140,14 +142,14 @@ def navigation(current: str, top: str) -> str:
 
 
 def asset(name: str) -> PlainResponse:
-    """One of the listed files; other names have no route, so no path can leave their folders."""
+    """One of the listed files; other names have no route, so no path can lead out of the folder."""
     folder, media_type = ASSETS[name]
     return _revalidated((folder / name).read_bytes(), media_type, {"X-Content-Type-Options": "nosniff"})
 
 
 @cache
 def asset_version(name: str) -> str:
-    """What stands behind `?v=` in the address of a file, new with every change of it."""
+    """The value of `?v=` in the URL of a file; it changes with the file."""
     return _tag(asset(name).body)
 
 
@@ -164,7 +166,7 @@ def _json_page(document: Document) -> PlainResponse:
 
 
 def _revalidated(body: bytes, media_type: str, headers: Mapping[str, str] | None = None) -> PlainResponse:
-    """A page that caches keep but ask about before they use it."""
+    """A page that caches may store but must revalidate before use."""
     return PlainResponse(body, media_type, headers={"Cache-Control": "no-cache", **(headers or {})})
 
 
@@ -178,7 +180,7 @@ def _tagged(make: Callable[[], PlainResponse]) -> PlainResponse:
 
 
 def _as_versioned(scope: Scope, page: PlainResponse) -> PlainResponse:
-    """Caches need not ask again about a file whose address names its content."""
+    """Caches need not revalidate a file whose URL contains a hash of its content."""
     asked = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("v")
     if page.status == 200 and asked and page.headers["ETag"] == f'"{asked[-1]}"':
         return replace(page, headers={**page.headers, "Cache-Control": VERSIONED})
@@ -186,7 +188,7 @@ def _as_versioned(scope: Scope, page: PlainResponse) -> PlainResponse:
 
 
 def _redirect(target: str) -> PlainResponse:
-    """To a relative address, which also holds behind a proxy that serves us under a path of its own."""
+    """A redirect to a relative URL, which also works behind a proxy that serves us under a path prefix."""
     return PlainResponse(b"", "", 307, {"Location": target})
 
 

@@ -1,4 +1,4 @@
-"""The contract as the explorer shows it: the same operations, with forms that are empty."""
+"""The contract as the explorer shows it: the same operations, with empty forms."""
 
 import copy
 from typing import Any
@@ -9,15 +9,14 @@ from openapi.bundle import Document, parameters
 
 
 def explorer_document(document: Document) -> Document:
-    """The published document with the examples of parameters as sentences of their descriptions.
-
-    The explorer fills every field with its example, which then goes along unseen: filters that find nothing, two that
-    exclude each other, one Idempotency-Key forever, a record to delete.
+    """The published document with the examples of parameters moved into their descriptions. The explorer would fill
+    every field with its example, and users would send it without noticing: filters that find nothing, two that exclude
+    each other, the same Idempotency-Key each time, a record to delete.
     """
     shown = copy.deepcopy(document)
     for parameter in parameters(shown):
         _tell_example(parameter, shown["components"]["schemas"])
-        parameter.pop("allowEmptyValue", None)  # a box to tick under every field
+        parameter.pop("allowEmptyValue", None)  # a checkbox under every field
     return shown
 
 
@@ -30,10 +29,8 @@ def _tell_example(parameter: dict[str, Any], schemas: dict[str, Any]) -> None:
 
 
 def _without_example(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    """A schema of its own, as a named one is shared with bodies, which keep their examples.
-
-    Of several forms it has the first: the explorer offers a choice for truth values and closed sets of words, but
-    nothing for alternatives.
+    """A copy of the schema, because bodies share named schemas and keep their examples. Of several forms the copy has
+    the first: the explorer offers a choice for Booleans and enums, but not for alternatives.
     """
     while "$ref" in schema or "anyOf" in schema:
         schema = schema["anyOf"][0] if "anyOf" in schema else schemas[schema["$ref"].rpartition("/")[2]]
@@ -44,7 +41,7 @@ def _without_example(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[st
 
 
 def _as_typed(example: object) -> str:
-    """An example as a person types it."""
+    """An example as a person would type it."""
     if isinstance(example, list):
         return ", ".join(_as_typed(item) for item in example)
     return example if isinstance(example, str) else orjson.dumps(example).decode()

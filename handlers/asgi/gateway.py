@@ -1,6 +1,5 @@
-"""What gateways call, by GET or POST, at the addresses of their channel types (`handlers/channels/`).
-
-The secret may come as `Authorization: Bearer <secret>` instead, with addresses that leave it out.
+"""What gateways call, by GET or POST, at the URLs of their channel types (`handlers/channels/`). Instead of the URL,
+the header `Authorization: Bearer <secret>` may contain the secret.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +28,7 @@ SCOPE_LENGTH = 24
 
 
 class GatewayCalls:
-    """ASGI layer for the calls of gateways; everything else goes inside."""
+    """ASGI layer for the calls of gateways; other requests go to the inner layer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -43,7 +42,7 @@ class GatewayCalls:
         found = next((match for match in matches if match is not None), None)
         refused = wrong_method(scope, METHODS)
         if refused is not None or found is None:
-            await (refused or detail_response(404, "There is nothing at this address.")).send(send)
+            await (refused or detail_response(404, "There is nothing at this URL.")).send(send)
             return
         service = context_of(scope).service
         authorization = (header(scope, b"authorization") or b"").decode("latin-1")
@@ -62,13 +61,13 @@ class GatewayCalls:
 
 
 def type_at(path: str) -> str | None:
-    """The channel type whose gateways call at such a path."""
+    """The channel type whose gateways call this path."""
     return next((name for name, reader in READERS.items() if path.startswith(reader.PREFIXES)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Which gateway says that it calls, and the secret it brings."""
+    """The gateway that a call claims to come from, and the secret it sent."""
 
     channel_type: str
     channel_uuid: str
@@ -86,9 +85,8 @@ def bearer_in(authorization: str) -> str | None:
 
 
 def refuse(service: Service, caller: Caller) -> PlainResponse | None:
-    """What a call is answered that may not be made, before its body is read; None for others. Raises Refused.
-
-    Callbacks without the secret do not count towards the limit: they must not shut the gateway out.
+    """The response to a call that is not allowed, decided before its body is read; None for other calls. Raises
+    Refused. Calls without the secret do not count towards the limit: strangers must not block the gateway.
     """
     try:
         with service.database.reading() as tx:
@@ -103,15 +101,15 @@ def refuse(service: Service, caller: Caller) -> PlainResponse | None:
 
 
 def answer(service: Service, call: Callable[[Transaction], str]) -> PlainResponse:
-    """Carries a callback out; runs in a database thread. Raises Refused."""
+    """Performs a callback; runs in a database thread. Raises Refused."""
     try:
         return json_response({"detail": service.database.write(call)})
-    except WrongSecret as error:  # it was changed in the meantime
+    except WrongSecret as error:  # the secret was changed in the meantime
         return _ask_for_secret(error)
 
 
 def carry_out(caller: Caller, action: str, values: Mapping[str, str], tx: Transaction) -> str:
-    """Do what the gateway reports; what to answer. Raises Refused, WrongSecret."""
+    """Performs what the gateway reports and returns the response text. Raises Refused, WrongSecret."""
     return READERS[caller.channel_type].carry_out(tx, caller.find(tx), action, values)
 
 
@@ -120,10 +118,11 @@ def _ask_for_secret(error: WrongSecret) -> PlainResponse:
 
 
 async def read_values(request: Request) -> dict[str, str]:
-    """The parameters of the query and of a form; the form's win. Raises Refused for a body that is not a form."""
+    """The parameters of the query and of a form; those of the form take precedence. Raises Refused for a body that is
+    not a form."""
     try:
         if request.headers.get("Content-Type", "").lower().startswith(FORM_TYPE):
-            # Starlette takes letters beyond ASCII that are not escaped for Latin 1; gateways mean UTF-8.
+            # Starlette reads unescaped characters beyond ASCII as Latin-1; gateways send UTF-8.
             text = (await request.body()).decode("utf-8", "replace")
             fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
         else:

@@ -1,4 +1,4 @@
-"""The outermost layer: a request id for every answer, strict checks of address and Host, and limits for bodies."""
+"""The outermost layer: a request id for every response, strict checks of URL and Host, and limits for bodies."""
 
 import logging
 import re
@@ -35,10 +35,9 @@ LOGGED_PATH_LENGTH = 200
 
 
 class Guard:
-    """ASGI layer that makes the context of each request, and answers refusals and failures as `{"detail": "..."}`.
-
-    Bodies under `/api/` are read once the caller is known; those of phones, which have no token, are read here. The log
-    gets no query and no body.
+    """ASGI layer that creates the context of each request, and returns refusals and failures as `{"detail": "..."}`.
+    Bodies under `/api/` are read once the caller is known; bodies of phones, which have no token, are read here. The
+    log contains no query and no body.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, *, upload_paths: Collection[str] = UPLOAD_PATHS) -> None:
@@ -93,7 +92,7 @@ class Guard:
         except Exception:
             errors.exception("unexpected failure")
             if sender.status is not None:
-                raise  # half an answer is out: the server has to break the connection
+                raise  # part of the response is sent: the server has to close the connection
             await detail_response(500, "Internal server error.").send(sender.send)
 
     async def _checked(self, scope: Scope, body: Body) -> Receive:
@@ -110,7 +109,8 @@ class Guard:
         return body.receive
 
     def _note(self, scope: Scope, method: str, path: str, status: int | None, seconds: float) -> None:
-        """Write the access log line and count the request; a client that left counts as 499. Probes are quiet."""
+        """Write the access log line and count the request; a client that disconnected counts as 499. Probes are not
+        logged."""
         is_probe = path.startswith(PROBE_PREFIXES)
         if self.has_metrics and not is_probe:
             count_request(method, path, status or 499, seconds)
@@ -129,13 +129,13 @@ class Guard:
 
 
 def _request_id(scope: Scope) -> str:
-    """The id the client gave, when it is a sane one, else a new one."""
+    """The client's request id if it is valid, otherwise a new one."""
     given = header(scope, b"x-request-id")
     return given.decode() if given is not None and REQUEST_ID.match(given) else str(uuid.uuid4())
 
 
 class _Sender:
-    """Adds the headers that every answer has, leaves the body out for HEAD, and remembers the status."""
+    """Adds the headers that every response has, leaves out the body for HEAD, and stores the status."""
 
     def __init__(self, send: Send, request_id: str, body: Body, *, head_only: bool) -> None:
         self._send = send
@@ -155,7 +155,7 @@ class _Sender:
         await self._send(message)
 
     def _complete(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Caches keep nothing unless its layer says so, and browsers take everything for what it is said to be."""
+        """Caches store nothing unless an inner layer allows it, and browsers must not guess content types."""
         headers = [pair for pair in given if pair[0].lower() != b"x-request-id"]
         names = {name.lower() for name, _ in headers}
         headers.append((b"x-request-id", self._request_id))
@@ -164,6 +164,6 @@ class _Sender:
         if b"x-content-type-options" not in names:
             headers.append((b"x-content-type-options", b"nosniff"))
         if self._body.is_awaited and b"connection" not in names:
-            # Whether the client still sends what it was not asked for, nobody knows: no request can follow.
+            # It is unknown whether the client still sends the body that it was not asked for: no request can follow.
             headers.append((b"connection", b"close"))
         return headers

@@ -1,4 +1,4 @@
-"""The guides of `docs/` as pages, read from the source tree or from where the package installs them."""
+"""The guides of `docs/` as pages, read from the source tree or from the folder where the package installs them."""
 
 import html
 import re
@@ -17,7 +17,7 @@ MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 @cache
 def guides_folder() -> Path:
-    """Where the guides are: beside the packages of the source tree, else in the installation's shared files."""
+    """The folder of the guides: next to the packages of the source tree, or in the installation's shared files."""
     source = Path(__file__).parents[2] / "docs"
     return source if (source / "operations.md").is_file() else INSTALLED
 
@@ -29,7 +29,7 @@ def guide_names() -> list[str]:
 
 
 def render_guide(name: str) -> tuple[str, str]:
-    """The title and the content of a guide as HTML; its links to other guides lead to their pages."""
+    """The title and the content of a guide as HTML; links to other guides lead to their pages."""
     tokens = _parse(name)
     for token in tokens:
         for part in token.children or ():

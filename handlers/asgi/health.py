@@ -1,4 +1,4 @@
-"""Health of the process and its metrics: `/health/live`, `/health/ready`, `/metrics`."""
+"""Health and metrics of the process: `/health/live`, `/health/ready`, `/metrics`."""
 
 import contextlib
 import logging
@@ -23,7 +23,8 @@ CHECK_TIMEOUT_SECONDS = 3.0
 NOT_STORED = {"Cache-Control": "no-store"}
 
 Check = Callable[[], Awaitable[object]]
-"""Something the service needs; it raises when that is away. What it raises goes to the log, never to the client."""
+"""Checks something that the service needs; it raises an exception if that is not available. The exception goes to
+the log, never to the client."""
 
 
 class Health:

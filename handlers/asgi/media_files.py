@@ -1,6 +1,5 @@
-"""Uploaded files, for the phones, gateways and people that messages with attachments go to.
-
-Whoever knows an address may read it, as those receivers have no token; the random uuid in it cannot be guessed.
+"""Uploaded files, for the phones, gateways and people that receive messages with attachments. Everybody who knows a URL
+may read the file, because those receivers have no token; the random UUID in the URL cannot be guessed.
 """
 
 import mimetypes
@@ -28,7 +27,7 @@ HEADERS = {
 
 
 class MediaFiles:
-    """ASGI layer that serves `/media/<workspace uuid>/<media uuid>.<ending>`; everything else goes inside."""
+    """ASGI layer that serves `/media/<workspace uuid>/<media uuid>.<extension>`; passes on other requests."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -44,17 +43,17 @@ class MediaFiles:
             return
         path = await anyio.to_thread.run_sync(self._find, scope["path"])
         if path is None:
-            await detail_response(404, "There is nothing at this address.").send(send)
+            await detail_response(404, "There is nothing at this URL.").send(send)
             return
         await FileResponse(path, media_type=media_type_of(path), headers=HEADERS)(scope, receive, send)
 
     def _find(self, path: str) -> Path | None:
-        """The stored file of an address; the form of the address alone keeps it inside the store."""
+        """The stored file of a URL; the pattern of the URL ensures that the path stays inside the store."""
         found = NAME.match(path)
         return self.store.open_path(found.group(1)) if found is not None else None
 
 
 def media_type_of(path: Path) -> str:
-    """The media type of a stored file by its ending; nothing that a browser would run."""
+    """The media type of a stored file by its extension; never a type that a browser would execute."""
     guessed, _ = mimetypes.guess_type(path.name)
     return guessed if guessed is not None and SHOWN_TYPES.match(guessed) else UNKNOWN_TYPE

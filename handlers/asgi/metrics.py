@@ -18,7 +18,7 @@ requests = Counter(
 )
 durations = Histogram(
     "relayboard_request_seconds",
-    "Seconds from the arrival of a request to the end of its answer.",
+    "Seconds from the arrival of a request to the end of its response.",
     ("generation", "route", "method"),
     registry=registry,
     buckets=BUCKETS_SECONDS,
@@ -34,7 +34,7 @@ def count_request(method: str, path: str, status: int, seconds: float) -> None:
 
 @cache
 def _series(generation: str, route: str, method: str, status: str) -> tuple[Counter, Histogram]:
-    """Looking series up by their labels costs more than counting."""
+    """Cached, because looking up a series by its labels costs more than counting."""
     return requests.labels(generation, route, method, status), durations.labels(generation, route, method)
 
 
@@ -44,7 +44,8 @@ def render_metrics(*collectors: Collector) -> bytes:
 
 
 def route_of(path: str) -> tuple[str, str]:
-    """Generation and path template a request belongs to; `none`, `other` for all else, so that labels stay few."""
+    """The generation and path template of a request; `none` and `other` for everything else, to keep the number of
+    labels small."""
     routes = _routes()
     known = routes.get(path)
     if known is not None:

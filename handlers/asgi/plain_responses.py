@@ -1,4 +1,4 @@
-"""Small answers of the service itself, beside the API: documents, pages, health. Plain ASGI messages."""
+"""Small responses of the service outside the API: documents, pages, health. Plain ASGI messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ JSON_TYPE = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class PlainResponse:
-    """A whole answer: body, media type, status and further headers."""
+    """A whole response: body, media type, status and further headers."""
 
     body: bytes
     media_type: str = JSON_TYPE
@@ -37,7 +37,7 @@ def detail_response(status: int, text: str, headers: Mapping[str, str] | None = 
 
 
 def wrong_method(scope: Scope, methods: Sequence[str] = ("GET", "HEAD")) -> PlainResponse | None:
-    """The 405 for a method that a page does not have (most can only be read); None when it has it."""
+    """The 405 for a method that a page does not have (most can only be read); None if it has the method."""
     if scope["method"] in methods:
         return None
     return detail_response(405, "This method is not available here.", {"Allow": ", ".join(methods)})

@@ -1,4 +1,4 @@
-"""Rate limits: each API process takes small batches of requests from the workspace's allowance and spends them."""
+"""Rate limits: each API process reserves small batches of requests from the workspace's limit and then uses them."""
 
 import math
 import threading
@@ -13,7 +13,7 @@ BATCHES_PER_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The state of a limit after a request."""
+    """The state of a rate limit after a request."""
 
     limit: int
     remaining: int
@@ -35,11 +35,10 @@ class _Debt:
 
 
 class RateLimiter:
-    """Grants requests per workspace and scope, at most `limit` per `period` over all processes together.
-
-    A process that holds unspent requests may refuse another process's request up to a hundredth of the limit early;
-    the limit is never exceeded, but for one case: while somebody else holds SQLite's write lock, a request does not
-    wait for it. Each process then grants what is left by its own count, and takes that off as soon as it can write.
+    """Allows requests per workspace and scope, at most `limit` per `period` in all processes together. Because
+    processes reserve requests, a request may be refused up to a hundredth of the limit too early. The limit is never
+    exceeded, with one exception: while another transaction holds SQLite's write lock, a request does not wait for it.
+    Each process then allows what is left by its own count, and records it as soon as it can write.
     """
 
     def __init__(self, database: Database, limit: int, period: timedelta) -> None:
@@ -52,7 +51,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def spend_known(self, workspace_id: int, scope: str) -> Allowance | None:
-        """Spend a request this process already holds; None when it must take more from the database."""
+        """Use a request that this process has reserved; None if it must reserve more in the database."""
         now = self.database.clock()
         with self._lock:
             purse = self._purses.get((workspace_id, scope))
@@ -62,7 +61,7 @@ class RateLimiter:
             return self._allowance(purse, now, granted=True)
 
     def spend(self, workspace_id: int, scope: str) -> Allowance:
-        """Spend a request, taking a batch from the database when none is held; runs in a database thread."""
+        """Use a request, reserving a batch in the database if there is none; runs in a database thread."""
         known = self.spend_known(workspace_id, scope)
         if known is not None:
             return known
@@ -87,7 +86,7 @@ class RateLimiter:
         return self._allowance(purse, now, granted=granted > owed)
 
     def _lend(self, workspace_id: int, scope: str) -> Allowance:
-        """Grant a request that is taken off later, if by what can be read there is one left."""
+        """Allow a request that is recorded later, if the readable state of the limit allows one more."""
         with self.database.reading() as tx:
             now = tx.now
             left, ends_on = read_allowance(tx, workspace_id, scope, limit=self.limit, period=self.period)

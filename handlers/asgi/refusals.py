@@ -1,10 +1,10 @@
-"""Requests that go no further than the guard."""
+"""Requests that the guard refuses."""
 
 from collections.abc import Mapping
 
 
 class Refusal(Exception):
-    """A request that is answered at the door: status, sentence for the client, and further headers."""
+    """A request that is refused before a handler runs: status, message for the client, and further headers."""
 
     def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
@@ -14,4 +14,4 @@ class Refusal(Exception):
 
 
 class ClientGone(Exception):
-    """The client left before its request was complete; nobody waits for an answer."""
+    """The client disconnected before its request was complete; nobody waits for a response."""

@@ -1,4 +1,4 @@
-"""The body of a request: read late, never more of it than is allowed, and never at the client's leisure."""
+"""The body of a request: read late, with limits for its size and for the time that the client may take."""
 
 import time
 from dataclasses import dataclass
@@ -16,22 +16,21 @@ LONGEST_LENGTH = 15
 
 @dataclass(slots=True)
 class BodyMemory:
-    """What the bodies that this process has read, or is about to have read, occupy together."""
+    """Counts the memory of all bodies that this process has read or is about to read."""
 
     limit_bytes: int = HELD_LIMIT_BYTES
     held_bytes: int = 0
 
     def hold(self, size: int) -> None:
-        """Raises Refusal (503) when there is no room for so many bytes more."""
+        """Reserves memory for a body. Raises Refusal (503) if there is not enough left."""
         if self.held_bytes + size > self.limit_bytes:
             raise Refusal(503, "The service is reading too many requests; try again.", {"Retry-After": "1"})
         self.held_bytes += size
 
 
 class Body:
-    """The body of one request. Nothing of it is read before somebody who may read it asks for it.
-
-    A client has `timeout_seconds` for each piece, and for the whole that long and a second more for every 4096 bytes.
+    """The body of one request. Nothing is read before a layer asks for it. A client has `timeout_seconds` for each
+    piece, and for the whole body one more second for every 4096 bytes.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Body:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether the client waits to be asked for the body (`Expect`), and was not."""
+        """Whether the client waits for `100 Continue` before it sends the body (`Expect`), and did not get it."""
         return self._began is None and header(self._scope, b"expect") is not None
 
     def check_length(self) -> None:
@@ -66,8 +65,7 @@ class Body:
             raise self._too_large()
 
     async def receive(self) -> Message:
-        """ASGI's receive within the limits; the client's next message after the end of the body.
-
+        """ASGI's receive with the limits applied; after the end of the body it returns the client's next message.
         Raises Refusal (413 beyond the limit, 400 for a wrong length or a slow client) or ClientGone.
         """
         if self._is_complete:
@@ -88,7 +86,7 @@ class Body:
         return message
 
     async def read(self) -> bytes:
-        """The whole body. Raises what `receive` does, and Refusal (503) when too many bodies are held already."""
+        """The whole body. Raises what `receive` raises, and Refusal (503) if there are too many bodies in memory."""
         body = bytearray()
         while not self._is_complete:
             chunk = (await self.receive()).get("body", b"")
@@ -104,7 +102,7 @@ class Body:
 
     async def _next(self) -> Message:
         if header(self._scope, b"content-length") is None and header(self._scope, b"transfer-encoding") is None:
-            message = await self._receive()  # there is no body to wait for, and a timer has its price
+            message = await self._receive()  # there is no body to wait for, and a timer has a cost
         else:
             try:
                 with anyio.fail_after(self._seconds_left()):
@@ -137,7 +135,7 @@ def declared_length(scope: Scope) -> int | None:
 
 
 def replay(body: bytes, receive: Receive) -> Receive:
-    """A receive callable that gives the body again in one message, then whatever comes."""
+    """A receive callable that returns the body again in one message, then the client's next messages."""
     is_sent = False
 
     async def receive_again() -> Message:

@@ -1,4 +1,4 @@
-"""Checks of a request's address and media type, before anything looks at what they mean."""
+"""Checks of a request's URL and media type, before any other layer reads them."""
 
 import ipaddress
 import re
@@ -22,9 +22,8 @@ FORM_TYPE = re.compile(rb"multipart/form-data[ \t]*;", re.IGNORECASE)
 
 
 def check_url(scope: Scope) -> None:
-    """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is not text.
-
-    Bytes beyond ASCII in the query, which some clients send as they are, become percent escapes.
+    """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is not text. Bytes
+    beyond ASCII in the query, which some clients send unescaped, become percent escapes.
     """
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     query = scope.get("query_string", b"")
@@ -49,9 +48,8 @@ def _check_escapes(part: bytes) -> None:
 
 
 def take_media_type(scope: Scope, plain: bytes) -> bytes | None:
-    """The media type that a client declared; in its place stands `plain` from here on.
-
-    Later layers know types in that form only, and would judge them before it is known who calls.
+    """The media type that a client declared; it is replaced by `plain` for the next layers. They understand only that
+    form, and would otherwise reject the type before the caller is known.
     """
     declared = header(scope, b"content-type")
     others = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
@@ -60,25 +58,23 @@ def take_media_type(scope: Scope, plain: bytes) -> bytes | None:
 
 
 def check_json_type(content_type: bytes | None, *, has_body: bool) -> None:
-    """Raises Refusal(415) for a body that is declared as something else than JSON in UTF-8.
-
-    A request without media type, or without body, counts as JSON.
+    """Raises Refusal(415) for a body that is declared as anything other than JSON in UTF-8. A request without a media
+    type or without a body counts as JSON.
     """
     if has_body and content_type is not None and not JSON_TYPE.match(content_type.strip()):
         raise Refusal(415, "Send JSON.")
 
 
 def check_form_type(content_type: bytes | None) -> bytes:
-    """The media type of a multipart form. Raises Refusal(415) for another one."""
+    """The media type of a multipart form. Raises Refusal(415) for any other type."""
     if content_type is None or not FORM_TYPE.match(content_type.strip()):
         raise Refusal(415, "Send a multipart form.")
     return content_type
 
 
 def check_host(scope: Scope) -> None:
-    """Raises Refusal(400) unless there is one Host header and it is one (RFC 9112, 3.2); HTTP/1.0 needs none.
-
-    The addresses that answers hold begin with it.
+    """Raises Refusal(400) unless there is exactly one valid Host header (RFC 9112, 3.2); HTTP/1.0 needs none. URLs in
+    responses begin with it.
     """
     given = [value for name, value in scope["headers"] if name.lower() == b"host"]
     if not given and scope.get("http_version") == "1.0":

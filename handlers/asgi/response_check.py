@@ -1,4 +1,4 @@
-"""Comparison of every answer with the contract; on in all tests, off in production."""
+"""Compares every response with the contract; on in all tests, off in production."""
 
 import gzip
 
@@ -10,11 +10,11 @@ from openapi.bundle import GENERATIONS, matches
 
 
 class ContractBroken(AssertionError):
-    """An answer that the contract does not allow: undeclared status, or a body that does not fit its schema."""
+    """A response that the contract does not allow: an undeclared status, or a body that does not match its schema."""
 
 
 class ResponseCheck:
-    """ASGI layer that raises ContractBroken after an answer outside the contract."""
+    """ASGI layer that raises ContractBroken after a response that is not in the contract."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -36,7 +36,7 @@ class ResponseCheck:
 
 
 def check_answer(rules: OperationRules, messages: list[Message]) -> None:
-    """Raises ContractBroken when the collected ASGI answer is not one of the operation's."""
+    """Raises ContractBroken if the collected ASGI response is not one of the operation's."""
     start = messages[0]
     body = b"".join(message.get("body", b"") for message in messages[1:])
     status = str(start["status"])

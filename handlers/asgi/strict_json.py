@@ -1,4 +1,4 @@
-"""JSON read strictly: what two parsers could understand differently, or a database cannot store, is refused."""
+"""Strict JSON: everything that two parsers could read differently, or that a database cannot store, is rejected."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from typing import Any
 
 NESTING_LIMIT = 32
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-INTEGER_LENGTH = 20  # of the smallest one, with its sign
+INTEGER_LENGTH = 20  # digits of the smallest integer, with its sign
 FLOAT_LENGTH = 400
 
 _BLANKS = b" \t\r\n"
@@ -19,15 +19,15 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class StrictJsonError(ValueError):
-    """A body that is not acceptable JSON; the message says why, for the client."""
+    """A body that is not acceptable JSON; the message tells the client why."""
 
 
 def parse_strict(raw: bytes, *, nesting_limit: int = NESTING_LIMIT) -> Any:
     """The value of a JSON text in UTF-8; an empty one is an empty object.
 
     Raises StrictJsonError for invalid UTF-8, a byte order mark, NaN and infinities, NUL characters, duplicate keys,
-    lone surrogates, integers beyond signed 64 bit, numbers that are absurdly long or too large for a double, more
-    nesting than the limit, and everything that is not JSON. Takes time linear in the size of the body.
+    lone surrogates, integers beyond signed 64 bit, numbers that are very long or too large for a double, more nesting
+    than the limit, and everything that is not JSON. The time is linear in the size of the body.
     """
     if not raw.strip(_BLANKS):
         return {}
@@ -43,7 +43,7 @@ def parse_strict(raw: bytes, *, nesting_limit: int = NESTING_LIMIT) -> Any:
 
 
 def _parse(text: str) -> Any:
-    # A hook per number doubles the time of a long list of ids, so it is set only where a number could be too large.
+    # A hook per number doubles the time for a long list of ids, so it is set only if a number could be too large.
     numbers: dict[str, Any] = {}
     if _SUSPICIOUS_NUMBER.search(text):
         numbers = {"parse_int": _read_integer, "parse_float": _read_float}
@@ -63,7 +63,7 @@ def check_nesting(raw: bytes, limit: int) -> None:
     without_escapes = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside_texts = b"".join(without_escapes.split(b'"')[::2])
     brackets = outside_texts.translate(_AS_SQUARE, _ALL_BUT_BRACKETS)
-    for _ in range(limit):  # each pass takes the innermost level away
+    for _ in range(limit):  # each pass removes the innermost level
         brackets = brackets.replace(b"[]", b"")
         if not brackets:
             return
@@ -79,7 +79,7 @@ def check_characters(value: object) -> None:
         if found is not None and found.group() == "\x00":
             raise StrictJsonError("NUL characters are not allowed.")
         if found is not None:
-            raise StrictJsonError("The request body holds half of a surrogate pair.")
+            raise StrictJsonError("The request body contains half of a surrogate pair.")
     elif isinstance(value, list):
         for item in value:
             check_characters(item)

@@ -1,4 +1,4 @@
-"""Files in multipart requests: they go to the media store as they come, and never stand in memory."""
+"""Files in multipart requests: they are written to the media store while they arrive, and never kept in memory."""
 
 import hashlib
 from collections import Counter
@@ -24,7 +24,7 @@ RETRY_AFTER_SECONDS = "5"
 
 @dataclass(slots=True)
 class UploadPlaces:
-    """How many uploads this process takes side by side, in all and for each workspace."""
+    """How many concurrent uploads this process allows, in total and for each workspace."""
 
     most: int
     most_of_workspace: int
@@ -32,24 +32,27 @@ class UploadPlaces:
 
     @contextmanager
     def take(self, workspace_id: int) -> Iterator[None]:
-        """A place until the block ends. Raises Refusal: 429 when the workspace has too many, 503 when all have."""
+        """Counts an upload until the block ends. Raises Refusal: 429 if the workspace has too many, 503 if the process
+        has."""
         retry = {"Retry-After": RETRY_AFTER_SECONDS}
         if self.taken[workspace_id] >= self.most_of_workspace:
-            raise Refusal(429, f"At most {self.most_of_workspace} uploads of a workspace at once; try again.", retry)
+            raise Refusal(
+                429, f"At most {self.most_of_workspace} uploads of a workspace at the same time; try again.", retry
+            )
         if self.taken.total() >= self.most:
-            raise Refusal(503, "The service is taking too many uploads; try again.", retry)
+            raise Refusal(503, "The service is receiving too many uploads; try again.", retry)
         self.taken[workspace_id] += 1
         try:
             yield
         finally:
             self.taken[workspace_id] -= 1
-            self.taken += Counter()  # forgets the workspaces that have none
+            self.taken += Counter()  # removes workspaces without uploads
 
 
 async def receive_upload(body: Body, content_type: bytes, file: BinaryIO, uuid: str) -> Upload:
-    """The one file of a form, written to `file` as it arrives; of more than 25 MB only a byte too many is written.
-
-    Raises InvalidInput when the part is missing, Refused when the body is not a multipart form, and what bodies raise.
+    """The only file of a form, written to `file` while it arrives; of a file over 25 MiB at most one byte more is
+    written. Raises InvalidInput if the part is missing, Refused if the body is not a multipart form, and what bodies
+    raise.
     """
     try:
         form = FormReader(content_type, file)
@@ -64,7 +67,7 @@ async def receive_upload(body: Body, content_type: bytes, file: BinaryIO, uuid: 
 
 
 class FormReader:
-    """Takes the part `file` out of a form piece by piece and passes over the other parts."""
+    """Reads the part `file` of a form piece by piece and skips the other parts."""
 
     def __init__(self, content_type: bytes, file: BinaryIO) -> None:
         _, options = parse_options_header(content_type)
@@ -96,10 +99,10 @@ class FormReader:
         self._parser.write(data)
 
     def finish(self, uuid: str) -> Upload:
-        """The file after the last piece. Raises FormParserError, InvalidInput."""
+        """Returns the file after the last piece. Raises FormParserError, InvalidInput."""
         self._parser.finalize()
         if not self._has_ended:
-            raise FormParserError("the form breaks off")
+            raise FormParserError("the form is incomplete")
         if self._found is None:
             raise InvalidInput.on(PART.decode(), "A value is required.")
         filename, content_type = self._found

@@ -1,4 +1,4 @@
-"""What gateways call us with: a folder for each channel type beside this module."""
+"""Reads the calls of gateways: each channel type has a folder next to this module."""
 
 import re
 from collections.abc import Mapping
@@ -11,10 +11,9 @@ from persistence.database import Transaction
 
 
 class CallbackReader(Protocol):
-    """What the folder of a channel type has in its module `callbacks`.
-
-    `ADDRESSES` are paths with the groups `uuid`, `secret` (where it is part of them) and `action`, `PREFIXES` what they
-    begin with, `SECRET_PLACE` what stands before a secret, in its first group, and the secret.
+    """The interface of the module `callbacks` of a channel type. `ADDRESSES` are patterns of paths with the groups
+    `uuid`, `secret` (if the path contains it) and `action`. `PREFIXES` are the beginnings of these paths.
+    `SECRET_PLACE` matches a secret and, in its first group, the text before it.
     """
 
     ADDRESSES: tuple[re.Pattern[str], ...]
@@ -22,14 +21,14 @@ class CallbackReader(Protocol):
     SECRET_PLACE: re.Pattern[str]
 
     def carry_out(self, tx: Transaction, gateway: Gateway, action: str, values: Mapping[str, str]) -> str:
-        """Do what the gateway reports; what to answer. Raises Refused."""
+        """Performs what the gateway reports and returns the response text. Raises Refused."""
 
 
 READERS = {name: cast(CallbackReader, import_module(f"handlers.channels.{name}.callbacks")) for name in GATEWAYS}
 
 
 def hide_secret(path: str) -> str:
-    """A path as it may be logged: without what stands where a gateway's secret does."""
+    """A path for the log, without the secret of a gateway."""
     for reader in READERS.values():
         path = reader.SECRET_PLACE.sub(r"\1***", path)
     return path

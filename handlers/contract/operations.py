@@ -1,4 +1,4 @@
-"""The contract as the service uses it: what each operation accepts, who may call it, and what it may answer."""
+"""The contract as the service uses it: what each operation accepts, who may call it, and what it may return."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -94,7 +94,7 @@ def _compile(
 
 
 def _verbatim_fields(content: Mapping[str, Any], components: Mapping[str, Any]) -> frozenset[str]:
-    """The body fields that hold a client's own data, which is kept as it is."""
+    """The body fields with a client's own data, which is stored unchanged."""
     schema = resolve(content[JSON_TYPE]["schema"], components) if JSON_TYPE in content else {}
     return frozenset(name for name, part in schema.get("properties", {}).items() if part.get("x-verbatim"))
 

@@ -13,7 +13,7 @@ from persistence.sql.columns import read_id
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
 LOST_PLUS = re.compile(r"([Tt][0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
-"""A zone whose plain `+` has become a blank in a query string."""
+"""A time zone whose unescaped `+` has become a space in a query string."""
 TRUE_WORDS = {"true", "y", "yes", "1"}
 TIME_PARAMETERS = ("before", "after")
 LONGEST_LIST = 100
@@ -21,7 +21,7 @@ PLACES = {"cursor": "This cursor is not valid.", "page": "This page does not exi
 
 
 class Unset:
-    """Stands for a parameter that was not sent."""
+    """The value of a parameter that was not sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,8 @@ class Parameter:
         )
 
     def read(self, texts: list[str]) -> Any:
-        """The value of all occurrences; Unset when they are empty. Raises Refused naming the parameter.
-
-        A cursor or page that cannot be one raises RecordMissing, as any other that no list has.
+        """The value of all occurrences; Unset if they are empty. Raises Refused, which names the parameter. An invalid
+        cursor or page raises RecordMissing, like an unknown one.
         """
         if self.is_list:
             return self._read_list(texts)
@@ -106,9 +105,8 @@ class Parameter:
 
 
 def read_time(name: str, text: str) -> datetime:
-    """A date or date and time as an aware moment; without a zone it is UTC. Raises Refused naming the parameter.
-
-    A moment whose zone takes it out of the years 1 to 9999 becomes the first or the last moment there is.
+    """A date, or date and time, as an aware datetime; without a time zone it is UTC. Raises Refused, which names the
+    parameter. A time that its time zone moves out of the years 1 to 9999 becomes the first or last possible time.
     """
     try:
         moment = datetime.fromisoformat(text.strip().upper())
@@ -129,7 +127,7 @@ def first_branch(schema: Mapping[str, Any], components: Mapping[str, Any]) -> di
 
 
 def resolve(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema or parameter with its own reference into the components followed."""
+    """A schema or parameter, with its reference to a component resolved."""
     reference = schema.get("$ref")
     if reference is None:
         return dict(schema)
@@ -148,10 +146,10 @@ def read_query(query_string: bytes, parameters: Mapping[str, Parameter]) -> dict
 
 
 def check_lookups(values: Mapping[str, Any], parameters: Mapping[str, Parameter], *, needed: bool) -> None:
-    """Raises Refused when several lookup parameters are given, or none though one is `needed`."""
+    """Raises Refused if several lookup parameters are sent, or none although one is `needed`."""
     lookups = sorted(name for name, parameter in parameters.items() if parameter.is_lookup)
     given = [name for name in lookups if name in values]
     if len(given) > 1:
         raise Refused(f"Use only one of these parameters: {', '.join(given)}.")
     if needed and lookups and not given:
-        raise Refused(f"One of these parameters is needed: {', '.join(lookups)}.")
+        raise Refused(f"One of these parameters is required: {', '.join(lookups)}.")

@@ -1,4 +1,4 @@
-"""From an operation of the contract to its handler, inside one unit of work."""
+"""Calls the handler of an operation of the contract, inside one transaction."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -43,13 +43,13 @@ class HandlerResolver(Resolver):
 
 
 def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
-    """The endpoint that Connexion calls: runs the handler in a database thread and renders its answer."""
+    """The endpoint that Connexion calls: runs the handler in a database thread and renders its response."""
 
     async def endpoint() -> Response:
         http = HttpRequest(connexion_scope, connexion_receive)
         context = context_of(http.scope)
         if rules.is_writing and context.raw_body is None and not rules.is_upload:
-            await read_json(http.scope)  # no validator has, where the contract knows no body: still it has to be JSON
+            await read_json(http.scope)  # no validator has read it if the contract has no body; it must be JSON anyway
         run = _run_relay if rules.generation == "relay" else _run
         limiter = context.service.write_limiter if rules.is_writing else context.service.limiter
         answer = await anyio.to_thread.run_sync(run, rules, http, context, limiter=limiter)
@@ -57,14 +57,14 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         return render(answer, context.rate_limits, encodings)
 
     async def endpoint_of_phone(relayer_id: str) -> Response:
-        # Connexion passes path parameters by name; the handler finds them in its request.
+        # Connexion passes path parameters by name; the handler reads them from its request.
         return await endpoint()
 
     return endpoint_of_phone if "{relayer_id}" in rules.path else endpoint
 
 
 def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None = None) -> Response:
-    """The response; `encodings` is the header of a client that gets a list, which may come as gzip."""
+    """The response; `encodings` is the Accept-Encoding header of a client that gets a list, which may be compressed."""
     media_type = None if answer.body is None else "application/json"
     headers = {**rate_limits, **(answer.headers or {})}
     body = answer.body
@@ -77,7 +77,7 @@ def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None
 
 
 def _run(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
-    """Run the handler; a write that lost a race is run again on what the winner left."""
+    """Run the handler; a write that lost a race is run again on the new state."""
     service, upload = context.service, context.upload
     if not rules.is_writing:
         with service.database.reading() as tx:
@@ -98,7 +98,7 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
     if rules.is_setting_up:
         hold_workspace(tx, workspace_id)
     if context.upload is not None:
-        context.upload.place = None  # an attempt before this one may have set it
+        context.upload.place = None  # a previous attempt may have set it
     key = http.headers.get("Idempotency-Key")
     if key is None or rules.method != "post":
         return _call_handler(tx, rules, http, context)
@@ -115,7 +115,7 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
 
 
 def _said(context: RequestContext) -> bytes:
-    """The body as it counts for an Idempotency-Key: an upload without the boundary that clients draw each time."""
+    """The body as it is compared for an Idempotency-Key: an upload without the boundary, which is random each time."""
     upload = context.upload
     if upload is None:
         return context.raw_body or b""
@@ -141,15 +141,14 @@ def _call_handler(tx: Transaction, rules: OperationRules, http: HttpRequest, con
 
 
 def base_url(service: Service, http: HttpRequest) -> str:
-    """The address clients reach us at: the setting, else the one they used."""
+    """The URL of the service: the setting, otherwise the one that the client used."""
     configured: str = service.settings.base_url
     return configured.rstrip("/") if configured else f"{http.url.scheme}://{http.url.netloc}"
 
 
 def stored_root(service: Service, http: HttpRequest) -> str:
-    """The address of the service in what it stores: the setting, else the socket that the client reached.
-
-    Not the Host header: whoever uploads a file could then have others fetch it from anywhere.
+    """The URL of the service in stored data: the setting, otherwise the socket that the client reached. It is not the
+    Host header, because a client that uploads a file could then make others fetch it from any server.
     """
     configured: str = service.settings.base_url
     if configured:

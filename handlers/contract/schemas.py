@@ -1,4 +1,4 @@
-"""Compiled JSON schemas: OpenAPI 3.0 schema objects as draft 4 validators, and their errors in the API's shape."""
+"""Compiled JSON schemas: OpenAPI 3.0 schema objects as draft 4 validators, and their errors in the form of the API."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,14 +22,14 @@ DROPPED = {
     "description",
     "not",
 }
-"""`not` says in the contract which fields exclude or need each other; handlers refuse that, in better words."""
+"""`not` says in the contract which fields exclude or need each other; handlers check that with better messages."""
 LANGUAGE = re.compile(r"[a-zA-Z]{3}\Z")
 
 
 def draft4(schema: object) -> Any:
-    """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type, documentation and `x-` keys go.
-
-    The form of a value that is looked up (`x-looked-up`) is left to who looks it up: one that has it not is not found.
+    """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type; documentation and `x-` keys are removed.
+    The pattern of a value that is looked up (`x-looked-up`) is not checked here: a value of another form is simply not
+    found.
     """
     if isinstance(schema, list):
         return [draft4(item) for item in schema]
@@ -56,10 +56,9 @@ def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class Schema:
-    """A schema of one contract document; its references lead to the document's named schemas (draft 4 already).
-
-    It is compiled when first used, with the named schemas it reaches and no others: hundreds of schemas, each with a
-    copy of all, would fill hundreds of megabytes of every process.
+    """A schema of one contract document; its references lead to the document's named schemas (draft 4 already). It is
+    compiled when first used, only with the named schemas that it reaches: hundreds of schemas, each with a copy of all,
+    would use hundreds of megabytes in every process.
     """
 
     def __init__(self, schema: Mapping[str, Any], named: Mapping[str, Any]) -> None:
@@ -79,7 +78,7 @@ class Schema:
         return bool(self._validator.is_valid(value))
 
     def errors(self, value: object) -> Errors:
-        """What is wrong with a value, keyed by field; empty when nothing is."""
+        """What is wrong with a value, keyed by field; empty if it is valid."""
         found: Errors = {}
         for error in self._validator.iter_errors(value):
             for path, text in _explain(error):
@@ -116,7 +115,7 @@ def _explain(error: Any) -> list[tuple[list[Any], str]]:
 
 
 def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tuple[list[Any], str]]:
-    """The complaints of the alternative whose type fits; without one, of the first."""
+    """The errors of the alternative whose type matches, otherwise of the first one."""
 
     def is_foreign(branch: list[Any]) -> bool:
         return any(error.kind.name == "type" and list(error.instance_path) == path for error in branch)
@@ -126,7 +125,7 @@ def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tup
 
 
 TYPE_TEXTS = {
-    "string": "Expected a text.",
+    "string": "Expected a string.",
     "integer": "Expected a whole number.",
     "number": "Expected a number.",
     "boolean": "Expected true or false.",
@@ -137,7 +136,7 @@ FORMAT_TEXTS = {"uuid": "Expected a UUID.", "uri": "Expected a URL.", "date-time
 
 
 def message_for(kind: str, error: Any) -> str:
-    """A sentence for a person, about a failed keyword of a schema."""
+    """A message for people about a failed keyword of a schema."""
     value = getattr(error.kind, "value", None)
     if kind == "type":
         names = [name for name in error.kind.types if name != "null"]
@@ -159,14 +158,14 @@ def message_for(kind: str, error: Any) -> str:
         "maximum": f"Expected a number of at most {value}.",
         "format": FORMAT_TEXTS.get(str(value), "This value is not well-formed."),
         "pattern": "This value is not well-formed.",
-        "uniqueItems": "Items may not repeat.",
+        "uniqueItems": "Items must not repeat.",
         "additionalProperties": "Unknown entries are not allowed.",
     }
     return texts.get(kind, "This value is not allowed.")
 
 
 def _place(found: Errors, path: list[Any], text: str) -> None:
-    """Put a text at its path; a complaint about a whole field outweighs those about its parts."""
+    """Put a message at its path; a message about a whole field replaces those about its parts."""
     node = found
     for step in path[:-1]:
         inner = node.setdefault(str(step), {})

@@ -1,4 +1,4 @@
-"""Connexion's validators, replaced by compiled ones (its documented `validator_map`)."""
+"""Validators with compiled schemas that replace Connexion's (by its documented `validator_map`)."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from persistence.sql.columns import new_uuid
 
 
 class QueryValidator:
-    """Reads and checks the query parameters; the handler gets exactly these values."""
+    """Reads and checks the query parameters; the handler gets only these values."""
 
     def __init__(self, *_arguments: Any, **_options: Any) -> None:
         return None
@@ -25,14 +25,14 @@ class QueryValidator:
     def validate(self, scope: Scope) -> None:
         rules = rules_of(scope)
         if rules.generation == "relay":
-            return  # phones are read leniently, by their handlers
+            return  # requests of phones are read leniently, by their handlers
         values = read_query(scope["query_string"], rules.parameters)
         check_lookups(values, rules.parameters, needed=rules.lookup_is_needed)
         context_of(scope).query = values
 
 
 class JsonBodyValidator:
-    """Reads and checks the body; texts are trimmed first, but not in fields of the client's own data."""
+    """Reads and checks the body; strings are trimmed first, except in fields with the client's own data."""
 
     def __init__(self, **_options: Any) -> None:
         return None
@@ -40,7 +40,7 @@ class JsonBodyValidator:
     async def wrap_receive(self, receive: Receive, *, scope: Scope) -> tuple[Receive, Scope]:
         context, rules = context_of(scope), rules_of(scope)
         if rules.generation == "relay":
-            return receive, scope  # phones are read leniently, by their handlers
+            return receive, scope  # requests of phones are read leniently, by their handlers
         receive = await read_json(scope)
         schema = rules.body
         given = context.json
@@ -54,7 +54,8 @@ class JsonBodyValidator:
 
 
 class UploadValidator:
-    """Has the media store receive the file of a multipart body; what nobody keeps is deleted after the request."""
+    """Writes the file of a multipart body into the media store; it is deleted after the request unless a handler
+    keeps it."""
 
     def __init__(self, **_options: Any) -> None:
         return None
@@ -68,15 +69,14 @@ class UploadValidator:
         context.closing.callback(context.discard_upload, uuid)
         with service.media_store.receiving(uuid) as file:
             context.upload = await receive_upload(context.body, form_type, file, uuid)
-        # Connexion would read the form too, if it saw one.
+        # Connexion would read the form too if it got it.
         headers = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
         return replay(b"", receive), {**scope, "headers": headers}
 
 
 async def read_json(scope: Scope) -> Receive:
-    """Leave `raw_body` and `json` ({} for no body) in the request's context; the receive callable for later layers.
-
-    Raises Refusal (400, 413, 415, 503) or ClientGone.
+    """Store `raw_body` and `json` ({} for no body) in the request's context; returns the receive callable for later
+    layers. Raises Refusal (400, 413, 415, 503) or ClientGone.
     """
     context = context_of(scope)
     raw = await context.body.read()
@@ -90,7 +90,7 @@ async def read_json(scope: Scope) -> Receive:
 
 
 def trim(value: object) -> Any:
-    """The value with white space taken off both ends of every text in it."""
+    """The value with white space removed from both ends of every string in it."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, list):

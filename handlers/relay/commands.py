@@ -1,4 +1,4 @@
-"""The list of commands in a phone's body, and the answers of its protocol."""
+"""The list of commands in a phone's body, and the responses of its protocol."""
 
 import json
 from collections.abc import Mapping
@@ -20,10 +20,9 @@ class MalformedBody(Exception):
 
 
 def read_commands(raw_body: bytes) -> list[Any]:
-    """The first 500 commands of a body; more are left for the phone to send again. Raises MalformedBody.
-
-    Read leniently, unlike the API: a phone repeats what was refused until it is taken, so one SMS with a character that
-    no text should hold would keep it from reporting anything forever. Values are cleaned where they are used.
+    """The first 500 commands of a body; the phone sends the rest again. Raises MalformedBody. Bodies are read
+    leniently, unlike those of the API: a phone repeats a refused request until it is accepted, so one SMS with an
+    invalid character would block all its reports forever. Values are cleaned where they are used.
     """
     try:
         check_nesting(raw_body, NESTING_LIMIT)
@@ -43,6 +42,6 @@ def answer_commands(commands: list[dict[str, Any]]) -> Answer:
 
 
 def answer_error(status: int, error_id: int, text: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """An error in the form the published app reads."""
+    """An error in the form that the published app reads."""
     answer = as_json(status, {"error_id": error_id, "error": text, "cmds": []})
     return replace(answer, headers=headers)

@@ -36,7 +36,9 @@ def register_phone(request: RelayRequest) -> Answer:
         registration = request.database.write(lambda tx: register_in_database(tx, identity, origin))
     except TooManyRegistrations as error:
         seconds = {"Retry-After": str(error.retry_after_seconds)}
-        return answer_error(429, WRONG_REQUEST, "Too many phones registered from this address; try later.", seconds)
+        return answer_error(
+            429, WRONG_REQUEST, "Too many phones registered from this address; try again later.", seconds
+        )
     return answer_commands([registration_command(registration)])
 
 
@@ -61,7 +63,7 @@ def _read_identity(fcm: dict[str, Any], status: object) -> PhoneIdentity | None:
 
 
 def read_device_uuid(fcm: dict[str, Any]) -> str | None:
-    """The name a phone gives itself, in the form it is stored."""
+    """The device UUID that a phone sends, in the form in which it is stored."""
     return _text(fcm.get("uuid"), UUID_LENGTH)
 
 

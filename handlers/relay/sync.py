@@ -37,7 +37,7 @@ def sync_phone(request: RelayRequest) -> Answer:
 
 
 def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Answer:
-    """The checks of the protocol in its order, then the exchange of commands."""
+    """The checks of the protocol in its order, followed by the exchange of commands."""
     phones: list[Phone] = []
     if channel_id is not None and 0 < channel_id <= LARGEST_ID:
         phones = phone_sync.lock_phones_of(tx, channel_id)
@@ -67,7 +67,7 @@ def _release(channel_id: int | None) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Signer:
-    """Who signed a sync: a phone with one of its secrets, or a registration that waits beside it."""
+    """Who signed a sync: a phone with one of its secrets, or another registration of the same device."""
 
     phone: Phone
     secret: str
@@ -109,11 +109,11 @@ def _tell_registration(tx: Transaction, signer: _Signer) -> Answer:
 
 
 def sign(secret: str, ts: str, body: bytes) -> str:
-    """The signature in the URL-safe base64 alphabet with padding, 44 characters (relayer protocol, 7.2)."""
+    """The signature in URL-safe base64 with padding, 44 characters (relayer protocol, 7.2)."""
     digest = hmac.digest((secret + ts).encode("utf-8"), body, "sha256")
     return base64.urlsafe_b64encode(digest).decode()
 
 
 def is_signed(secret: str, ts: str, body: bytes, signature: str) -> bool:
-    """Whether a signature is the one of this secret, compared in constant time."""
+    """Whether a signature was made with this secret, compared in constant time."""
     return hmac.compare_digest(sign(secret, ts, body).encode(), signature.encode("utf-8", "replace"))

@@ -18,7 +18,7 @@ def create_broadcast(request: Request) -> Answer:
     workspace = request.workspace
     channel_id = request.body.get("channel")
     if channel_id is not None and not is_channel_active(request.tx, workspace.id, channel_id):
-        raise InvalidInput.on("channel", "No active channel of this workspace has this number.")
+        raise InvalidInput.on("channel", "No active channel of this workspace has this id.")
     named = {name: request.body[name] for name in ("urns", "contacts", "groups") if name in request.body}
     recipients: dict[str, Any] = {name: [given] if isinstance(given, str) else given for name, given in named.items()}
     form = read_form(request.tx, workspace, {"text": request.body["text"], **recipients})

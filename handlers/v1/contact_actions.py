@@ -34,7 +34,7 @@ def act_on_contacts(request: Request) -> Answer:
 
 
 def _find_group(request: Request, action: str) -> int | None:
-    """The group the action speaks of, by name or by either name of its UUID; None where no group is taken."""
+    """The group of the action, by name or by UUID in one of two properties; None for actions without a group."""
     named = {name: request.body[name] for name in ("group", "label_uuid", "group_uuid") if request.body.get(name)}
     if action in WITHOUT_GROUP:
         if named:
@@ -44,7 +44,7 @@ def _find_group(request: Request, action: str) -> int | None:
         raise InvalidInput.across(f'The action "{action}" needs a group.')
     ids = {_look_up(request, field, reference) for field, reference in named.items()}
     if len(ids) > 1:
-        raise InvalidInput.across("These name different groups.")
+        raise InvalidInput.across("These values name different groups.")
     return ids.pop()
 
 

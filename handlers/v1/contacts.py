@@ -39,7 +39,7 @@ def delete_contacts(request: Request, **values: Any) -> Answer:
 
 
 def _find_contact(request: Request, urns: Sequence[Urn]) -> int | None:
-    """The contact the body means by `uuid` or by its addresses; None when a new one is to be made."""
+    """The contact that the body identifies by `uuid` or by URNs; None if a new one is to be created."""
     workspace_id, uuid = request.workspace.id, request.body.get("uuid")
     if uuid is None and not urns:
         raise InvalidInput.on("urns", "A value is required.")
@@ -57,12 +57,12 @@ def _find_contact(request: Request, urns: Sequence[Urn]) -> int | None:
 
 
 def _find_unnamed(request: Request, urns: Sequence[Urn]) -> int | None:
-    """`_find_contact` where addresses are hidden: they are for new contacts, and nothing tells whose they are."""
+    """`_find_contact` in an anonymous workspace: URNs are only for new contacts, and nothing tells whose they are."""
     uuid = request.body.get("uuid")
     if uuid is None:
         return None
     if urns:
-        raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
+        raise InvalidInput.on("urns", "URNs cannot be changed in an anonymous workspace.")
     return _find_by_uuid(request, uuid)
 
 
@@ -71,9 +71,9 @@ def _find_by_uuid(request: Request, uuid: str) -> int:
 
 
 def _read_change(request: Request, urns: Sequence[Urn], contact_id: int | None) -> ContactChange:
-    """What the body changes; found by its addresses, a contact keeps those it has and gets the others."""
+    """What the body changes; a contact found by URNs keeps its URNs and gets the others."""
     body, workspace_id = request.body, request.workspace.id
-    # The empty list that the record shows in place of hidden addresses takes none away.
+    # The record shows an empty list instead of hidden URNs; sending that list back removes none.
     hides = request.workspace.is_anonymous
     if contact_id is not None and body.get("uuid") is None:
         present = contacts.list_urns(request.tx, workspace_id, contact_id)
@@ -111,6 +111,6 @@ def _change(request: Request, contact_id: int, change: ContactChange) -> None:
 
 
 def _texts(request: Request, name: str) -> list[str]:
-    """A list of texts in the body, where a single one may stand without a list."""
+    """A list of strings in the body; a single string need not be in a list."""
     given: str | list[str] = request.body.get(name) or []
     return [given] if isinstance(given, str) else given

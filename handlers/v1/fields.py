@@ -26,7 +26,7 @@ def write_field(request: Request) -> Answer:
 
 
 def _write(request: Request, key: str | None, label: str, kind: str) -> int:
-    """Change the field with the key, or the one whose key the label makes, or create one."""
+    """Change the field with the key or with the key derived from the label, or create a field."""
     workspace_id = request.workspace.id
     made = key or fields.make_key(label)
     if key is not None or fields.find_fields(request.tx, workspace_id, [made]):

@@ -24,6 +24,6 @@ def write_label(request: Request) -> Answer:
 
 
 def refuse_signs(name: str, field: str) -> None:
-    """Raises InvalidInput for a name that filters of messages would take for a required or a forbidden label."""
+    """Raises InvalidInput for a name that filters of messages would read as a required or a forbidden label."""
     if name.strip()[:1] in ("+", "-"):
         raise InvalidInput.on(field, "A label name cannot begin with + or -.")

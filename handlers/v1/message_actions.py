@@ -30,7 +30,7 @@ def act_on_messages(request: Request) -> Answer:
 
 
 def _find_label(request: Request, action: str) -> int | None:
-    """The label the action speaks of; None where no label is taken, or nothing bears the name to take off."""
+    """The label of the action; None for actions without a label, or if there is no label with the name to remove."""
     uuid, name = request.body.get("label_uuid") or None, request.body.get("label") or None
     if action in WITHOUT_LABEL:
         if uuid or name:

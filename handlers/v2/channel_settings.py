@@ -1,4 +1,4 @@
-"""`/api/v2/channel_settings.json`, an addition to the interface."""
+"""`/api/v2/channel_settings.json`, an addition to the interface specification."""
 
 from handlers.answers import Answer, ListAnswer, ok
 from handlers.request import Request

@@ -22,11 +22,11 @@ list_contacts = ListAnswer(CONTACTS)
 def write_contact(request: Request, *, uuid: str | None = None, urn: str | None = None) -> Answer:
     workspace = request.workspace
     if urn is not None and "urns" in request.body:
-        raise InvalidInput.on("urns", "Not together with the parameter urn.")
+        raise InvalidInput.on("urns", "Not allowed together with the parameter urn.")
     address = None if urn is None else read_lookup(request.tx, workspace, urn)
     contact_id = None if uuid is None and address is None else _find(request, uuid, address)
     if workspace.is_anonymous and contact_id is not None and "urns" in request.body:
-        raise InvalidInput.on("urns", "Addresses cannot be changed in an anonymous workspace.")
+        raise InvalidInput.on("urns", "URNs cannot be changed in an anonymous workspace.")
     change = _read_change(request, address if contact_id is None else None)
     if contact_id is None and uuid is not None:
         raise RecordMissing
@@ -71,7 +71,7 @@ def _read_change(request: Request, first_urn: Urn | None) -> ContactChange:
 
 
 def _as_texts(values: Mapping[str, str | float | bool | None]) -> dict[str, str | None]:
-    """Field values as the texts that people would have typed."""
+    """Field values as strings, as people would have typed them."""
     return {key: _as_text(value) for key, value in values.items()}
 
 

@@ -10,7 +10,7 @@ WORDS = {
     **dict.fromkeys(("false", "no", "n", "0", "none"), Dependencies.NONE),
     "flows": Dependencies.FLOWS,
 }
-"""What comes along, in the words of a switch and of older clients."""
+"""What is included, as a Boolean and in the words of older clients."""
 
 
 def read_definitions(

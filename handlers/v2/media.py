@@ -23,7 +23,7 @@ def upload_media(request: Request) -> Answer:
     if not upload.size:
         raise InvalidInput.on("file", "An empty file is not allowed.")
     if upload.size > SIZE_LIMIT_BYTES:
-        raise InvalidInput.on("file", "At most 25 MB.")
+        raise InvalidInput.on("file", "At most 25 MiB.")
     filename = CONTROL_CHARACTERS.sub("", upload.filename)[-FILENAME_LENGTH:] or "file"
     upload.place = f"{workspace.uuid}/{upload.uuid}{mimetypes.guess_extension(kind) or ''}"
     record = {"content_type": kind, "url": f"{request.stored_root}/media/{upload.place}", "filename": filename}

@@ -28,7 +28,7 @@ def act_on_messages(request: Request) -> Answer:
 
 
 def _find_label(request: Request, action: str) -> int | None:
-    """The label the action speaks of; None where there is nothing to do, or no label is taken."""
+    """The label of the action; None if there is nothing to do, or for actions without a label."""
     reference: str | None = request.body.get("label") or None
     name: str = request.body.get("label_name") or ""
     if action in WITHOUT_LABEL:

@@ -15,7 +15,7 @@ def create_message(request: Request) -> Answer:
     workspace = request.workspace
     body = request.body
     if not body.get("text") and not body.get("attachments"):
-        raise InvalidInput.across("A text or an attachment is needed.")
+        raise InvalidInput.across("A text or an attachment is required.")
     contact_id = find_contacts(request.tx, workspace, [body["contact"]], field="contact")[0]
     draft = Draft(
         contact_id,

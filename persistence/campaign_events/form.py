@@ -34,7 +34,7 @@ def change_from_form(tx: Transaction, workspace: Workspace, uuid: str, body: Map
     _, campaign_id, *_ = require_event(tx, workspace.id, uuid)
     campaign_uuid = body.get("campaign")
     if campaign_uuid is not None and find_campaign(tx, workspace.id, campaign_uuid) != campaign_id:
-        raise InvalidInput.on("campaign", "An event stays in its campaign.")
+        raise InvalidInput.on("campaign", "The campaign of an event cannot be changed.")
     return change_campaign_event(tx, workspace.id, uuid, _read(tx, workspace, body))
 
 

@@ -105,7 +105,7 @@ def _read(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Eve
 def delete_events(query: ListQuery) -> None:
     """Delete the events that are asked for. Raises Refused without a list, RecordMissing when nothing fits."""
     if not query.values:
-        raise Refused("One of these parameters is needed: uuid, campaign_uuid.")
+        raise Refused("One of these parameters is required: uuid, campaign_uuid.")
     event_ids = list(query.tx.execute(EVENTS_V1.select_ids(query)).scalars())
     if not event_ids:
         raise RecordMissing

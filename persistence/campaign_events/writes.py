@@ -18,7 +18,7 @@ from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
 DATE_TYPE = "datetime"
-NO_DATE = "This field holds no dates."
+NO_DATE = "This field is not a date field."
 ONE_OF_TWO = "Give either a message or a flow."
 
 
@@ -78,7 +78,7 @@ def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[
         return {base: given}, base
     texts = read_translations(given, "message")
     if base not in texts:
-        raise InvalidInput.on("message", f'A text in the language "{base}" is needed.')
+        raise InvalidInput.on("message", f'A text in the language "{base}" is required.')
     return texts, base
 
 

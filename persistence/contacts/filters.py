@@ -29,7 +29,7 @@ def select_owners(query: ListQuery, texts: Sequence[str], parameter: str) -> Sel
 def refuse_addresses(query: ListQuery, parameter: str) -> None:
     """Raises Refused in a workspace that hides addresses: even an empty list would tell who exists."""
     if query.workspace.is_anonymous:
-        raise Refused(f"This workspace hides addresses; parameter {parameter} cannot be used.")
+        raise Refused(f"Parameter {parameter} cannot be used in an anonymous workspace.")
 
 
 def in_groups(column: ColumnElement[Any]) -> Rule:

@@ -86,7 +86,7 @@ def delete_matching_contacts(query: ListQuery) -> None:
     fits, and LostRace when others fit once the contacts are held.
     """
     if not query.values:
-        raise Refused("One of these parameters is needed: group_uuids, urns, uuid.")
+        raise Refused("One of these parameters is required: group_uuids, urns, uuid.")
     wanted = CONTACTS_V1.select_ids(query)
     held = query.tx.execute(wanted.with_for_update()).scalars().all()
     contact_ids = query.tx.execute(wanted).scalars().all()

@@ -72,7 +72,7 @@ def _store(tx: Transaction, workspace_id: int, new: NewTrigger) -> str:
 def _read(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: ExportedTrigger) -> NewTrigger:
     kind = TYPES.get(given.type)
     if kind is None:
-        raise InvalidInput.on("trigger_type", "There are no triggers of this type here.")
+        raise InvalidInput.on("trigger_type", "Triggers of this type are not supported.")
     known = assets.find("flow", given.flow.uuid, given.flow.name)
     if known is None:
         raise InvalidInput.on("flow", f'Nothing found for "{given.flow.name}".')

@@ -46,7 +46,7 @@ def read_phone_form(
     names = ("phone", "contact", "contacts", "groups")
     listed = {name: [given] if isinstance(given := body.get(name) or [], str) else given for name in names}
     if not any(listed.values()):
-        raise InvalidInput.across("Name at least one phone number, contact or group.")
+        raise InvalidInput.across("At least one phone number, contact or group is required.")
     contact_ids = [
         contact_id
         for name in ("contact", "contacts")

@@ -18,7 +18,7 @@ def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[
     found: list[int] = []
     for row in find_all_called(tx, workspace_id, group, references, field, (group.c.query, group.c.is_system)):
         if row.query is not None or row.is_system:
-            raise InvalidInput.on(field, "Members of a query group cannot be changed.")
+            raise InvalidInput.on(field, "Members of a smart group cannot be changed.")
         found.append(row.id)
     return list(dict.fromkeys(found))
 

@@ -42,7 +42,9 @@ def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> 
     used = media_usage.c
     has_room = (used.workspace_id == workspace_id) & (used.bytes + size <= quota_bytes)
     if tx.execute(update(media_usage).where(has_room).values(bytes=used.bytes + size)).rowcount == 0:
-        raise LimitReached(f"The files of a workspace may occupy {quota_bytes} bytes; there is no room for this one.")
+        raise LimitReached(
+            f"The files of a workspace may occupy {quota_bytes} bytes; there is no space left for this file."
+        )
 
 
 def delete_media(tx: Transaction, workspace_id: int, uuid: str) -> str | None:

@@ -53,6 +53,6 @@ def release_relayers(query: ListQuery) -> None:
     no phone fits.
     """
     if not query.values:
-        raise Refused("One of these parameters is needed: after, before, country, phone, relayer.")
+        raise Refused("One of these parameters is required: after, before, country, phone, relayer.")
     if not release_channels(query.tx, query.workspace.id, and_(IS_RELAYER, *RELAYERS.asked(query))):
         raise RecordMissing

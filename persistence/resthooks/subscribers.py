@@ -140,4 +140,4 @@ def _check_is_public(url: str, allowed_networks: Sequence[Network]) -> None:
         is_allowed = any(address in network for network in allowed_networks if network.version == address.version)
         is_private = not is_allowed and not address.is_global
     if is_private:
-        raise InvalidInput.on("target_url", "This address is on a private network.")
+        raise InvalidInput.on("target_url", "This URL is on a private network.")

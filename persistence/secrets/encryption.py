@@ -30,7 +30,7 @@ class SecretKeyChanged(Exception):
     def __init__(self) -> None:
         super().__init__(
             "the secrets in this database were stored under another RELAYBOARD_SECRET_KEY. Set that key again; "
-            "to go over to a new key, name the former one in RELAYBOARD_SECRET_KEY_FALLBACKS and run "
+            "to change to a new key, put the former one into RELAYBOARD_SECRET_KEY_FALLBACKS and run "
             "`relayboard secrets renew`"
         )
 
@@ -39,7 +39,7 @@ class SecretDamaged(Exception):
     """A stored secret isn't sealed, was changed, or was moved from the place that it was sealed for."""
 
     def __init__(self, place: str) -> None:
-        super().__init__(f"a stored secret in {place} is damaged or was put there from elsewhere")
+        super().__init__(f"a stored secret in {place} is damaged or was copied from another place")
 
 
 class KeyRing:

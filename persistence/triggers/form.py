@@ -97,7 +97,7 @@ def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict
         raise InvalidInput.on("at", "A schedule needs a time.")
     local = form.at.replace(tzinfo=workspace.zone) if form.at.tzinfo is None else form.at.astimezone(workspace.zone)
     if local <= now:
-        raise InvalidInput.on("at", "This time is past.")
+        raise InvalidInput.on("at", "This time is in the past.")
     if form.repeat not in REPEATS:
         raise InvalidInput.on("repeat", f"One of {', '.join(REPEATS)}.")
     if form.repeat == WEEKLY and not (form.days and set(form.days) <= set(WEEKDAYS)):

@@ -1,1 +1,2 @@
-"""What every package may import: settings, logs, and files that only their owner reads. It imports nothing of ours."""
+"""What every package may import: settings, logs, and files that only their owner can read. It imports none of our
+packages."""

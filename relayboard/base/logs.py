@@ -1,6 +1,5 @@
-"""Logging of every process: one line per event on stderr, as text for people or JSON for machines.
-
-The id of the request at hand, if any, stands in every line that is written while it runs.
+"""Logging of every process: one line per event on stderr, as text for people or JSON for machines. Every line that is
+written during a request contains the request's id.
 """
 
 import json
@@ -15,7 +14,7 @@ from relayboard.base.tracebacks import format_traceback
 FORMATS = ("text", "json")
 
 current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
-"""The id of the request that this task or thread works for; the guard sets it."""
+"""The id of the request of this task or thread; the guard sets it."""
 
 _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "taskName"}
 _CONTROL_CHARACTERS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
@@ -23,7 +22,7 @@ _CONTROL_CHARACTERS |= {0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def configure_logging(log_format: str, *, level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Send all records to one stream (stderr unless told otherwise) as `text` or `json`; replaces former handlers.
+    """Send all records to one stream (by default stderr) as `text` or `json`; replaces former handlers.
 
     Raises ValueError for another format.
     """
@@ -36,7 +35,7 @@ def configure_logging(log_format: str, *, level: int = logging.INFO, stream: Tex
         root.removeHandler(former)
     root.addHandler(handler)
     root.setLevel(level)
-    # How a schema is brought up to date interests nobody at a start at which all goes well.
+    # The steps of a migration are not interesting at a successful start.
     logging.getLogger("alembic").setLevel(logging.WARNING)
 
 

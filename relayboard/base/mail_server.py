@@ -1,4 +1,4 @@
-"""The mail server that flows send e-mail through, as one URL names it."""
+"""The mail server for the e-mail of flows, read from one URL."""
 
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -10,7 +10,7 @@ PORTS = {"smtp": 587, "smtps": 465}
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Where e-mail is handed in and who sends it. `security` is `tls` from the start, `starttls`, or `none`."""
+    """The mail server and the sender's address. `security` is `tls` (from the start), `starttls`, or `none`."""
 
     host: str
     port: int
@@ -21,9 +21,8 @@ class MailServer:
 
 
 def read_mail_server(text: str) -> MailServer | None:
-    """The server of a URL, None for empty text. Raises ValueError, never with the URL in its words.
-
-    `smtp` speaks STARTTLS unless `tls=none`, `smtps` speaks TLS from the start; port 587 or 465 if it names none.
+    """The mail server of a URL, None for an empty string. Raises ValueError, which never contains the URL. `smtp` uses
+    STARTTLS unless `tls=none`, `smtps` uses TLS from the start; the default ports are 587 and 465.
     """
     if not text:
         return None
@@ -36,7 +35,7 @@ def read_mail_server(text: str) -> MailServer | None:
     if parts.scheme not in PORTS or not parts.hostname or parts.path not in ("", "/") or port == 0:
         raise ValueError(f"expected a URL like {EXAMPLE}")
     if not is_address(options.get("from", "")) or options.keys() - {"from", "tls"}:
-        raise ValueError("it needs the sender's address, like ?from=flows@example.org, and knows from and tls only")
+        raise ValueError("it needs the sender's address, like ?from=flows@example.org, and only from and tls")
     security = _read_security(parts.scheme, options.get("tls"))
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     if not (user + password).isascii():
@@ -45,7 +44,7 @@ def read_mail_server(text: str) -> MailServer | None:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is one plain e-mail address: no name, no list, nothing that could end a header."""
+    """Whether a string is one plain e-mail address: no name, no list, nothing that could end a header."""
     local, separator, domain = text.rpartition("@")
     return (
         bool(local and separator and domain)
@@ -62,8 +61,8 @@ def is_address(text: str) -> bool:
 def _read_security(scheme: str, wanted: str | None) -> str:
     if scheme == "smtps":
         if wanted not in (None, TLS):
-            raise ValueError("smtps speaks TLS from the start; use smtp for anything else")
+            raise ValueError("smtps uses TLS from the start; use smtp for anything else")
         return TLS
     if wanted not in (None, STARTTLS, PLAIN):
-        raise ValueError("tls is starttls or none")
+        raise ValueError("tls must be starttls or none")
     return wanted or STARTTLS

@@ -1,4 +1,4 @@
-"""Files that hold people's data: only their owner may read them, whatever the umask says."""
+"""Files with personal data: only their owner may read them, whatever the umask is."""
 
 import contextlib
 import os
@@ -10,19 +10,19 @@ FOLDER_MODE = 0o700
 
 
 def make_folder(path: Path) -> None:
-    """The folder and those above it; those that are there stay as they are."""
+    """Creates the folder and its parents; existing folders are not changed."""
     for missing in reversed([each for each in (path, *path.parents) if not each.exists()]):
         missing.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def make_file(path: Path) -> None:
-    """An empty file unless there is one. SQLite gives the files that it puts beside a database the same mode."""
+    """Creates an empty file unless it exists. SQLite gives its other files for a database the same mode."""
     make_folder(path.absolute().parent)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
 
 
 def open_new(path: Path) -> BinaryIO:
-    """A new file to write. Raises FileExistsError."""
+    """Opens a new file for writing. Raises FileExistsError."""
     make_folder(path.parent)
     return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE), "wb")

@@ -26,9 +26,9 @@ LONGEST_DAYS = 36_500
 DATABASES = ("sqlite", "postgresql", "postgres", "postgresql+psycopg2")
 QUEUES = (*DATABASES, "redis", "rediss", "unix")
 NO_SETTINGS = frozenset({"LIFELINE_FD", "READY_FD", "CONVERSATIONS", "FLOW_CASES", "FLOW_EXAMPLES", "FUZZ_EXAMPLES"})
-"""What bears our prefix too: between a service and its processes, and for tests."""
+"""Other variables with our prefix: between a service and its processes, and for tests."""
 KUBERNETES_LINKS = re.compile(r"(?:SERVICE_(?:HOST|PORT\w*)|PORT(?:_\d+_(?:TCP|UDP)(?:_(?:ADDR|PORT|PROTO))?)?)")
-"""Variables that Kubernetes makes by itself for a Service called `relayboard`."""
+"""Variables that Kubernetes sets for a Service named `relayboard`."""
 PERIODS = {
     "second": timedelta(seconds=1),
     "minute": timedelta(minutes=1),
@@ -57,7 +57,7 @@ class SettingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """So many requests per period, for each workspace and scope, or for each address."""
+    """A number of requests per period, for each workspace and scope, or for each address."""
 
     requests: int
     period: timedelta
@@ -65,7 +65,7 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings; each is the environment variable of its name in capitals. Its text form holds no secret."""
+    """All settings; each environment variable has the same name in capitals. The text form contains no secrets."""
 
     database_url: str = field(repr=False)
     queue_url: str = field(repr=False)
@@ -105,10 +105,9 @@ class Settings:
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings of this process. Raises SettingError naming the variable that cannot be used.
-
-    Without an argument the process environment counts, and for what it leaves out the file `.env`. An empty value
-    counts as absent. Without a SECRET_KEY one is made and kept beside the SQLite database (`var/` for others).
+    """The settings of this process. Raises SettingError, which names the invalid variable. Without an argument they are
+    read from the process environment and then from the file `.env`. An empty value counts as absent. Without a
+    SECRET_KEY, a key is created and stored next to the SQLite database (`var/` for other databases).
     """
     if environ is None:
         from_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
@@ -156,14 +155,14 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def sqlite_file(url: str) -> Path | None:
-    """The file of a URL like `sqlite:///var/queue.db`; None for a database in memory and for all but SQLite."""
+    """The file of a URL like `sqlite:///var/queue.db`; None for a database in memory and for other databases."""
     scheme, _, rest = url.partition("://")
     name = rest.partition("?")[0].partition("/")[2]
     return Path(name) if scheme == "sqlite" and name not in ("", ":memory:") else None
 
 
 def _check_names(environ: Mapping[str, str]) -> None:
-    """Raises SettingError naming a variable with our prefix that is not a setting: most likely a slip of the pen."""
+    """Raises SettingError for a variable with our prefix that is not a setting: most likely a typing error."""
     known = [each.name.upper() for each in fields(Settings)]
     for variable in sorted(environ):
         name = variable.removeprefix(PREFIX)
@@ -207,7 +206,7 @@ def _queue_url(text: str) -> str:
     if not _DATABASE_URL.fullmatch(text):
         raise ValueError(f"expected a URL like {example}")
     if text.startswith("sqlite") and sqlite_file(text) is None:
-        raise ValueError("a queue in SQLite needs a file, as its processes share it")
+        raise ValueError("a queue in SQLite needs a file, because processes share it")
     return text
 
 
@@ -220,7 +219,7 @@ def _base_url(text: str) -> str:
 
 
 def _service_url(text: str) -> str:
-    """An address that is called as it stands, without user information, which every call would refuse."""
+    """A URL that is called unchanged, without user information, which every call would refuse."""
     try:
         parts = urlsplit(text)
         is_callable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -285,7 +284,7 @@ def _domains(text: str) -> frozenset[str]:
 
 
 def _number(text: str) -> float:
-    """What a text says, or what is not a number for one that says nothing of the kind."""
+    """The number in a string, or NaN if it is not a number."""
     try:
         return float(text)
     except ValueError:
@@ -313,7 +312,7 @@ def _delays(text: str) -> tuple[float, ...]:
 def _timeout(text: str) -> float:
     seconds = _seconds(text)
     if seconds == 0:
-        raise ValueError("a timeout of no time lets nothing through")
+        raise ValueError("a timeout must be above 0")
     return seconds
 
 
@@ -330,7 +329,8 @@ def _switch(text: str) -> bool:
 
 
 def _kept_secret_key(database_url: str) -> str:
-    """The key made at the first start, in a file only its owner can read; processes that start at once agree on it."""
+    """The key created at the first start, in a file that only its owner can read; processes that start at the same time
+    use the same key."""
     database = sqlite_file(database_url)
     path = (Path("var") if database is None else database.parent) / "secret.key"
     try:
@@ -350,7 +350,7 @@ def _write_secret_key(path: Path) -> None:
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(48))
-        with contextlib.suppress(FileExistsError):  # another process was first: its key counts
+        with contextlib.suppress(FileExistsError):  # another process was first, so its key is used
             os.link(draft, path)
     finally:
         os.unlink(draft)

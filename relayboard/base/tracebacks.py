@@ -1,5 +1,5 @@
-"""Tracebacks for the log. What a database says of a failure quotes values (names, numbers, texts of messages), so of
-its errors only the kind, the code and the statement without values are written."""
+"""Tracebacks for the log. Messages of database errors quote values (names, numbers, texts of messages), so only the
+type, the code and the statement without values are written."""
 
 import traceback
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ DATABASE_LIBRARIES = frozenset({"psycopg", "psycopg2", "sqlalchemy", "sqlite3"})
 
 
 def format_traceback(error: BaseException) -> str:
-    """The traceback of an exception and of those that led to it, oldest first."""
+    """The traceback of an exception and of its causes, oldest first."""
     chain = list(_chain(error))
     if not any(_quotes_values(one) for one in chain):
         return "".join(traceback.format_exception(error)).rstrip("\n")

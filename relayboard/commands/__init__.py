@@ -1,4 +1,5 @@
-"""The commands, a module for each noun of the command line, but one for all nouns that can only be created."""
+"""The commands: a module for each noun of the command line, and `creation.py` for all nouns that can only be
+created."""
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -37,10 +38,11 @@ MODULES = {
     "delivery": "deliveries",
     "phone": "phone",
 }
-"""The module of each noun, in the order of the help."""
+"""The module of each noun, in the order of the help text."""
 
 
 def load_commands(nouns: Iterable[str]) -> list[Callable[[Commands], None]]:
-    """What registers the commands of these nouns; only their modules are imported, for all together take a second."""
+    """The functions that register the commands of these nouns; only their modules are imported, because importing
+    all takes a second."""
     modules = dict.fromkeys(MODULES[noun] for noun in nouns)
     return [import_module(f"relayboard.commands.{module}").register for module in modules]

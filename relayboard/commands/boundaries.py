@@ -15,11 +15,11 @@ def register(commands: Commands) -> None:
     actions = add_noun(commands, "boundaries", "countries, states, districts and wards")
     importing = add_action(actions, "import", run_import, "store the boundaries of a GeoJSON file, for all workspaces")
     importing.add_argument("file", type=Path, metavar="FILE", help="a GeoJSON file")
-    importing.add_argument("--country", help="two-letter code of a country that bears none in the file")
+    importing.add_argument("--country", help="two-letter code of a country that has none in the file")
     alias = workspace_action(actions, "alias", run_alias, "another name of a boundary in a workspace")
     alias.add_argument("--boundary", required=True, metavar="OSM_ID", help="as the API names it, for example R171496")
     alias.add_argument("--name", required=True, help="the other name")
-    alias.add_argument("--remove", action="store_true", help="take the name away")
+    alias.add_argument("--remove", action="store_true", help="remove the name")
 
 
 def run_import(options: argparse.Namespace) -> None:

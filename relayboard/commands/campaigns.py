@@ -11,10 +11,10 @@ from relayboard.commands.parser import Commands, add_action, add_noun, workspace
 
 
 def register(commands: Commands) -> None:
-    actions = add_noun(commands, "campaign", "campaigns, made by the API or by an import")
+    actions = add_noun(commands, "campaign", "campaigns, created by the API or by an import")
     workspace_action(actions, "list", run_list, "the campaigns of a workspace that are not archived")
     archive = add_action(
-        actions, "archive", run_archive, "end a campaign: its events no longer fire, its group is free"
+        actions, "archive", run_archive, "archive a campaign: its events no longer fire, and its group can be deleted"
     )
     archive.add_argument(
         "--campaign", required=True, metavar="UUID", help="the campaign, as `relayboard campaign list` names it"

@@ -43,20 +43,24 @@ def register(commands: Commands) -> None:
     workspace_action(actions, "list", run_list, "the active channels of a workspace")
     claim = workspace_action(actions, "claim", run_claim, "attach the phone that shows a claim code")
     claim.add_argument("--claim-code", required=True, help="the code that the phone shows")
-    claim.add_argument("--phone", required=True, help="the number of its SIM")
-    claim.add_argument("--name", help="what people call the phone")
+    claim.add_argument("--phone", required=True, help="the phone number of its SIM card")
+    claim.add_argument("--name", help="a name for the phone")
     _register_create(actions)
     webhook = add_action(
-        actions, "webhook", run_webhook, "where the events of a channel go; the secret that signs them is shown"
+        actions, "webhook", run_webhook, "set the delivery URL of a channel; shows the secret that signs its events"
     )
     _add_channel(webhook)
     target = webhook.add_mutually_exclusive_group(required=True)
-    add_text(target, "--url", help="where events are POSTed")
-    target.add_argument("--off", action="store_true", help="send no events any more")
-    target.add_argument("--on", action="store_true", help="send again to a receiver that failed for long")
-    target.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
+    add_text(target, "--url", help="the URL that gets events by POST")
+    target.add_argument("--off", action="store_true", help="send no more events")
+    target.add_argument(
+        "--on", action="store_true", help="switch on a receiver that was switched off after failing for long"
+    )
+    target.add_argument(
+        "--rotate", action="store_true", help="a new secret; for a day requests are also signed with the old one"
+    )
     webhook.add_argument("--event", action="append", choices=CHANNEL_EVENTS, help="repeat; default: all")
-    release = add_action(actions, "release", run_release, "end a channel; what it has not sent fails")
+    release = add_action(actions, "release", run_release, "release a channel; its unsent messages fail")
     _add_channel(release)
 
 
@@ -69,26 +73,30 @@ def _add_channel(parser: argparse.ArgumentParser) -> None:
 def _register_create(actions: Commands) -> None:
     create = workspace_action(actions, "create", run_create, "a gateway that sends by HTTP")
     create.add_argument("--type", choices=GATEWAYS, default=DEFAULT_GATEWAY, help=f"default: {DEFAULT_GATEWAY}")
-    create.add_argument("--name", required=True, help="what people call the gateway")
-    create.add_argument("--address", required=True, help="the number or name that messages come from")
-    create.add_argument("--scheme", choices=_schemes(), default="tel", help="addresses it can send to; default: tel")
+    create.add_argument("--name", required=True, help="a name for the gateway")
+    create.add_argument("--address", required=True, help="the phone number or name that messages come from")
+    create.add_argument(
+        "--scheme", choices=_schemes(), default="tel", help="scheme of the URNs that it can send to; default: tel"
+    )
     create.add_argument("--country", default="", help="two letters, for example RW")
     for setting in _settings():
         _add_setting(create, setting)
     create.add_argument(
         "--messages-per-second", type=number(SLOWEST, FASTEST), metavar="N", help="over all workers; default: no limit"
     )
-    limit = add_action(actions, "limit", run_limit, "how many messages a gateway is given in a second")
+    limit = add_action(actions, "limit", run_limit, "set the rate limit of a gateway")
     _add_channel(limit)
     rate = limit.add_mutually_exclusive_group(required=True)
     rate.add_argument(
         "--messages-per-second", type=number(SLOWEST, FASTEST), metavar="N", help="parts of messages, over all workers"
     )
     rate.add_argument("--off", action="store_true", help="no limit")
-    secret = add_action(actions, "secret", run_secret, "the address that a gateway calls, with its secret")
+    secret = add_action(actions, "secret", run_secret, "show the URL that a gateway calls, with its secret")
     _add_channel(secret)
-    secret.add_argument("--rotate", action="store_true", help="a new secret; the former one counts for a day more")
-    secret.add_argument("--end-former", action="store_true", help="with --rotate: the former one ends at once")
+    secret.add_argument("--rotate", action="store_true", help="a new secret; the former one is valid for one more day")
+    secret.add_argument(
+        "--end-former", action="store_true", help="with --rotate: the former secret becomes invalid at once"
+    )
 
 
 def run_list(options: argparse.Namespace) -> None:
@@ -109,7 +117,7 @@ def _schemes() -> list[str]:
 
 
 def _settings() -> list[Setting]:
-    """The settings of all types, each once: types may share some."""
+    """The settings of all types without repeats: types may share some."""
     return list({each.name: each for name in GATEWAYS for each in TYPES[name].settings}.values())
 
 
@@ -130,7 +138,7 @@ def _add_setting(create: argparse.ArgumentParser, setting: Setting) -> None:
 
 
 def _given_setting(options: argparse.Namespace, setting: Setting) -> Any:
-    """The value of a setting, None for one that is not given. Raises InvalidInput, CommandFailed."""
+    """The value of a setting, None if it is not given. Raises InvalidInput, CommandFailed."""
     name = setting.flag.removeprefix("--").replace("-", "_")
     if setting.kind in ("text", "url"):
         given = given_text(options, name)
@@ -147,7 +155,7 @@ def run_create(options: argparse.Namespace) -> None:
     given = {setting.name: _given_setting(options, setting) for setting in own}
     for setting in own:
         if setting.is_required and given[setting.name] is None:
-            raise CommandFailed(f"{setting.flag} is needed for this type")
+            raise CommandFailed(f"{setting.flag} is required for this type")
     config = {name: value for name, value in given.items() if value is not None}
     _check_config(options.type, config)
     secret = new_gateway_secret()
@@ -169,7 +177,7 @@ def run_create(options: argparse.Namespace) -> None:
 
 
 def _check_config(channel_type: str, config: Mapping[str, Any]) -> None:
-    """Raises CommandFailed for settings that no message could be sent with."""
+    """Raises CommandFailed for settings with which no message could be sent."""
     try:
         sender_of(channel_type).check_config(config)
     except SendFailed as error:
@@ -184,7 +192,7 @@ def run_limit(options: argparse.Namespace) -> None:
 
 def run_secret(options: argparse.Namespace) -> None:
     if options.end_former and not options.rotate:
-        raise CommandFailed("--end-former goes with --rotate")
+        raise CommandFailed("--end-former needs --rotate")
     with opened_database() as database, database.writing() as tx:
         workspace_id, channel_type = _find_channel(tx, options.channel)
         if options.rotate:

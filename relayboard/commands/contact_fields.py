@@ -12,12 +12,12 @@ from relayboard.commands.parser import Commands, add_noun, workspace_action
 def register(commands: Commands) -> None:
     actions = add_noun(commands, "field", "create contact fields, and say what agents may do with them")
     create = workspace_action(actions, "create", run_create, "a new field")
-    create.add_argument("--name", required=True, help="the name; its key is made of it")
-    create.add_argument("--type", choices=TYPES, default="text", help="what its values are; default: text")
+    create.add_argument("--name", required=True, help="the name; the key is derived from it")
+    create.add_argument("--type", choices=TYPES, default="text", help="the type of its values; default: text")
     create.add_argument("--agents", choices=ACCESSES, default="view", help="what agents may do with its values")
     access = workspace_action(actions, "access", run_access, "what agents may do with a field")
     access.add_argument("--key", required=True, help="the key of the field, as the API names it")
-    access.add_argument("--agents", choices=ACCESSES, required=True, help="nothing, look, or change")
+    access.add_argument("--agents", choices=ACCESSES, required=True, help="no access, read, or read and change")
 
 
 def run_create(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`relayboard NOUN create`, for the kinds of records whose only command that is."""
+"""`relayboard NOUN create`, for records that have no other command."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -25,12 +25,12 @@ from relayboard.commands.secret_input import add_text, given_text
 
 Option = Callable[[argparse.ArgumentParser], object]
 Create = Callable[[Transaction, Workspace, argparse.Namespace], int]
-"""Makes the record that the options tell of; its id."""
+"""Creates the record of the options; returns its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the help says of the noun and of its one action, and how a record is made and shown."""
+    """The help texts of the noun and its action, and the functions that create and show a record."""
 
     noun: str
     about: str
@@ -86,22 +86,22 @@ TICKETER = [named("the name of the ticketer"), typed(ticketers.TYPES)]
 CLASSIFIER = [
     named("the name of the classifier"),
     typed(classifiers.TYPES),
-    option("--intent", "repeat for each intent it knows", action="append", default=[]),
+    option("--intent", "repeat for each intent that it knows", action="append", default=[]),
 ]
 GROUP = [
     named("the name of the group"),
-    option("--query", "whom it holds, found by a worker: 'fields.age >= 18'", metavar="Q"),
+    option("--query", "a query for its members, which a worker finds: 'fields.age >= 18'", metavar="Q"),
 ]
 GLOBAL: list[Option] = [
-    named("the name; flows know it as @globals. and the name in small letters"),
-    partial(add_text, name="--value", required=True, help="what flows put in its place"),
+    named("the name; in flows it is @globals. followed by the name in lower case"),
+    partial(add_text, name="--value", required=True, help="the value that flows insert"),
 ]
 TEMPLATE = [
     named("its name at the gateway"),
-    option("--channel", "the channel it is approved for", required=True, metavar="UUID"),
+    option("--channel", "the channel for which it is approved", required=True, metavar="UUID"),
     option("--locale", "language and country, for example swa-KE", required=True),
     option("--content", "text with variables {{1}}, {{2}}, ...", required=True),
-    option("--namespace", "where the gateway keeps it, if it says so", default=""),
+    option("--namespace", "its namespace at the gateway, if there is one", default=""),
     option("--status", f"default: {STATUSES[0]}", choices=STATUSES, default=STATUSES[0]),
 ]
 
@@ -130,7 +130,7 @@ KINDS = (
     Kind(
         "template",
         "texts that a gateway approved in advance",
-        "a new template, or one more translation of a known one",
+        "a new template, or another translation of an existing one",
         TEMPLATES,
         _set_translation,
         TEMPLATE,

@@ -1,4 +1,4 @@
-"""`relayboard delivery list|resend|test`: what became of events, and sending them again."""
+"""`relayboard delivery list|resend|test`: shows deliveries of events and sends them again."""
 
 import argparse
 
@@ -18,9 +18,9 @@ LISTED, MOST_LISTED = 50, 10_000
 
 
 def register(commands: Commands) -> None:
-    actions = add_noun(commands, "delivery", "events sent to webhooks: what became of them, sending them again")
+    actions = add_noun(commands, "delivery", "deliveries of events to webhooks: list them, send them again")
     listing = workspace_action(
-        actions, "list", run_list, "the newest deliveries with their attempts, and how many there are"
+        actions, "list", run_list, "the newest deliveries with their attempts, and the total number"
     )
     listing.add_argument("--status", choices=(PENDING, DELIVERED, FAILED), help="only these")
     listing.add_argument("--channel", metavar="UUID", help="only those of this channel")
@@ -28,7 +28,7 @@ def register(commands: Commands) -> None:
         "--limit", type=whole_number(1, MOST_LISTED), default=LISTED, help=f"how many; default: {LISTED}"
     )
     resend = workspace_action(
-        actions, "resend", run_resend, "send a finished delivery, or all that failed since a moment, once more"
+        actions, "resend", run_resend, "send a finished delivery, or all that failed since a time, again"
     )
     what = resend.add_mutually_exclusive_group(required=True)
     what.add_argument("--delivery", metavar="UUID", help="as `relayboard delivery list` names it")
@@ -36,7 +36,7 @@ def register(commands: Commands) -> None:
     test = workspace_action(
         actions, "test", run_test, "send an event of the type `test` to the delivery URL of a channel"
     )
-    test.add_argument("--channel", required=True, metavar="UUID", help="the channel whose receiver is tried")
+    test.add_argument("--channel", required=True, metavar="UUID", help="the channel whose receiver is tested")
 
 
 def run_list(options: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`relayboard demo`: a running service with sample data, in which a simulated phone carries a message each way."""
+"""`relayboard demo`: a running service with sample data, in which a simulated phone receives and sends a message."""
 
 import argparse
 import contextlib
@@ -52,13 +52,13 @@ def say(text: str = "") -> None:
 
 
 def register(commands: Commands) -> None:
-    demo = commands.add_parser("demo", help="serve a sample workspace and show a message travel both ways")
-    demo.add_argument("--port", type=port_number, help="default: 8080, or the next one that is free")
+    demo = commands.add_parser("demo", help="serve a sample workspace and show an incoming and an outgoing message")
+    demo.add_argument("--port", type=port_number, help="default: 8080, or the next free port")
     demo.set_defaults(run=run_demo)
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Serve on the port or the first that is free, tell the story once, and go on serving until SIGINT or SIGTERM."""
+    """Serve on the port or the first free one, run the story once, and continue to serve until SIGINT or SIGTERM."""
     os.environ.setdefault("RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)
     settings = load_settings()
     configure_logging(settings.log_format, level=logging.WARNING)
@@ -73,7 +73,7 @@ def run_demo(options: argparse.Namespace) -> int:
 
 
 def _free_port() -> int:
-    """The usual port, or the next one that nobody listens on; 0, any, when there are too many neighbors."""
+    """The default port, or the next free one; 0 (any port) if the next ports are all in use."""
     for port in range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBORS):
         with contextlib.suppress(OSError):
             listen(HOST, port).close()
@@ -82,7 +82,7 @@ def _free_port() -> int:
 
 
 def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
-    """The demo workspace, made with sample data on the first run, and a new token of its administrator."""
+    """The demo workspace, created with sample data on the first run, and a new token of its administrator."""
     database = Database(settings.database_url, keys=KeyRing.of(settings))
     try:
         with database.writing() as tx:
@@ -106,7 +106,7 @@ def _create_sample(tx: Transaction) -> Workspace:
 
 
 class Story:
-    """One SMS in and one out, over real HTTP, told line by line."""
+    """One incoming and one outgoing SMS, over real HTTP, printed step by step."""
 
     def __init__(self, settings: Settings, url: str, stopping: threading.Event) -> None:
         self.settings = settings
@@ -118,7 +118,7 @@ class Story:
         self.session.trust_env = False
 
     def tell(self) -> None:
-        """Run the story; a step that does not happen in time is named."""
+        """Run the story; if a step does not happen in time, it is reported."""
         try:
             self._wait_until(self._is_ready, "the API to answer")
             self._tell()
@@ -139,7 +139,7 @@ class Story:
         self._wait_for_event("mo_sms")
         say("  3. The webhook receiver was told (event mo_sms)")
         self._answer(phone)
-        say("\n  Everything works. The service goes on running (its log: var/demo.log); Ctrl-C stops it. Try:\n")
+        say("\n  Everything works. The service continues to run (its log: var/demo.log); Ctrl-C stops it. Try:\n")
         say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/messages.json")
         say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/contacts.json\n")
         self._keep_syncing(phone)

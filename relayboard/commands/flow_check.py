@@ -1,4 +1,4 @@
-"""`relayboard flow check`: what an import of a file would say against it."""
+"""`relayboard flow check`: the problems that an import of a file would report."""
 
 import argparse
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ def register(actions: Commands) -> None:
         actions,
         "check",
         run,
-        "say what an import of a file would refuse or complain about",
-        description="Imports the file into a new workspace, or into the one that is named, and undoes it.",
+        "show the problems that an import of a file would report",
+        description="Imports the file into a new workspace, or into the given one, and rolls the import back.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
-    parser.add_argument("--workspace", metavar="UUID", help="check against what this workspace has; changes nothing")
+    parser.add_argument("--workspace", metavar="UUID", help="check against this workspace; changes nothing")
     parser.add_argument("--json", action="store_true", help="print the issues as one JSON list")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints each issue with its place; 1 when there are any."""
+    """Prints each issue with its place; returns 1 if there are any."""
     found = _check(options)
     if options.json:
         print_json([each.to_json() for each in found])

@@ -13,8 +13,8 @@ from relayboard.flow_tools.files import as_export, choose_flow, read_document
 def register(actions: Commands) -> None:
     parser = add_action(actions, "draw", run, "draw a flow of a file as SVG")
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
-    parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT.svg", help="where to write it; stdout if not given")
+    parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; default: the first flow of the file")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT.svg", help="file to write; default: stdout")
 
 
 def run(options: argparse.Namespace) -> None:

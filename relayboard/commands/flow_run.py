@@ -1,4 +1,4 @@
-"""`relayboard flow run`: plays a flow of a file in the terminal."""
+"""`relayboard flow run`: runs a flow of a file in the terminal."""
 
 import argparse
 import sys
@@ -26,19 +26,19 @@ HELP = (
 
 
 def register(actions: Commands) -> None:
-    parser = add_action(actions, "run", run, "play a flow of a file in the terminal", description=HELP)
+    parser = add_action(actions, "run", run, "run a flow of a file in the terminal", description=HELP)
     parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
-    parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; the first of the file if not given")
+    parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; default: the first flow of the file")
     parser.add_argument(
-        "--workspace", metavar="UUID", help="take its fields, groups, globals and formats; changes none"
+        "--workspace", metavar="UUID", help="use its fields, groups, globals and formats; changes nothing"
     )
     parser.add_argument("--contact", default="{}", metavar="JSON", help='like {"name": "Bob", "fields": {"age": "27"}}')
     parser.add_argument("--params", default="{}", metavar="JSON", help="@trigger.params of the start")
-    parser.add_argument("--json", action="store_true", help="print the events as JSON, one a line")
+    parser.add_argument("--json", action="store_true", help="print the events as JSON, one per line")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plays until the session ends or nothing more is typed; 1 when the flow failed."""
+    """Runs until the session or the input ends; returns 1 if the flow failed."""
     content = as_export(read_document(options.file))
     clock = SystemClock()
     flow = choose_flow(content, options.flow)

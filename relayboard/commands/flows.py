@@ -1,4 +1,4 @@
-"""`relayboard flow import|export|list|archive|change|label`, and `run|check|draw` from modules of their own."""
+"""`relayboard flow import|export|list|archive|change|label`, and `run|check|draw` from other modules."""
 
 import argparse
 from dataclasses import asdict
@@ -35,32 +35,35 @@ from relayboard.flow_tools.files import read_document
 
 
 def register(commands: Commands) -> None:
-    actions = add_noun(commands, "flow", "import, list, label, archive, play, check and draw flows")
-    importing = workspace_action(
-        actions, "import", run_import, "bring in an export file, which updates what is there already"
-    )
-    importing.add_argument("--media-url", default="", metavar="URL", help="where old files' attachments are")
+    actions = add_noun(commands, "flow", "import, list, label, archive, run, check and draw flows")
+    importing = workspace_action(actions, "import", run_import, "import an export file; existing records are updated")
+    importing.add_argument("--media-url", default="", metavar="URL", help="base URL of attachments in old files")
     importing.add_argument("file", type=Path, metavar="FILE", help="an export file, as JSON")
     exporting = workspace_action(actions, "export", run_export, "write flows and what they need as an export file")
-    exporting.add_argument("--flow", action="append", default=[], metavar="UUID", help="a flow; all if none is")
+    exporting.add_argument("--flow", action="append", default=[], metavar="UUID", help="a flow; default: all")
     exporting.add_argument("--campaign", action="append", default=[], metavar="UUID", help="a campaign")
     exporting.add_argument(
         "--dependencies",
         choices=[each.value for each in Dependencies],
         default=Dependencies.ALL.value,
-        help="what comes along with the named ones: other flows and triggers, also campaigns (all), or nothing",
+        help="what else to include: other flows and triggers, also campaigns (all), or nothing",
     )
-    exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write; stdout if not given")
+    exporting.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write; default: stdout")
     workspace_action(actions, "list", run_list, "the flows of a workspace")
-    archive = add_action(actions, "archive", run_archive, "put a flow away and interrupt the contacts in it")
+    archive = add_action(actions, "archive", run_archive, "archive a flow and interrupt the contacts in it")
     _add_flow(archive)
-    change = add_action(actions, "change", run_change, "what a flow does beside its definition")
+    change = add_action(actions, "change", run_change, "settings of a flow that are not in its definition")
     _add_flow(change)
-    change.add_argument("--ignore-triggers", required=True, choices=("yes", "no"), help="in it, keywords are answers")
+    change.add_argument(
+        "--ignore-triggers",
+        required=True,
+        choices=("yes", "no"),
+        help="keywords do not start other flows while a contact is in this flow",
+    )
     label = add_action(actions, "label", run_label, "label a flow")
     _add_flow(label)
-    label.add_argument("--name", required=True, help="the label; made when it is new")
-    label.add_argument("--remove", action="store_true", help="take the label away")
+    label.add_argument("--name", required=True, help="the label; created if it is new")
+    label.add_argument("--remove", action="store_true", help="remove the label")
     for module in (flow_run, flow_check, flow_draw):
         module.register(actions)
 

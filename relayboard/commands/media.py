@@ -10,8 +10,8 @@ from relayboard.commands.parser import Commands, add_noun, workspace_action
 
 
 def register(commands: Commands) -> None:
-    actions = add_noun(commands, "media", "uploaded files and the room they take")
-    workspace_action(actions, "list", run_list, "the files, newest first, and what they occupy of the quota")
+    actions = add_noun(commands, "media", "uploaded files and the space that they use")
+    workspace_action(actions, "list", run_list, "the files, newest first, and how much of the quota they use")
     deletion = workspace_action(
         actions, "delete", run_delete, "delete files; messages keep their addresses, which lead nowhere then"
     )
@@ -35,7 +35,7 @@ def run_delete(options: argparse.Namespace) -> None:
         for uuid, place in places.items():
             if place is None:
                 raise CommandFailed(f"this workspace has no file {uuid}")
-        # Before the commit: what is left by a crash in between is a row that can be deleted again.
+        # Before the commit: a crash in between leaves a row, which can be deleted again.
         for place in places.values():
             store.remove(str(place))
     print_json({"deleted": list(places)})

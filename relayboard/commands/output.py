@@ -1,4 +1,4 @@
-"""What commands share: JSON on stdout, the migrated database, the workspace they speak of, countries."""
+"""What commands share: JSON on stdout, the migrated database, the workspace option, countries."""
 
 import argparse
 import sys
@@ -22,14 +22,14 @@ from relayboard.failures import CommandFailed as CommandFailed
 
 def print_json(value: object) -> None:
     """One JSON document on a line of its own."""
-    # Names of columns, as keys of a row, are a kind of str of their own.
+    # The keys of a row are names of columns, a subclass of str.
     option = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATETIME
     sys.stdout.write(orjson.dumps(value, default=_plain, option=option).decode() + "\n")
     sys.stdout.flush()
 
 
 def print_record(record: str) -> None:
-    """A record as persistence gives it, JSON already."""
+    """A record from persistence, which is JSON already."""
     print_json(orjson.loads(record))
 
 
@@ -61,20 +61,20 @@ def opened_database(settings: Settings | None = None, *, confirms_key: bool = Tr
 
 @contextmanager
 def reading_in(options: argparse.Namespace) -> Iterator[tuple[Transaction, Workspace]]:
-    """A transaction that reads, and the workspace that the options name."""
+    """A reading transaction, and the workspace in the options."""
     with opened_database() as database, database.reading() as tx:
         yield tx, workspace_named(tx, options.workspace)
 
 
 @contextmanager
 def writing_in(options: argparse.Namespace) -> Iterator[tuple[Transaction, Workspace]]:
-    """A transaction that writes, and the workspace that the options name."""
+    """A writing transaction, and the workspace in the options."""
     with opened_database() as database, database.writing() as tx:
         yield tx, workspace_named(tx, options.workspace)
 
 
 def workspace_named(tx: Transaction, uuid: str) -> Workspace:
-    """The workspace with this uuid; raises CommandFailed when there is none."""
+    """The workspace with this UUID; raises CommandFailed if there is none."""
     workspace = find_workspace_by_uuid(tx, uuid) if is_uuid(uuid) else None
     if workspace is None:
         raise CommandFailed(f"there is no workspace {uuid}")
@@ -82,7 +82,7 @@ def workspace_named(tx: Transaction, uuid: str) -> Workspace:
 
 
 def read_country(text: str) -> str:
-    """Two capital letters, or nothing for an empty text. Raises CommandFailed for what is not a country."""
+    """Two capital letters, or nothing for an empty string. Raises CommandFailed for an unknown country."""
     country = text.strip().upper()
     if country and country not in phonenumbers.SUPPORTED_REGIONS:
         raise CommandFailed(f"{text} is not a country code of two letters, like RW")

@@ -1,4 +1,4 @@
-"""The parser of the command line: every command says in its help what it does, and values are checked as they come."""
+"""The parser of the command line: every command has a help text, and values are checked while parsing."""
 
 import argparse
 import math
@@ -14,7 +14,7 @@ Run = Callable[[argparse.Namespace], object]
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose sub-commands show the text of their line in the list above them too."""
+    """A parser whose sub-commands show their help line also as their description."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -39,33 +39,33 @@ class Commands(argparse._SubParsersAction):  # type: ignore[type-arg]  # argpars
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
-    """The option that nearly every command needs."""
+    """Adds the workspace option, which nearly every command needs."""
     parser.add_argument(
         "--workspace", required=True, metavar="UUID", help="the workspace, as `relayboard workspace list` names it"
     )
 
 
 def add_noun(commands: Commands, noun: str, text: str) -> Commands:
-    """What takes the actions of `relayboard NOUN ACTION`."""
+    """Adds a noun; returns what its actions are added to (`relayboard NOUN ACTION`)."""
     return commands.add_parser(noun, help=text).add_subparsers(dest="action", required=True)
 
 
 def add_action(actions: Commands, name: str, run: Run, text: str, **options: Any) -> argparse.ArgumentParser:
-    """The parser of an action that `run` carries out."""
+    """Adds an action that calls `run`; returns its parser."""
     parser = actions.add_parser(name, help=text, **options)
     parser.set_defaults(run=run)
     return parser
 
 
 def workspace_action(actions: Commands, name: str, run: Run, text: str) -> argparse.ArgumentParser:
-    """The parser of an action in the workspace that is named by an option."""
+    """Adds an action with the workspace option; returns its parser."""
     parser = add_action(actions, name, run, text)
     add_workspace(parser)
     return parser
 
 
 def whole_number(least: int, largest: int = LARGEST_NUMBER) -> Callable[[str], int]:
-    """What reads a whole number between two bounds."""
+    """Returns a function that reads a whole number between two bounds."""
 
     def read(text: str) -> int:
         number = int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20 else None
@@ -77,7 +77,7 @@ def whole_number(least: int, largest: int = LARGEST_NUMBER) -> Callable[[str], i
 
 
 def moment(text: str) -> datetime:
-    """A date, with a time and a zone if they are given."""
+    """A date, or a date and time, with a time zone if it is given."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -85,13 +85,13 @@ def moment(text: str) -> datetime:
 
 
 def utc_moment(text: str) -> datetime:
-    """A moment; without a zone it is UTC."""
+    """A date and time; without a time zone it is UTC."""
     read = moment(text)
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 
 def number(least: float, largest: float) -> Callable[[str], float]:
-    """What reads a number between two bounds."""
+    """Returns a function that reads a number between two bounds."""
 
     def read(text: str) -> float:
         try:

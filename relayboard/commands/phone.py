@@ -1,4 +1,4 @@
-"""`relayboard phone`: a simulated relayer phone, one action a call or running by itself; its state lies in a file."""
+"""`relayboard phone`: a simulated relayer phone, one action per call or running by itself; its state is in a file."""
 
 import argparse
 import threading
@@ -23,23 +23,25 @@ def register(commands: Commands) -> None:
         type=Path,
         default=Path("var/phone.json"),
         metavar="FILE",
-        help="what the phone remembers; default: var/phone.json",
+        help="file with the phone's state; default: var/phone.json",
     )
-    parser.add_argument("--lagging", action="store_true", help="behave like app 2.x, one reply behind")
+    parser.add_argument(
+        "--lagging", action="store_true", help="behave like app 2.x, which handles each reply one sync later"
+    )
     parser.add_argument("--country", help="country of the SIM of a new phone")
     parser.set_defaults(run=run_phone)
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("register", help="register with the server; shows the claim code")
     actions.add_parser("sync", help="exchange commands with the server")
-    actions.add_parser("show", help="what the phone knows and holds")
+    actions.add_parser("show", help="show the state of the phone")
     receive = actions.add_parser("receive", help="an SMS arrives")
     receive.add_argument("number", help="who sends it")
     receive.add_argument("text", help="what it says")
     call = actions.add_parser("call", help="an entry of the call log")
-    call.add_argument("kind", choices=CALL_KINDS, help="mo came in, mt went out; mo_miss was not taken")
+    call.add_argument("kind", choices=CALL_KINDS, help="mo is incoming, mt outgoing; mo_miss was not answered")
     call.add_argument("number", help="who called or was called")
-    call.add_argument("--seconds", type=whole_number(0), default=0, help="how long it took; default: 0")
-    send = actions.add_parser("send", help="send every message that waits")
+    call.add_argument("--seconds", type=whole_number(0), default=0, help="duration in seconds; default: 0")
+    send = actions.add_parser("send", help="send all waiting messages")
     send.add_argument("--no-delivery", action="store_true", help="the network reports no delivery")
     send.add_argument("--fail", action="store_true", help="Android reports an error for each")
     battery = actions.add_parser("battery", help="the battery changes")
@@ -48,9 +50,11 @@ def register(commands: Commands) -> None:
         "--status", default="DIS", choices=STATES, help="charging, discharging (default), full, not, unknown"
     )
     actions.add_parser("reset", help="the owner disconnects the phone")
-    run = actions.add_parser("run", help="sync again and again, send what is given, report it sent and delivered")
+    run = actions.add_parser(
+        "run", help="sync repeatedly, send the messages of the server, report them sent and delivered"
+    )
     run.add_argument("--every", type=seconds, default=2.0, metavar="SECONDS", help="default: 2")
-    run.add_argument("--syncs", type=whole_number(1), metavar="N", help="end after so many")
+    run.add_argument("--syncs", type=whole_number(1), metavar="N", help="end after so many syncs syncs")
 
 
 def run_phone(options: argparse.Namespace) -> None:
@@ -114,7 +118,7 @@ def _run(phone: Phone, options: argparse.Namespace) -> None:
 
 
 def show(state: PhoneState) -> dict[str, Any]:
-    """What a person wants to know of a phone."""
+    """The state of a phone, for people."""
     return {
         "relayer_id": state.relayer_id,
         "claim_code": state.claim_code,

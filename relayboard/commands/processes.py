@@ -31,13 +31,13 @@ DEFAULT_PORT = 8080
 MOST_API_PROCESSES = 256
 MOST_THREADS = 1000
 ALONE_SECONDS = 10.0
-"""A worker that nobody supervises gives up after so long without a database or a queue; its operator is told why."""
+"""A worker without a supervisor gives up after this long without a database or a queue, and says why."""
 
 
 def register(commands: Commands) -> None:
     serve = commands.add_parser("serve", help="run the API and a worker")
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen on, also ::1, or 0.0.0.0 for all")
-    serve.add_argument("--port", type=port_number, default=DEFAULT_PORT, help="0 for any that is free; default: 8080")
+    serve.add_argument("--host", default="127.0.0.1", help="IP address to listen on, also ::1, or 0.0.0.0 for all")
+    serve.add_argument("--port", type=port_number, default=DEFAULT_PORT, help="0 for any free port; default: 8080")
     serve.add_argument(
         "--workers", type=whole_number(1, MOST_API_PROCESSES), default=1, metavar="N", help="number of API processes"
     )
@@ -45,7 +45,7 @@ def register(commands: Commands) -> None:
     serve.set_defaults(run=run_serve)
     worker = commands.add_parser("worker", help="run a worker alone")
     worker.add_argument(
-        "--workers", type=whole_number(1, MOST_THREADS), default=10, metavar="N", help="number of threads that work"
+        "--workers", type=whole_number(1, MOST_THREADS), default=10, metavar="N", help="number of worker threads"
     )
     worker.add_argument(
         "--metrics-port",
@@ -54,8 +54,10 @@ def register(commands: Commands) -> None:
     )
     worker.add_argument("--metrics-host", default="127.0.0.1", help="address for metrics; 0.0.0.0 for all")
     worker.set_defaults(run=run_worker)
-    migrate = commands.add_parser("migrate", help="bring the schema to the newest revision, or to another one")
-    migrate.add_argument("--to", default=HEAD, metavar="REV", help="name of a revision, head or base (nothing at all)")
+    migrate = commands.add_parser("migrate", help="migrate the schema to the newest revision, or to another one")
+    migrate.add_argument(
+        "--to", default=HEAD, metavar="REV", help="name of a revision, head (newest) or base (no tables)"
+    )
     migrate.add_argument("--yes", action="store_true", help="go back, to an older revision, without being asked")
     migrate.add_argument(
         "--database", metavar="NAME", help="for --to base: the name of the database whose tables are all to be deleted"
@@ -64,7 +66,8 @@ def register(commands: Commands) -> None:
 
 
 def prepare(settings: Settings) -> None:
-    """What a service needs before it starts: the newest schema, the right secret key, a queue. Raises what is wrong."""
+    """Checks what a service needs before it starts: the newest schema, the right secret key, a queue. Raises an
+    error if something is wrong."""
     from worker.app import check_queue  # noqa: PLC0415  # loads all drivers of queues, which `migrate` does not need
 
     migrate_database(settings)
@@ -85,16 +88,16 @@ def run_serve(options: argparse.Namespace) -> int:
 
 
 def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
-    """A listening socket. Raises CommandFailed when there can be none."""
+    """A listening socket. Raises CommandFailed if that is not possible."""
     try:
         return contextlib.closing(listen(host, port))
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not the name of a machine"
+        reason = getattr(error, "strerror", None) or "it is not a host name"
         raise CommandFailed(f"cannot listen on {url_of(host, port).removeprefix('http://')}: {reason}") from error
 
 
 def run_worker(options: argparse.Namespace) -> int:
-    # They load the whole engine: it would stay in the memory of `serve`, which only watches its processes.
+    # They load the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
     from relayboard.waiting import SchemaWatch, wait_until_usable  # noqa: PLC0415
     from worker.process import run_worker_process  # noqa: PLC0415
 
@@ -126,7 +129,7 @@ def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextMana
     try:
         stack.enter_context(serving_metrics(host, port))
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not the name of a machine"
+        reason = getattr(error, "strerror", None) or "it is not a host name"
         raise CommandFailed(f"cannot show metrics at {url_of(host, port).removeprefix('http://')}: {reason}") from error
     return stack
 

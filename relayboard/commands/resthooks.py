@@ -12,23 +12,31 @@ from relayboard.commands.parser import Commands, add_noun, whole_number, workspa
 
 def register(commands: Commands) -> None:
     actions = add_noun(commands, "resthook", "resthooks and their subscribers")
-    create = workspace_action(actions, "create", run_create, "a new resthook; one that exists is shown")
+    create = workspace_action(actions, "create", run_create, "a new resthook; an existing one is shown")
     create.add_argument("--slug", required=True, help="letters, digits, hyphens and underscores")
     workspace_action(
-        actions, "subscribers", run_subscribers, "who is called, and who was switched off after failing for long"
+        actions, "subscribers", run_subscribers, "the subscribers, and which were switched off after failing for long"
     )
-    secret = workspace_action(actions, "secret", run_secret, "what calls to a subscriber are signed with")
+    secret = workspace_action(actions, "secret", run_secret, "show the secret that signs calls to a subscriber")
     secret.add_argument(
-        "--subscriber", required=True, type=whole_number(1), metavar="ID", help="its number, as `subscribers` shows it"
+        "--subscriber",
+        required=True,
+        type=whole_number(1),
+        metavar="ID",
+        help="its id, as `relayboard resthook subscribers` shows it",
     )
-    secret.add_argument("--rotate", action="store_true", help="a new secret; the old one signs too for a day")
-    switch_on = workspace_action(actions, "switch-on", run_switch_on, "call a subscriber again that failed for long")
+    secret.add_argument(
+        "--rotate", action="store_true", help="a new secret; for a day requests are also signed with the old one"
+    )
+    switch_on = workspace_action(
+        actions, "switch-on", run_switch_on, "switch on a subscriber that was switched off after failing for long"
+    )
     switch_on.add_argument(
         "--subscriber",
         required=True,
         type=whole_number(1),
         metavar="ID",
-        help="its number in `relayboard resthook subscribers`",
+        help="its id in `relayboard resthook subscribers`",
     )
 
 

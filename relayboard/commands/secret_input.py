@@ -1,4 +1,4 @@
-"""Secrets come in through a file or standard input: arguments are seen by everybody who lists the processes."""
+"""Secrets are read from a file or standard input: everybody who lists the processes sees arguments."""
 
 import argparse
 import sys
@@ -12,16 +12,18 @@ LONGEST_TEXT = 65_536
 
 
 def add_text(parser: Any, name: str, *, required: bool = False, metavar: str | None = None, help: str) -> None:
-    """An option, and one of the name with `-file` for a text that is a secret or holds one; see `given_text`."""
+    """Adds an option, and one with `-file` at the end for text that is or contains a secret; see `given_text`."""
     either = parser.add_mutually_exclusive_group(required=required) if hasattr(parser, "prog") else parser
     either.add_argument(name, metavar=metavar, help=help)
     either.add_argument(
-        f"{name}-file", metavar="FILE", help="the same from a file, or from standard input for -, if it holds a secret"
+        f"{name}-file",
+        metavar="FILE",
+        help="the same from a file, or from standard input for -, if it contains a secret",
     )
 
 
 def given_text(options: argparse.Namespace, name: str) -> str | None:
-    """The value of an option that `add_text` added, wherever it came from; None when it was not given."""
+    """The value of an option that `add_text` added, from the option or the file; None if it was not given."""
     source: str | None = getattr(options, f"{name}_file")
     if source is not None:
         return read_text(source)
@@ -30,7 +32,7 @@ def given_text(options: argparse.Namespace, name: str) -> str | None:
 
 
 def read_secret(source: str) -> str:
-    """A secret of one line. Raises CommandFailed when there is none, or more."""
+    """A secret of one line. Raises CommandFailed for no line or several lines."""
     secret = read_text(source)
     if "\n" in secret:
         raise CommandFailed(f"{_named(source)} has more than one line")
@@ -38,7 +40,8 @@ def read_secret(source: str) -> str:
 
 
 def read_text(source: str) -> str:
-    """What a file holds, or standard input for `-`, without blanks around it. Raises CommandFailed if it is nothing."""
+    """The content of a file, or of standard input for `-`, without white space around it. Raises CommandFailed if it is
+    empty."""
     try:
         if source == STANDARD_INPUT:
             text = sys.stdin.read(LONGEST_TEXT + 1)

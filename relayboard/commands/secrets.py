@@ -10,12 +10,12 @@ from relayboard.commands.parser import Commands, add_action, add_noun
 
 
 def register(commands: Commands) -> None:
-    actions = add_noun(commands, "secrets", "the secrets that the database holds encrypted")
-    renew = add_action(actions, "renew", run_renew, "encrypt all under the present RELAYBOARD_SECRET_KEY")
+    actions = add_noun(commands, "secrets", "the encrypted secrets in the database")
+    renew = add_action(actions, "renew", run_renew, "encrypt all with the current RELAYBOARD_SECRET_KEY")
     renew.add_argument(
         "--drop-unreadable",
         action="store_true",
-        help="empty those whose key is lost: phones register again, webhooks and gateways are set up again",
+        help="delete those whose key is lost: register phones and set up webhooks and gateways again",
     )
 
 

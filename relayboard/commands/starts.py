@@ -14,8 +14,10 @@ NEWEST = 250
 
 def register(commands: Commands) -> None:
     actions = add_noun(commands, "start", "list and stop flow starts")
-    workspace_action(actions, "list", run_list, f"the {NEWEST} starts of users that changed last")
-    interrupt = workspace_action(actions, "interrupt", run_interrupt, "start nobody more; who was started goes on")
+    workspace_action(actions, "list", run_list, f"the {NEWEST} the most recently changed starts of users")
+    interrupt = workspace_action(
+        actions, "interrupt", run_interrupt, "start no more contacts; contacts that were started continue"
+    )
     interrupt.add_argument("--start", required=True, metavar="UUID", help="as `relayboard start list` names it")
 
 

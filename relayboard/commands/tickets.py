@@ -18,10 +18,10 @@ from relayboard.commands.parser import Commands, add_noun, workspace_action
 def register(commands: Commands) -> None:
     actions = add_noun(commands, "ticket", "open tickets")
     opening = workspace_action(actions, "open", run_open, "a new ticket of a contact that has no open one")
-    opening.add_argument("--contact", required=True, metavar="UUID", help="whose ticket it is")
+    opening.add_argument("--contact", required=True, metavar="UUID", help="the contact of the ticket")
     opening.add_argument("--topic", metavar="UUID", help="default: General")
-    opening.add_argument("--assignee", metavar="EMAIL", help="the user who takes care of it")
-    opening.add_argument("--note", help="a first note for colleagues")
+    opening.add_argument("--assignee", metavar="EMAIL", help="the user to whom it is assigned")
+    opening.add_argument("--note", help="a first note")
 
 
 def run_open(options: argparse.Namespace) -> None:

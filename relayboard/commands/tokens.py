@@ -20,12 +20,12 @@ from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
 def register(commands: Commands) -> None:
     actions = add_noun(commands, "token", "API tokens")
     create = workspace_action(actions, "create", run_create, "a new token, shown once")
-    create.add_argument("--email", required=True, help="whose it is: a user of the workspace")
+    create.add_argument("--email", required=True, help="its owner: a user of the workspace")
     create.add_argument(
-        "--scope", choices=SCOPES, default="write", help="what it may do; default: write, which reads too"
+        "--scope", choices=SCOPES, default="write", help="what it may do; default: write, which includes read"
     )
-    workspace_action(actions, "list", run_list, "the living tokens, without their secrets")
-    revoke = workspace_action(actions, "revoke", run_revoke, "end a token")
+    workspace_action(actions, "list", run_list, "the active tokens, without their secrets")
+    revoke = workspace_action(actions, "revoke", run_revoke, "revoke a token")
     revoke.add_argument(
         "token",
         metavar="PUBLIC",
@@ -61,9 +61,9 @@ def _public_part(given: str) -> str:
     if given == STANDARD_INPUT:
         public = public_part(read_secret(STANDARD_INPUT))
         if public is None:
-            raise CommandFailed("standard input holds no token")
+            raise CommandFailed("standard input contains no token")
         return public
     whole = public_part(given)
     if whole is not None:
-        raise CommandFailed(f"a token is a secret and no argument: name it by its public part, {whole}")
+        raise CommandFailed(f"a token is a secret and cannot be an argument: give its public part, {whole}")
     return given.removeprefix(PREFIX)

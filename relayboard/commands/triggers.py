@@ -15,17 +15,22 @@ from relayboard.commands.parser import Commands, add_noun, moment, workspace_act
 def register(commands: Commands) -> None:
     actions = add_noun(commands, "trigger", "create, list and archive what starts flows")
     create = workspace_action(actions, "create", run_create, "a new trigger")
-    create.add_argument("--type", required=True, choices=TYPES, help="what starts the flow")
-    create.add_argument("--flow", required=True, metavar="UUID", help="the flow that starts")
+    create.add_argument("--type", required=True, choices=TYPES, help="the type of event that starts the flow")
+    create.add_argument("--flow", required=True, metavar="UUID", help="the flow to start")
     create.add_argument("--keyword", action="append", default=[], metavar="K", help="a word that starts the flow")
-    create.add_argument("--match", choices=tuple(KEYWORD_MATCHES), default=FIRST_WORD, help="which word it must be")
-    create.add_argument("--channel", metavar="UUID", help="only for what comes through this channel")
+    create.add_argument(
+        "--match",
+        choices=tuple(KEYWORD_MATCHES),
+        default=FIRST_WORD,
+        help="whether it must be the first or the only word",
+    )
+    create.add_argument("--channel", metavar="UUID", help="only for messages and calls through this channel")
     _add_contacts(create)
     create.add_argument("--at", type=moment, metavar="TIME", help="first time of a schedule, like 2026-05-04T08:00")
-    create.add_argument("--repeat", choices=REPEATS, default=NEVER, help="when a schedule comes again")
+    create.add_argument("--repeat", choices=REPEATS, default=NEVER, help="how often a schedule repeats")
     create.add_argument("--days", default="", help="weekdays of a weekly schedule, letters of MTWRFSU")
     workspace_action(actions, "list", run_list, "the triggers of a workspace")
-    archive = workspace_action(actions, "archive", run_archive, "put a trigger away")
+    archive = workspace_action(actions, "archive", run_archive, "archive a trigger")
     archive.add_argument(
         "--trigger", required=True, metavar="UUID", help="the trigger, as `relayboard trigger list` names it"
     )
@@ -33,9 +38,9 @@ def register(commands: Commands) -> None:
 
 def _add_contacts(create: argparse.ArgumentParser) -> None:
     for name, meaning in (
-        ("--group", "only for contacts of this group; who a schedule starts"),
+        ("--group", "only for contacts of this group; a schedule starts its contacts"),
         ("--exclude-group", "not for contacts of this group"),
-        ("--contact", "whom else a schedule starts"),
+        ("--contact", "another contact that a schedule starts"),
     ):
         create.add_argument(name, action="append", default=[], metavar="UUID", help=meaning)
 

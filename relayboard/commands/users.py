@@ -17,15 +17,15 @@ def register(commands: Commands) -> None:
     actions = add_noun(commands, "user", "users and their roles")
     create = workspace_action(actions, "create", run_create, "give a user a role in a workspace")
     _add_email(create)
-    create.add_argument("--first-name", default="", help="counts for a user who is new to this server")
-    create.add_argument("--last-name", default="", help="counts for a user who is new to this server")
+    create.add_argument("--first-name", default="", help="used only for a user who is new to this server")
+    create.add_argument("--last-name", default="", help="used only for a user who is new to this server")
     create.add_argument("--role", required=True, choices=ROLES, help="what the user may do")
-    workspace_action(actions, "list", run_list, "the users of a workspace, those who joined last first")
+    workspace_action(actions, "list", run_list, "the users of a workspace, the most recently joined first")
     change = workspace_action(actions, "change", run_change, "give a user of a workspace another role")
     _add_email(change)
-    change.add_argument("--role", required=True, choices=ROLES, help="the role from now on")
+    change.add_argument("--role", required=True, choices=ROLES, help="the new role")
     remove = workspace_action(
-        actions, "remove", run_remove, "take a user out of a workspace; the user's tokens for it end"
+        actions, "remove", run_remove, "remove a user from a workspace and revoke the user's tokens for it"
     )
     _add_email(remove)
 

@@ -13,9 +13,9 @@ from relayboard.webhook_listener import WebhookListener
 
 
 def register(commands: Commands) -> None:
-    actions = add_noun(commands, "webhook", "a small receiver that prints and verifies what it gets")
+    actions = add_noun(commands, "webhook", "a small receiver that prints and verifies events")
     listen = add_action(actions, "listen", run_listen, "print each event as a line of JSON until interrupted")
-    listen.add_argument("--port", type=port_number, default=8090, help="0 for any that is free; default: 8090")
+    listen.add_argument("--port", type=port_number, default=8090, help="0 for any free port; default: 8090")
     listen.add_argument(
         "--secret-file",
         metavar="FILE",

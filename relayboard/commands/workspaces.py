@@ -14,14 +14,18 @@ from relayboard.commands.parser import Commands, add_action, add_noun
 def register(commands: Commands) -> None:
     actions = add_noun(commands, "workspace", "create and list workspaces")
     create = add_action(actions, "create", run_create, "a new workspace")
-    create.add_argument("--name", required=True, help="what people call it")
-    create.add_argument("--country", default="", help="two letters, for example RW; that of the time zone without it")
+    create.add_argument("--name", required=True, help="its name")
+    create.add_argument(
+        "--country", default="", help="two letters, for example RW; default: the country of the time zone"
+    )
     create.add_argument("--timezone", default="UTC", help="IANA name, for example Africa/Kigali")
     create.add_argument("--language", action="append", default=[], help="ISO 639-3 code; repeat, the default first")
     create.add_argument(
         "--date-style", choices=DATE_STYLES, default="day_first", help="how dates are written; default: day_first"
     )
-    create.add_argument("--anon", action="store_true", help="hide addresses from API clients")
+    create.add_argument(
+        "--anon", action="store_true", help="an anonymous workspace: hide the URNs of contacts from API clients"
+    )
     actions.add_parser("list", help="all workspaces").set_defaults(run=run_list)
 
 

@@ -1,4 +1,4 @@
-"""Draws flows as SVG: a box for each node with what it does, its ways out below, and lines to where they lead."""
+"""Draws flows as SVG: a box for each node with its actions, its exits below, and lines to the destinations."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _plan_way(start: Point, layout: Layout, number: int, way: Way, nodes: Sequen
 
 
 def _draw_way(canvas: Element, points: Sequence[Point], *, is_back: bool) -> None:
-    """Draws a curve that leaves downwards, comes in from above, and passes its lanes straight up or down."""
+    """Draws a curve that leaves downward, arrives from above, and passes its lanes straight up or down."""
     path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
     last = len(points) - 2
     for number, (one, other) in enumerate(pairwise(points)):
@@ -108,7 +108,8 @@ def _draw_way(canvas: Element, points: Sequence[Point], *, is_back: bool) -> Non
             path += f" L{other[0]:.1f} {other[1]:.1f}"
             continue
         if is_back:
-            # From the box down and round into the lane, which leads up; and from there round again, down into the box.
+            # From the box down and round into the lane, which leads up; from there round again, down into the
+            # destination.
             leaving = BACK_BEND if number == 0 else -BACK_BEND
             arriving = -BACK_BEND if number == last else BACK_BEND
             if 0 < number < last:

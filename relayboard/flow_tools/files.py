@@ -13,7 +13,7 @@ from relayboard.failures import CommandFailed
 
 
 def read_document(path: Path) -> Any:
-    """The JSON in a file; raises CommandFailed."""
+    """The JSON content of a file; raises CommandFailed."""
     try:
         return orjson.loads(path.read_bytes())
     except OSError as error:
@@ -23,7 +23,7 @@ def read_document(path: Path) -> Any:
 
 
 def as_export(document: object) -> ExportFile:
-    """An export file, or one definition as an export file with nothing else; raises CommandFailed."""
+    """An export file, or one definition as an export file that contains only it; raises CommandFailed."""
     try:
         return read_export(document)
     except ExportError as error:
@@ -31,7 +31,7 @@ def as_export(document: object) -> ExportFile:
 
 
 def choose_flow(content: ExportFile, wanted: str | None) -> Flow:
-    """The flow of a UUID or name, the first one if nothing is wanted; raises CommandFailed."""
+    """The flow with a UUID or name, by default the first one; raises CommandFailed."""
     for definition in content.flows:
         if wanted is None or wanted.lower() in (definition.get("uuid"), str(definition.get("name")).lower()):
             try:

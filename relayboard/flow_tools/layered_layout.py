@@ -1,8 +1,7 @@
-"""Lays boxes out in layers, top to bottom, so that ways between them lead down wherever they can.
-
-The usual four steps: ways that lead back are set apart, boxes get layers by their longest way from the top, layers are
-ordered so that few ways cross, and boxes move under those they belong to. Ways over several layers, and ways back, hold
-a lane of their own in each layer between.
+"""Lays out boxes in layers, top to bottom, so that edges ("ways") lead down where possible. These are the usual four
+steps of layered graph drawing: back edges are separated, boxes get layers by their longest path from the top, layers
+are ordered so that few edges cross, and boxes move under those that they belong to. Edges over several layers, and back
+edges, have a lane of their own in each layer between.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ MOVING_ROUNDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way from one box to another, or to itself, by their positions in the list of boxes.
-
-    Ways of one box are taken to leave it from left to right, in the order in which they are given.
+    """An edge from one box to another, or to itself, by their positions in the list of boxes. The edges of one box
+    leave it from left to right, in the given order.
     """
 
     source: int
@@ -34,9 +32,8 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`corners` are the upper left ones of the boxes; `lanes` the points each way passes, in the order of walking.
-
-    `backward` says of each way whether it leads up again. `size` is width and height of everything.
+    """`corners` are the upper left corners of the boxes; `lanes` the points that each edge passes, in order. `backward`
+    says for each edge whether it leads up. `size` is the total width and height.
     """
 
     corners: list[Point]
@@ -47,7 +44,7 @@ class Layout:
 
 @dataclass(slots=True)
 class _Cell:
-    """A box, or the lane of a way, in one layer; the ends of a way back are `beside` a box."""
+    """A box, or the lane of an edge, in one layer; the ends of a back edge are `beside` a box."""
 
     layer: int
     width: float
@@ -59,7 +56,7 @@ class _Cell:
 
 
 def lay_out(sizes: Sequence[tuple[float, float]], ways: Sequence[Way]) -> Layout:
-    """Places boxes of given widths and heights; the first box is the one where everything begins."""
+    """Places boxes of given widths and heights; the first box is the entry."""
     backward = _find_backward(len(sizes), ways)
     layers = _assign_layers(len(sizes), ways, backward)
     cells = [_Cell(layer, width, height) for layer, (width, height) in zip(layers, sizes, strict=True)]
@@ -80,7 +77,7 @@ def lay_out(sizes: Sequence[tuple[float, float]], ways: Sequence[Way]) -> Layout
 
 
 def _find_backward(count: int, ways: Sequence[Way]) -> list[bool]:
-    """The ways that close a circle, found by walking from the first box, then from those not met yet."""
+    """The edges that close a cycle, found by walking from the first box, then from boxes not visited yet."""
     outgoing: list[list[int]] = [[] for _ in range(count)]
     for number, way in enumerate(ways):
         outgoing[way.source].append(number)
@@ -123,7 +120,7 @@ def _assign_layers(count: int, ways: Sequence[Way], backward: Sequence[bool]) ->
 
 
 def _add_lanes(cells: list[_Cell], way: Way, is_back: bool) -> list[int]:
-    """Adds a cell for each layer a way passes, and ties them together; the cells in the order of walking."""
+    """Adds a connected cell for each layer that an edge passes; returns the cells in order."""
     source, target = cells[way.source].layer, cells[way.target].layer
     passed = range(source, target - 1, -1) if is_back else range(source + 1, target)
     lane: list[int] = []
@@ -156,7 +153,7 @@ def _order_rows(cells: list[_Cell]) -> list[list[int]]:
 
 
 def _sort_row(cells: Sequence[_Cell], row: list[int], neighbors: Sequence[int], *, is_down: bool) -> None:
-    """Brings a row into the order of the mean places of its cells' neighbors; what has none stays where it is."""
+    """Sorts a row by the mean positions of its cells' neighbors; cells without neighbors stay in place."""
     places = {number: float(place) for place, number in enumerate(neighbors)}
     keys: dict[int, float] = {}
     for place, number in enumerate(row):
@@ -174,7 +171,7 @@ def _sort_row(cells: Sequence[_Cell], row: list[int], neighbors: Sequence[int], 
 
 
 def _exit_share(upper: _Cell, number: int) -> float:
-    """How far right on a cell the way to another leaves it, between 0 and 1."""
+    """The position on a cell, from left (0) to right (1), where the edge to another cell leaves it."""
     return upper.below.index(number) / len(upper.below)
 
 
@@ -195,7 +192,7 @@ def _count_crossings(cells: Sequence[_Cell], rows: Sequence[Sequence[int]]) -> i
 
 
 def _move_cells(cells: list[_Cell], rows: Sequence[Sequence[int]]) -> None:
-    """Gives every cell its x: first side by side, then again and again as near to its neighbors as there is room."""
+    """Gives every cell its x: first next to each other, then repeatedly as near to its neighbors as space allows."""
     for row in rows:
         _spread(cells, row, [0.0] * len(row))
     for turn in range(MOVING_ROUNDS):
@@ -214,7 +211,8 @@ def _move_cells(cells: list[_Cell], rows: Sequence[Sequence[int]]) -> None:
 
 
 def _spread(cells: list[_Cell], row: Sequence[int], wanted: Sequence[float]) -> None:
-    """Places a row near where its cells want to be, in order and without touching: halfway from either side."""
+    """Places the cells of a row near their wanted positions, in order and without touching: the mean of a pass from
+    each side."""
     from_left: list[float] = []
     for number, x in zip(row, wanted, strict=True):
         edge = from_left[-1] + cells[row[len(from_left) - 1]].width + GAP if from_left else x

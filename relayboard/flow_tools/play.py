@@ -1,4 +1,4 @@
-"""Plays flows without a workspace: a person answers for the contact, nothing is sent or called."""
+"""Runs flows without a workspace: a person answers for the contact, and nothing is sent or called."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
 
 
 def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[str, Any]]] | None = None) -> Assets:
-    """Everything the flows of a file refer to, made up where neither the file nor a workspace has it; never flows.
-
-    What is referred to without a name goes by its UUID.
+    """The assets that the flows of a file refer to, made up if neither the file nor a workspace has them; never flows.
+    An asset without a name gets its UUID as name.
     """
     needs = list_needs(content)
     fields = {each.key: each for each in (*needs.fields, *content.fields)}
@@ -73,7 +72,7 @@ def _name(reference: Named) -> str:
 
 
 def make_contact(given: Mapping[str, Any], flow: Flow, assets: Assets, clock: Clock) -> Contact:
-    """A contact for a flow, with what is given about it; fields may be plain texts. Raises ContactError."""
+    """A contact for a flow, with the given properties; fields may be plain strings. Raises ContactError."""
     fields = given.get("fields") or {}
     plain = {key: value for key, value in fields.items() if not isinstance(value, Mapping)}
     base = {
@@ -94,7 +93,7 @@ def make_contact(given: Mapping[str, Any], flow: Flow, assets: Assets, clock: Cl
 
 
 def make_environment(flow: Flow) -> Environment:
-    """A workspace that speaks all the languages of a flow."""
+    """The environment of a workspace with all languages of a flow."""
     languages = [flow.language, *flow.localization]
     known = tuple(dict.fromkeys(language for language in languages if language != UNDETERMINED))
     return Environment(allowed_languages=known, default_country=COUNTRY)
@@ -102,7 +101,7 @@ def make_environment(flow: Flow) -> Environment:
 
 @dataclass(slots=True)
 class Play:
-    """A session that a person takes part in."""
+    """A session with a person in the contact's place."""
 
     assets: Assets
     flow: Flow
@@ -119,7 +118,7 @@ class Play:
         clock: Clock,
         environment: Environment | None = None,
     ) -> tuple[Play, Sequence[Event]]:
-        """Starts the flow as if somebody had chosen the contact for it; raises EngineError."""
+        """Starts the flow with a manual trigger; raises EngineError."""
         environment = environment or make_environment(flow)
         trigger = {
             "type": "manual",
@@ -133,7 +132,7 @@ class Play:
         return cls(assets, flow, clock, session), events
 
     def answer(self, line: str) -> Sequence[Event]:
-        """Goes on with what was typed: a message, a command, or how a call ended. Raises ResumeError."""
+        """Continues with what was typed: a message, a command, or how a call ended. Raises ResumeError."""
         moment = write_moment(self.clock.now())
         self.session, events = resume(
             self.session, {**self._read_line(line, moment), "resumed_on": moment}, assets=self.assets, clock=self.clock
@@ -163,7 +162,7 @@ class Play:
 
 
 def describe_events(events: Iterable[Event]) -> list[str]:
-    """Lines that tell a person what happened; events that mean nothing to them are left out."""
+    """Lines that describe the events to a person; internal events are left out."""
     lines: list[str] = []
     for event in events:
         describe = _DESCRIPTIONS.get(event["type"])

@@ -1,4 +1,4 @@
-"""Says in a few words what the parts of a flow do, for drawings."""
+"""Short descriptions of the parts of a flow, for drawings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def summarize_node(node: Node) -> list[str]:
 
 
 def label_exits(node: Node) -> list[str]:
-    """For each exit of a node, which categories leave by it; empty text where there is no router."""
+    """For each exit of a node, the categories that lead to it; an empty string without a router."""
     categories = node.router.categories if node.router else ()
     return [", ".join(item.name for item in categories if item.exit_uuid == each.uuid) for each in node.exits]
 

@@ -1,4 +1,4 @@
-"""Imports a file for a trial: what an import would refuse, skip and complain about; nothing of it stays."""
+"""Imports a file for a trial: reports what an import would refuse, skip and report; nothing of it is kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _TrialOver(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FoundInFlow:
-    """A finding with the name of the flow it is about, which is empty for what stands around the flows."""
+    """A finding with the name of its flow, which is empty for findings outside of flows."""
 
     flow_name: str
     finding: Finding
@@ -47,7 +47,7 @@ class FoundInFlow:
 
 @contextmanager
 def empty_database() -> Iterator[Database]:
-    """A database that is gone afterwards."""
+    """A temporary database."""
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder) / 'trial.db'}")
         try:
@@ -58,12 +58,12 @@ def empty_database() -> Iterator[Database]:
 
 
 def open_new_workspace(tx: Transaction) -> Workspace:
-    """A workspace with nothing in it, for trials that are about no other."""
+    """An empty workspace, for trials without an existing one."""
     return create_workspace(tx, "Trial")
 
 
 def try_import(database: Database, open_workspace: OpenWorkspace, document: object) -> list[FoundInFlow]:
-    """What an import of the file into the workspace would say against it; the database stays as it is."""
+    """The findings of an import of the file into the workspace; the database is not changed."""
     found: list[FoundInFlow] = []
     try:
         with database.writing() as tx:
@@ -96,7 +96,7 @@ def _list_skipped(report: ImportReport) -> Iterator[FoundInFlow]:
 
 
 def _list_faults(document: object) -> list[FoundInFlow]:
-    """All faults for which the flows of a file are refused; an import names the first one only."""
+    """All faults for which the flows of a file are refused; an import reports only the first one."""
     if not isinstance(document, Mapping):
         return []
     content = update_file({"flows": [document]} if is_definition(document) else document)

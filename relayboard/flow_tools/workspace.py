@@ -1,4 +1,4 @@
-"""What a workspace lends to a flow that is played in the terminal; nothing of it is changed."""
+"""What a flow in the terminal uses of a workspace; nothing of it is changed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ LENT = ("fields", "groups", "globals", "users", "labels", "topics")
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """Assets of a workspace by kind, as the format's tools exchange them, and its formats and languages."""
+    """Assets of a workspace by kind, in the form that tools of the format exchange, and its formats and languages."""
 
     assets: dict[str, list[dict[str, Any]]]
     environment: Environment
@@ -28,10 +28,9 @@ def lend(tx: Transaction, workspace: Workspace) -> Lent:
 
 
 def overlay(made: Mapping[str, Any], lent: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The assets a file asks for with what the workspace has in their place, and everything else it has.
-
-    Fields and globals are the same by key, all others by name in any case; those of the file keep their UUIDs, by which
-    its flows refer to them.
+    """The assets of a file, replaced by those of the workspace where it has them, and all other assets of the
+    workspace. Fields and globals are matched by key, all others by name in any case. Assets of the file keep their
+    UUIDs, because its flows refer to them.
     """
     merged = dict(made)
     for kind, items in lent.items():

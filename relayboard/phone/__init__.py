@@ -1,1 +1,1 @@
-"""A simulated relayer phone that speaks the real wire protocol."""
+"""A simulated relayer phone that uses the real wire protocol."""

@@ -1,4 +1,4 @@
-"""The simulated phone: what the published app does on registering, syncing, receiving and sending."""
+"""The simulated phone: does what the published app does when it registers, syncs, receives and sends."""
 
 import time
 from collections.abc import Callable
@@ -19,8 +19,8 @@ def now_in_milliseconds() -> int:
 
 
 class Phone:
-    """One phone. In classic mode (app 1.9) a reply is carried out at once; in lagging mode (app 2.x) each sync carries
-    out the reply to the one before, first requests and refused ones are sent twice, and error bodies go unread.
+    """One phone. In classic mode (app 1.9) a reply is performed at once. In lagging mode (app 2.x) each sync performs
+    the reply to the one before, first requests and refused ones are sent twice, and error bodies are not read.
     """
 
     def __init__(
@@ -41,14 +41,13 @@ class Phone:
     # Requests
 
     def register(self) -> None:
-        """Register with the server; forgets nothing until the reply says so."""
+        """Register with the server; nothing is cleared until the reply says so."""
         body = write_body(self._identity())
         self._exchange(lambda: self.transport.post(REGISTER_PATH, {}, body))
 
     def sync(self, *, force: bool = True) -> None:
-        """Upload up to 50 queued commands and carry out what the server answers; registers first when needed.
-
-        Raises NoReply when the reply is lost.
+        """Upload up to 50 queued commands and perform the commands in the reply; registers first if necessary. Raises
+        NoReply if the reply is lost.
         """
         if self.state.is_paused or (not force and not self.state.queue and self.state.workspace_id != -1):
             return
@@ -98,14 +97,15 @@ class Phone:
             self._carry_out(previous)
 
     def _request_twice(self, request: Callable[[], WireReply]) -> WireReply:
-        """The reply to a request, sent once more when the first one is lost; raises NoReply when both are."""
+        """The reply to a request, which is sent again if the first reply is lost; raises NoReply if both are lost."""
         try:
             return request()
         except NoReply:
             return request()
 
     def _request_lagging(self, request: Callable[[], WireReply]) -> None:
-        """Send a request, twice when it is refused; only a 2xx body ever arrives, a lost reply leaves the last one."""
+        """Send a request, twice if it is refused. Only the body of a 2xx reply is read; if the reply is lost, the last
+        one stays."""
         for _ in range(2):
             try:
                 reply = request()
@@ -166,7 +166,7 @@ class Phone:
     # What happens on the phone
 
     def receive_sms(self, number: str, text: str, at_ms: int | None = None) -> None:
-        """An SMS arrives; relayed only once the phone knows that it is claimed."""
+        """An SMS arrives; it is relayed only if the phone knows that it is claimed."""
         if self.state.workspace_id != -1:
             self._enqueue({"cmd": "mo_sms", "phone": number, "ts": self._moment(at_ms), "msg": text})
 
@@ -177,7 +177,7 @@ class Phone:
             self._enqueue({"cmd": "call", "phone": number, "type": kind, "ts": moment, "dur": seconds})
 
     def send_result(self, message_id: int, *, is_sent: bool = True, at_ms: int | None = None) -> None:
-        """Android says what became of an SMS; ten errors make it failed."""
+        """Android reports the result of sending an SMS; after ten errors it is failed."""
         message = self.state.messages[message_id]
         if is_sent:
             message.copies += 1
@@ -198,9 +198,8 @@ class Phone:
         self._report("mt_dlvd", message_id, at_ms)
 
     def run_sender(self) -> list[int]:
-        """Hand every message that is due to Android; returns the ids of all that wait for a result.
-
-        What got no result for 86.4 seconds is taken for sent, as the published app does.
+        """Pass all due messages to Android; returns the ids of all that wait for a result. A message without a result
+        for 86.4 seconds counts as sent, as in the published app.
         """
         now_ms = self.clock()
         for message in self.state.messages.values():
@@ -212,7 +211,7 @@ class Phone:
         return self.state.ids_in(HANDED_OVER)
 
     def send_waiting(self, *, is_delivered: bool = True) -> list[int]:
-        """Send every message that waits, all with success; returns their ids."""
+        """Send all waiting messages successfully; returns their ids."""
         due = self.run_sender()
         for message_id in due:
             self.send_result(message_id)
@@ -227,7 +226,7 @@ class Phone:
         self.state.network = network
 
     def reset(self) -> None:
-        """The owner disconnects the phone: its queue is thrown away, and the server is told."""
+        """The owner disconnects the phone: its queue is deleted, and the server is told."""
         self.state.queue.clear()
         self._enqueue({"cmd": "reset"})
 

@@ -1,4 +1,4 @@
-"""What a phone remembers between requests, and how it is kept in a file."""
+"""The state of a phone between requests, and how it is stored in a file."""
 
 import json
 import uuid
@@ -14,7 +14,7 @@ UNFINISHED = (NEW, HANDED_OVER)
 
 @dataclass(slots=True)
 class HeldMessage:
-    """An outgoing message the phone was given; `copies` counts how often its SMS really left the phone."""
+    """An outgoing message that the phone got; `copies` counts how often its SMS really left the phone."""
 
     id: int
     phone: str
@@ -58,7 +58,7 @@ class PhoneState:
 
 
 def load_state(path: Path) -> PhoneState:
-    """The state kept in a file; a new phone when there is none."""
+    """The state in a file; a new phone if there is no file."""
     if not path.exists():
         return PhoneState()
     document = json.loads(path.read_text())
@@ -67,8 +67,8 @@ def load_state(path: Path) -> PhoneState:
 
 
 def save_state(path: Path, state: PhoneState) -> None:
-    """Write the state; a process that dies in between leaves the old one."""
+    """Write the state; if the process dies meanwhile, the file keeps the old state."""
     temporary = path.with_name(path.name + ".part")
-    make_file(temporary)  # it holds a secret
+    make_file(temporary)  # it contains a secret
     temporary.write_text(json.dumps(asdict(state)))
     temporary.replace(path)

@@ -29,7 +29,7 @@ def sign_body(secret: str, ts: str, body: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WireReply:
-    """What came back: the status and the JSON object, empty when there was none."""
+    """The status and the JSON object of a reply; the object is empty if there was none."""
 
     status: int
     document: dict[str, Any]
@@ -40,7 +40,7 @@ class NoReply(Exception):
 
 
 class Transport(Protocol):
-    """Carries a request to the server; raises NoReply when nothing comes back."""
+    """Sends a request to the server; raises NoReply if there is no reply."""
 
     def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply: ...
 

@@ -18,7 +18,7 @@ from tests.contract.filled_workspace import Filled, fill_workspace
 
 TIMING = {"relative_to": "created_on", "offset": 1, "unit": "D", "delivery_hour": -1}
 TIMING_V2 = {**TIMING, "unit": "days"}
-NOBODY = "Name at least one URN, contact or group."
+NOBODY = "At least one URN, contact or group is required."
 ONE_OF_TWO = "Give either a message or a flow."
 CONTACT, MESSAGE, TICKET, FLOW, CAMPAIGN = "{contact}", "{message}", "{ticket}", "{flow}", "{campaign}"
 RESTHOOK = "{resthook}"
@@ -26,7 +26,7 @@ WORDS = {MESSAGE: "id", RESTHOOK: "slug"}
 BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v1", "broadcasts", {"text": "Hi"}, NOBODY),
     ("v1", "broadcasts", {"text": "Hi", "groups": [], "urns": []}, NOBODY),
-    ("v1", "runs", {"flow_uuid": FLOW, "phone": []}, "Name at least one phone number, contact or group."),
+    ("v1", "runs", {"flow_uuid": FLOW, "phone": []}, "At least one phone number, contact or group is required."),
     ("v1", "contacts", {"urns": []}, "A value is required."),
     ("v1", "contacts", {}, "A value is required."),
     ("v1", "contact_actions", {"contacts": [], "action": "block"}, "An empty value is not allowed."),
@@ -72,7 +72,7 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
         {"messages": [MESSAGE], "action": "label", "label_name": "a\\b"},
         "are not allowed in names.",
     ),
-    ("v2", "messages", {"contact": CONTACT, "text": " ", "attachments": []}, "A text or an attachment is needed."),
+    ("v2", "messages", {"contact": CONTACT, "text": " ", "attachments": []}, "A text or an attachment is required."),
     (
         "v2",
         "resthook_subscribers",

@@ -87,7 +87,7 @@ def is_beyond_schemas(check: str, exchange: dict[str, Any]) -> bool:
         ("/api/v2/groups.json", {"name": "A"}, {"name": ["A value is required."]}),
         ("/api/v2/groups.json", {"name": ""}, {"name": ["An empty value is not allowed."]}),
         ("/api/v2/groups.json", {"name": "A"}, {"name": ["This name is already taken.", "At most 64 characters."]}),
-        ("/api/v2/messages.json", {"contact": "x"}, {"non_field_errors": ["A text or an attachment is needed."]}),
+        ("/api/v2/messages.json", {"contact": "x"}, {"non_field_errors": ["A text or an attachment is required."]}),
         ("/api/v2/groups.json", {"name": "A"}, {"name": ['Nothing found for "A".']}),
         ("/api/v2/groups.json", {"name": "A"}, {}),
     ],

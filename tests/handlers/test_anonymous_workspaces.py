@@ -33,7 +33,7 @@ def people(api: Api) -> list[str]:
 
 
 HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
-FIXED = "Addresses cannot be changed in an anonymous workspace."
+FIXED = "URNs cannot be changed in an anonymous workspace."
 TAKEN = "This URN belongs to another contact."
 FLOW = "5c6e1d7c-5b0d-4b83-8f1c-1a4b4c4a7c55"
 FILTERS = [

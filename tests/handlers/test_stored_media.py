@@ -194,7 +194,7 @@ class TestQuotas:
 
         assert statuses == [201, 201, 409]
         assert refused.json() == {
-            "detail": "The files of a workspace may occupy 250 bytes; there is no room for this one."
+            "detail": "The files of a workspace may occupy 250 bytes; there is no space left for this file."
         }
         assert (upload(small, b"x" * 50).status_code, upload(small, b"x").status_code) == (201, 409)
         assert upload(other_api).status_code == 201

@@ -1,4 +1,4 @@
-"""How messages become requests to gateways: a folder for each channel type beside this module."""
+"""How messages become requests to gateways: each channel type has a folder next to this module."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ class GatewayRequest:
 
 
 class Sender(Protocol):
-    """What the folder of a channel type has in its module `request`; `config` holds the type's settings."""
+    """The interface of the module `request` of a channel type; `config` holds the channel's settings."""
 
     def check_config(self, config: Config) -> None:
-        """Raises SendFailed for settings that no message could be sent with."""
+        """Raises SendFailed for settings with which no message could be sent."""
 
     def make_requests(self, send: GatewaySend, config: Config) -> list[GatewayRequest]:
         """One request for each part of a message, all with the message's id."""
 
     def is_accepted(self, config: Config, status: int, body: bytes) -> bool:
-        """Whether an answer means that the gateway has the part."""
+        """Whether a response means that the gateway has accepted the part."""
 
 
 @cache
@@ -38,7 +38,7 @@ def sender_of(channel_type: str) -> Sender:
 
 
 def split_text(text: str, length: int) -> list[str]:
-    """Parts of at most `length` characters, cut at white space where there is some in the last half of a part."""
+    """Parts of at most `length` characters, cut at white space if there is any in the second half of a part."""
     parts = []
     while len(text) > length:
         cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))

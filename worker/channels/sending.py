@@ -1,4 +1,4 @@
-"""Handing messages to HTTP gateways, by a dispatcher over the parts of messages that are due."""
+"""Sends messages to HTTP gateways, by a dispatcher of due message parts."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ from worker.runtime import Runtime
 logger = logging.getLogger("relayboard.sending")
 
 FIRST_SLOTS, MOST_SLOTS = 8, 96
-"""A gateway that answers in 50 ms needs 50 calls at a time for 1,000 a second."""
+"""A gateway that responds in 50 ms needs 50 concurrent calls for 1,000 per second."""
 SLOTS = 4 * MOST_SLOTS
-"""Three gateways have all they want at the same time, and a fourth still finds some free. Threads begin when needed."""
+"""Three gateways can use their maximum at the same time, with slots left for a fourth. Threads start when needed."""
 
 
 def begin_sending(runtime: Runtime) -> Callable[[], bool]:
@@ -26,7 +26,7 @@ def begin_sending(runtime: Runtime) -> Callable[[], bool]:
 
 
 class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
-    """Parts of messages to gateways, each gateway a receiver of its own."""
+    """The queue of message parts; each gateway is a receiver."""
 
     name = "sending"
 
@@ -50,7 +50,7 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
 
 
 def hand_over(http: SafeHttp, send: GatewaySend) -> tuple[SendOutcome, bool]:
-    """Gives one part to its gateway, and says whether there was an answer."""
+    """Sends one part to its gateway, and returns whether there was a response."""
     if send.config is None:
         logger.warning("message %s cannot be sent: the settings of its gateway cannot be read", send.message_id)
         return SendOutcome(send, is_accepted=False), False
@@ -58,7 +58,7 @@ def hand_over(http: SafeHttp, send: GatewaySend) -> tuple[SendOutcome, bool]:
         logger.warning("the worker that sent part %s of message %s died", max(send.part - 1, 1), send.message_id)
     sender = sender_of(send.channel_type)
     requests = sender.make_requests(send, send.config)
-    if send.part > len(requests):  # the last part was begun by a worker that died
+    if send.part > len(requests):  # the lease of the last part belonged to a worker that died
         return SendOutcome(send, is_accepted=True), True
     request = requests[send.part - 1]
     try:

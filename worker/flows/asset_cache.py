@@ -1,4 +1,4 @@
-"""The assets of workspaces, kept between sprints and made anew when one of them has changed."""
+"""Caches the assets of workspaces between sprints; they are read again when one of them has changed."""
 
 import threading
 from collections import OrderedDict
@@ -24,9 +24,8 @@ PLACE_TYPES = ("state", "district", "ward")
 
 
 class DatabaseAssets(Assets):
-    """Assets of a workspace whose flows are read from the database when first used.
-
-    A flow is read outside of the transactions of those who use it, and never changes: a new revision is a new flow.
+    """Assets of a workspace whose flows are read from the database when first used. A flow is read in a separate
+    transaction and never changes: a new revision is a new flow.
     """
 
     def __init__(self, rows: AssetRows, places: Place | None, cache: "AssetCache", workspace_id: int) -> None:
@@ -39,22 +38,22 @@ class DatabaseAssets(Assets):
         self.flow_ids = {each.uuid: each.id for each in rows.flows}
 
     def find_flow(self, uuid: str) -> Flow | None:
-        """The newest revision of a flow; None if there is none or it is archived. Raises DefinitionError."""
+        """The newest revision of a flow; None if it does not exist or is archived. Raises DefinitionError."""
         stored = self.stored_flows.get(uuid)
         return None if stored is None or stored.is_archived else self._cache.find_flow(self._workspace_id, stored)
 
     def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
-        """The one model of the settings stands for every model, because flows bring names of other places."""
+        """Returns the model of the settings for every name, because flows contain names of other servers."""
         return Llm(str(reference.get("uuid", "")), str(reference.get("name", "")))
 
     def find_routing_nodes(self, uuid: str) -> frozenset[str]:
-        """The nodes of a flow that have a router; none of a flow that cannot be read."""
+        """The nodes of a flow that have a router; none if the flow cannot be read."""
         if uuid not in self._routing_nodes:
             self._routing_nodes[uuid] = self._read_routing_nodes(uuid)
         return self._routing_nodes[uuid]
 
     def calls_out(self, uuid: str) -> bool:
-        """Whether a flow, or one that it enters, has an action that calls the outside."""
+        """Whether a flow, or a flow that it enters, has an action that calls another system."""
         if uuid not in self._calling:
             self._calling[uuid] = self._find_calls(uuid, set())
         return self._calling[uuid]
@@ -83,13 +82,13 @@ class DatabaseAssets(Assets):
         return frozenset(node.uuid for node in (() if flow is None else flow.nodes) if node.router is not None)
 
     def find_flow_uuid_by_name(self, name: str) -> str | None:
-        """The UUID of the flow of that name, ignoring case; its definition is not read."""
+        """The UUID of the flow with that name, ignoring case; its definition is not read."""
         wanted = name.lower()
         return next((each.uuid for each in self.stored_flows.values() if each.name.lower() == wanted), None)
 
 
 class AssetCache:
-    """Where the threads of a worker find the assets of workspaces."""
+    """The assets of workspaces, shared by the threads of a worker."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -99,7 +98,7 @@ class AssetCache:
         self._places: dict[int, tuple[float, Place | None]] = {}
 
     def find_assets(self, tx: Transaction, workspace: Workspace) -> DatabaseAssets:
-        """The assets of a workspace as they are now; the same object as before if none of them has changed."""
+        """The current assets of a workspace; the same object as before if none of them has changed."""
         rows = load_asset_rows(tx, workspace.id)
         has_places = any(isinstance(each, Field) and each.type in PLACE_TYPES for each in rows.lists["fields"])
         places = self._find_places(tx, workspace) if has_places else None
@@ -128,7 +127,7 @@ class AssetCache:
         return read
 
     def _find_places(self, tx: Transaction, workspace: Workspace) -> Place | None:
-        # Thousands of rows that change once in years: they may be a minute old.
+        # Thousands of rows that rarely change: they may be a minute old.
         now = tx.now.timestamp()
         with self._lock:
             kept = self._places.get(workspace.id)

@@ -1,4 +1,4 @@
-"""Flow work on one batch: contacts of one workspace for whom something is due."""
+"""Runs flows for one batch: contacts of one workspace that have something due."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Calls that contacts make: those that meet a trigger start a flow."""
+"""Phone calls by contacts: a call that matches a trigger starts a flow."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,7 +25,8 @@ PLAIN_BATCH = 200
 
 
 def begin_calls(runtime: Runtime) -> Callable[[], bool]:
-    """The step that compares calls with triggers: those nobody waits for, then one of each of a batch of contacts."""
+    """The step that compares calls with triggers: first calls without any trigger in bulk, then one call of each
+    contact of a batch."""
     runner = FlowRunner(runtime)
 
     def work(workspace_id: int) -> bool:

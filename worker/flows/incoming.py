@@ -1,4 +1,4 @@
-"""Messages that contacts send: they resume the flow that waits for them, meet triggers, or go to the inbox."""
+"""Messages that contacts send: they resume a waiting flow, match triggers, or go to the inbox."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,7 +28,8 @@ PLAIN_BATCH = 200
 
 
 def begin_incoming(runtime: Runtime) -> Callable[[], bool]:
-    """The step that handles messages that came in: those no flow wants, then one of each of a batch of contacts."""
+    """The step that handles incoming messages: first those that no flow needs in bulk, then one message of each contact
+    of a batch."""
     runner = FlowRunner(runtime)
 
     def work(workspace_id: int) -> bool:
@@ -60,7 +61,7 @@ def _plan(
     *,
     is_new: bool,
 ) -> Task:
-    """What a message sets in motion; without trigger and session it goes to the inbox."""
+    """The task for a message; without a trigger and a waiting session it goes to the inbox."""
     contact = context.contacts.get(contact_id)
     if contact is None or not contact.is_active:
         return Task(contact_id, message_id=received.id)
@@ -83,7 +84,7 @@ def _find_trigger(
     *,
     is_new: bool,
 ) -> dict[str, Any] | None:
-    """The engine's trigger for a message; keywords come before the session that waits, everything else after it."""
+    """The engine's trigger for a message; keywords come before a waiting session, other triggers after it."""
     if session is not None and session.ignores_triggers:
         return None
     by_word = choose_keyword_trigger(triggers, context.environment, contact, received.channel_uuid, received.text)

@@ -1,4 +1,4 @@
-"""Renewing the leases of contacts while their sprints take long."""
+"""Renews the leases of contacts during long sprints."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ LOOK_SECONDS = LEASE.total_seconds() / 6
 
 
 class LeaseRenewal:
-    """Leases of contacts, renewed from any thread by the work that is done under them before they run out."""
+    """Leases of contacts, which the threads that work with them renew before they expire."""
 
     def __init__(self, database: Database, leases: ContactLeases) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Flows that run beside what their contacts are doing: those of passive campaign events (flow format, start modes)."""
+"""Flows of passive campaign events, which do not interrupt the contact's current flow (flow format, start modes)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +12,8 @@ from worker.flows.sprints import Outcome
 
 
 def end_passive_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """These outcomes; passive sessions of contacts who wait in another flow already end where they would wait too.
-
-    A contact waits in one flow only. What the passive flow did until then is carried out.
+    """Returns these outcomes. A passive session ends at its first wait if its contact waits in another flow, because a
+    contact waits in one flow only. The events of the passive flow until then are performed.
     """
     contact_ids = [each.task.contact_id for each in outcomes if each.task.is_passive and _waits(each)]
     busy = find_waiting(tx, workspace_id, contact_ids) if contact_ids else set()

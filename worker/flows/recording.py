@@ -1,4 +1,4 @@
-"""Recording what sprints did: one transaction for many contacts, and nothing for those whose lease was lost."""
+"""Records the outcomes of sprints: one transaction for many contacts, and nothing for contacts whose lease was lost."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,10 +29,9 @@ BACKGROUND = "messaging_background"
 def record_outcomes(
     tx: Transaction, workspace: Workspace, assets: DatabaseAssets, leases: ContactLeases, outcomes: Sequence[Outcome]
 ) -> list[int]:
-    """Stores sessions and runs, carries out what the flows decided, and ends the leases; the contacts it was for.
-
-    Outcomes whose lease or waiting session is gone change nothing: whoever took over does the work anew. Events of a
-    session that failed are not carried out.
+    """Stores sessions and runs, performs the events, and ends the leases; returns the contacts that were recorded.
+    Outcomes whose lease or waiting session is gone change nothing: the worker that took over does the work again.
+    Events of a failed session are not performed.
     """
     rows = lock_leased(tx, leases)
     held = {row.id for row in rows}
@@ -58,14 +57,14 @@ def _session(outcome: Outcome) -> Session:
 
 
 def _keep_waiting(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Without the outcomes of resumed sessions that somebody ended meanwhile."""
+    """Returns the outcomes without those of resumed sessions that were ended meanwhile."""
     resumed = [outcome.task.session_id for outcome in outcomes if outcome.task.session_id is not None]
     waiting = lock_waiting(tx, workspace_id, resumed)
     return [outcome for outcome in outcomes if outcome.task.session_id is None or outcome.task.session_id in waiting]
 
 
 def _end_refused_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome]) -> None:
-    """A wait that is due and that the engine does not end so must not stay due, or it would be tried for ever."""
+    """Ends the due state of waits that the engine refuses to end, or they would be tried forever."""
     refused = [each for each in outcomes if each.refusal and not each.is_broken and each.task.resume is not None]
     of_kind = {
         kind: [each.task for each in refused if (each.task.resume or {}).get("type") == kind]
@@ -78,7 +77,7 @@ def _end_refused_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Ou
 def _store_failed_starts(
     tx: Transaction, workspace_id: int, assets: DatabaseAssets, outcomes: Sequence[Outcome]
 ) -> None:
-    """The runs of flows that could not even be begun: people see that somebody should have been in them."""
+    """Stores failed runs of flows that could not be started, so that people see them."""
     runs = [
         RunState(
             each.task.run_uuid or new_uuid(),
@@ -118,7 +117,8 @@ def _store_sessions(tx: Transaction, workspace: Workspace, assets: DatabaseAsset
 
 
 def _leave_archived_flows(tx: Transaction, workspace_id: int, runs: Sequence[RunState]) -> None:
-    """Whoever archives a flow waits for the runs just saved, and sees them; those that come later see to themselves."""
+    """Interrupts the runs just saved whose flow was archived meanwhile. A transaction that archives a flow waits for
+    runs saved before it and interrupts them itself."""
     going_on = [run for run in runs if run.exited_on is None]
     archived = find_archived(tx, workspace_id, {run.flow_id for run in going_on})
     leaving = {run.contact_id for run in going_on if run.flow_id in archived}
@@ -127,7 +127,7 @@ def _leave_archived_flows(tx: Transaction, workspace_id: int, runs: Sequence[Run
 
 
 def _is_touched(run: Run, outcome: Outcome) -> bool:
-    """Whether a run may have changed: one that was over before is stored as it is."""
+    """Whether a run may have changed: a run that ended before is stored already."""
     before = {each["uuid"]: each for each in (outcome.task.state or {}).get("runs") or ()}.get(run.uuid)
     return before is None or not before.get("exited_on")
 
@@ -174,12 +174,12 @@ def _list_events(outcome: Outcome) -> Iterator[SprintEvent]:
 
 
 def _flow_id(outcome: Outcome, assets: DatabaseAssets) -> int | None:
-    """The flow that took the message behind a sprint."""
+    """The flow that handled the message of a sprint."""
     return assets.flow_ids.get(first_flow(_session(outcome), outcome.task.state).get("uuid", ""))
 
 
 def _handled_messages(assets: DatabaseAssets, outcomes: Sequence[Outcome]) -> dict[int, int | None]:
-    """By message id the flow that took it, None for the inbox."""
+    """The flow that handled each message, by message id; None for the inbox."""
     return {
         outcome.task.message_id: None if outcome.session is None else _flow_id(outcome, assets)
         for outcome in outcomes

@@ -1,4 +1,4 @@
-"""Chance that does not change when a sprint is run anew."""
+"""Random numbers that are the same when a sprint is run again."""
 
 import hmac
 from dataclasses import dataclass, field
@@ -10,10 +10,9 @@ from flows.clock import RANDOM_DIGITS, Clock
 
 @dataclass(slots=True)
 class RepeatableChance:
-    """A clock for one sprint whose random numbers follow from a key and the sprint's name.
-
-    A worker that is killed after it asked the outside for something, and before it recorded that, leaves the sprint to
-    another: random splits must then lead the same way, so that the same things are asked for.
+    """A clock for one sprint whose random numbers are derived from a key and the sprint's name. If a worker is killed
+    after it called another system and before it recorded that, another worker runs the sprint again: random splits must
+    then take the same way, so that the same calls are made.
     """
 
     clock: Clock
@@ -22,7 +21,7 @@ class RepeatableChance:
     _drawn: int = 0
 
     def now(self) -> datetime:
-        """The present moment in UTC."""
+        """The current time in UTC."""
         return self.clock.now()
 
     def uuid(self) -> str:

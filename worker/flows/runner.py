@@ -1,4 +1,4 @@
-"""Performing flow work in one workspace: read what it needs, let the engine run, record."""
+"""Runs flows in one workspace: reads what is needed, runs the engine, records the outcomes."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ OnRecorded = Callable[[Transaction, Sequence[int]], None]
 
 @dataclass(frozen=True, slots=True)
 class BatchContext:
-    """What is known when a batch begins: the contacts, and the assets and formats of their workspace."""
+    """The data of a batch: the contacts, and the assets and formats of their workspace."""
 
     workspace: Workspace
     assets: DatabaseAssets
@@ -37,7 +37,7 @@ class BatchContext:
 
 
 class FlowRunner:
-    """Where the threads of one worker process do flow work."""
+    """Runs flows; shared by the threads of one worker process."""
 
     def __init__(self, runtime: Runtime, clock: Clock | None = None) -> None:
         self.runtime = runtime
@@ -46,7 +46,7 @@ class FlowRunner:
         self.clock = clock or _DatabaseClock(runtime.database)
 
     def open_context(self, tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> BatchContext:
-        """Reads what a batch needs; a constant number of statements."""
+        """Reads the data of a batch in a constant number of statements."""
         workspace = find_workspace(tx, workspace_id)
         assert workspace is not None, "workspaces are never deleted"
         assets = self.cache.find_assets(tx, workspace)
@@ -60,9 +60,8 @@ class FlowRunner:
         on_recorded: OnRecorded | None = None,
         renewal: LeaseRenewal | None = None,
     ) -> list[int]:
-        """Runs tasks under leases and records what came of them; the contacts whose lease was still held at the end.
-
-        `on_recorded` is done in the recording transaction, with those contacts. `renewal` is given when somebody else
+        """Runs tasks under leases and records their outcomes; returns the contacts whose lease was still held at the
+        end. `on_recorded` runs in the recording transaction, with those contacts. `renewal` is given when somebody else
         renews the leases too.
         """
         renewal = renewal or LeaseRenewal(self.database, leases)
@@ -81,7 +80,7 @@ class FlowRunner:
         try:
             return self.database.write(record)
         except DATABASE_AWAY:
-            raise  # the database is away: everything is done anew
+            raise  # the database is not available: everything is done again
         except Exception:
             logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
         recorded = [each for outcome in outcomes for each in self._record_alone(context, renewal.leases, outcome)]
@@ -90,7 +89,7 @@ class FlowRunner:
         return recorded
 
     def _record_alone(self, context: BatchContext, leases: ContactLeases, outcome: Outcome) -> list[int]:
-        """Records one outcome; one that cannot be recorded fails its session, or it would be tried forever."""
+        """Records one outcome; if it cannot be recorded its session fails, or it would be tried forever."""
         alone = ContactLeases(leases.contact_ids & {outcome.task.contact_id}, leases.until)
         try:
             return self.database.write(
@@ -108,7 +107,7 @@ class FlowRunner:
 
 @dataclass(frozen=True, slots=True)
 class _DatabaseClock(SystemClock):
-    """The moments of the database's clock, which tests move."""
+    """A clock with the database's time, which tests can move."""
 
     database: Database
 

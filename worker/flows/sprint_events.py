@@ -1,4 +1,4 @@
-"""The events of sprints, each with whom it is about and the flow it happened in."""
+"""The events of sprints, each with its contact and its flow."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,8 @@ FlowReference = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SprintEvent:
-    """An event, the contact and the session of its sprint, and the flow by uuid and name.
-
-    `is_bulk` ones happened because the flow was started for many, not because the contact wrote.
+    """An event, the contact and the session of its sprint, and the flow by UUID and name. `is_bulk` events happened
+    because the flow was started for many contacts, not because the contact wrote.
     """
 
     event: Event
@@ -24,7 +23,7 @@ class SprintEvent:
 
 
 def first_flow(session: Session, state: Mapping[str, Any] | None) -> FlowReference:
-    """The flow that a sprint begins in: the one that waited, or the one that was started."""
+    """The flow in which a sprint begins: the one that waited, or the one that was started."""
     for run in (state or {}).get("runs") or ():
         if run["status"] == "waiting":
             flow: FlowReference = run["flow"]
@@ -35,9 +34,8 @@ def first_flow(session: Session, state: Mapping[str, Any] | None) -> FlowReferen
 def flows_of_events(
     session: Session, state: Mapping[str, Any] | None, events: Sequence[Event]
 ) -> Iterator[tuple[Event, FlowReference]]:
-    """Each event with the flow it happened in; `state` is the session before the sprint, None for a start.
-
-    A run that ends gives way to its parent.
+    """Each event with its flow; `state` is the session before the sprint, None for a start. After the end of a run its
+    parent continues.
     """
     flow_of = {run.uuid: run.flow for run in session.runs}
     parent_of = {run.uuid: run.parent_uuid for run in session.runs}

@@ -1,4 +1,4 @@
-"""Running the engine for leased contacts, outside any transaction."""
+"""Runs the engine for leased contacts, outside of transactions."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -22,11 +22,10 @@ SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to happen to one contact: a trigger starts a session, or a resume wakes the one that waits.
-
-    `state` is the waiting session's stored form and `session_id` its row. `message_id` is the incoming message behind
-    it, `start_id` the flow start, `run_uuid` the run that was made ahead for it. `cause` names what triggered it for
-    good: the UUID of the message, the call or the start. With `is_passive` the contact goes on waiting where it waits.
+    """The work for one contact: a trigger starts a session, or a resume continues the waiting one. `state` is the
+    waiting session's stored form and `session_id` its row. `message_id` is the incoming message that caused it,
+    `start_id` the flow start, `run_uuid` the run that was created ahead for it. `cause` is the UUID of the message, the
+    call or the start. With `is_passive` the contact's waiting session is not interrupted.
     """
 
     contact_id: int
@@ -42,15 +41,15 @@ class Task:
 
     @property
     def is_sprint(self) -> bool:
-        """Whether there is something for the engine to do."""
+        """Whether the engine has something to do."""
         return self.trigger is not None or self.state is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task: the session with its events. Without one there was nothing to do, or `refusal` says why not.
-
-    `is_broken` means that the waiting session cannot go on at all, or that the flow could not be begun: its run failed.
+    """The result of a task: the session with its events. Without a session there was nothing to do, or `refusal` says
+    why not. `is_broken` means that the waiting session cannot continue, or that the flow could not be started: its run
+    failed.
     """
 
     task: Task
@@ -61,9 +60,8 @@ class Outcome:
 
 
 class SprintRunner:
-    """What sprints of one workspace need: its assets and environment, the clock, and the engine's services.
-
-    `secret_key` keeps chance from being foreseen.
+    """Runs sprints of one workspace with its assets and environment, the clock, and the engine's services. `secret_key`
+    makes random numbers unpredictable.
     """
 
     def __init__(
@@ -96,13 +94,13 @@ class SprintRunner:
             _log_failures(contact, outcome.events)
             return outcome
         except Exception as error:
-            # One contact's trouble must not keep the others waiting; its session fails, and the log says why.
+            # An error of one contact must not affect the others: its session fails, and the log says why.
             logger.exception("a sprint of contact %s failed", contact.uuid)
             return Outcome(task, refusal=f"unexpected: {type(error).__name__}", is_broken=True)
 
     def _start(self, task: Task, contact: Contact) -> Outcome:
         assert task.trigger is not None
-        # Run anew it is the same session, so that whoever is asked for something again can tell.
+        # If the sprint is run again the session has the same UUID, so that services can recognize repeated requests.
         session_uuid = str(uuid5(SESSIONS, f"{task.cause} {contact.uuid}")) if task.cause else self.clock.uuid()
         try:
             session, events = start(

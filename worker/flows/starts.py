@@ -1,4 +1,4 @@
-"""Flow starts: their contacts are found page by page, and started batch by batch."""
+"""Flow starts: their contacts are found page by page and started batch by batch."""
 
 from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
@@ -57,7 +57,8 @@ def _expand(tx: Transaction, workspace_id: int) -> bool:
 
 
 def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
-    """Starts the contacts of a batch that are not started yet; where some are leased, the batch comes again soon.
+    """Starts the contacts of a batch that are not started yet; if some of them are leased by others, the batch is
+    repeated soon.
 
     Those of a flow that may call the outside are parked, and the batch comes again when all had their turn.
     """
@@ -72,7 +73,7 @@ def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
         context = runner.open_context(tx, batch.workspace_id, sorted(leases.contact_ids))
         begun, tasks = plan_batch(tx, context, batch, leases.contact_ids)
     done = begun.union(runner.perform(context, leases, tasks))
-    # Apart from the runs: who interrupts the start holds its row and wants theirs.
+    # In a transaction after that of the runs: a transaction that interrupts the start locks its row and then the runs.
     runner.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=flow_uuid is None))
 
 
@@ -100,7 +101,7 @@ def plan_batch(
     tx: Transaction, context: BatchContext, batch: StartBatch, contact_ids: Collection[int]
 ) -> tuple[set[int], list[Task]]:
     """Who of a batch is started already, and what is to happen to these of its contacts."""
-    # Only under the lease is it certain that nobody else starts this contact at this moment.
+    # Only with the lease is it certain that no other worker starts this contact now.
     begun = find_started(tx, batch)
     left_out = find_left_out(tx, batch) - begun
     made = find_made_runs(tx, batch)
@@ -122,7 +123,7 @@ def plan_batch(
 
 
 def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_flow_gone: bool) -> None:
-    """Ends a batch, or lets it come again; a worker that dies before leaves the batch to the end of its lease."""
+    """Ends a batch, or repeats it later; if the worker dies before, the batch is repeated when its lease expires."""
     if is_flow_gone:
         end_start(tx, batch.workspace_id, batch.start_id, FAILED)
     elif done >= set(batch.contact_ids):
@@ -142,7 +143,7 @@ def _find_flow_uuid(assets: DatabaseAssets, batch: StartBatch) -> str | None:
 
 
 def _describe_trigger(tx: Transaction, context: BatchContext, batch: StartBatch) -> dict[str, Any] | None:
-    """The engine's trigger for the contacts of a batch; None when the flow is gone or archived by now."""
+    """The engine's trigger for the contacts of a batch; None if the flow has been deleted or archived."""
     flow_uuid = _find_flow_uuid(context.assets, batch)
     if flow_uuid is None:
         return None

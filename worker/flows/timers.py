@@ -1,4 +1,4 @@
-"""Waits that end by themselves: a timeout leads on, an expiration ends the run that waits."""
+"""Waits that end by time: after a timeout the flow continues, an expiration ends the waiting run."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ def plan_waits(tx: Transaction, context: BatchContext, contact_ids: Sequence[int
 
 
 def _plan(contact_id: int, session: WaitingSession | None, now: datetime) -> Task:
-    """What ends a wait: the timeout if both moments have come; nothing if the contact went on meanwhile."""
+    """What ends a wait: the timeout if both times have come; nothing if the contact has continued meanwhile."""
     kind = None
     if session is not None and session.timeout_on is not None and session.timeout_on <= now:
         kind = "wait_timeout"

@@ -1,4 +1,4 @@
-"""Which trigger a message or an event of a channel meets (flow format, incoming messages)."""
+"""Which trigger matches a message or an event of a channel (flow format, incoming messages)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ CHANNEL_POINTS, GROUP_POINTS, EXCLUSION_POINTS = 4, 2, 1
 def choose_keyword_trigger(
     triggers: Iterable[Trigger], environment: Environment, contact: Contact, channel_uuid: str | None, text: str
 ) -> tuple[Trigger, str] | None:
-    """The most specific trigger whose keyword the message begins with, or is, and that keyword."""
+    """The most specific trigger whose keyword is the first word of the message, or the only one, and that keyword."""
     words = [collate(environment, word) for word in tokens(text)]
     if not words:
         return None
@@ -31,13 +31,13 @@ def choose_keyword_trigger(
 def choose_trigger(
     triggers: Iterable[Trigger], kinds: Sequence[str], contact: Contact, channel_uuid: str | None
 ) -> Trigger | None:
-    """The most specific trigger of the first of these kinds that has one for this contact and channel."""
+    """The most specific trigger for this contact and channel, of the first of these types that has one."""
     candidates = [trigger for trigger in triggers if trigger.type in kinds and _is_for(trigger, contact, channel_uuid)]
     return max(candidates, key=lambda each: (-kinds.index(each.type), _specificity(each)), default=None)
 
 
 def message_kinds(is_new: bool) -> tuple[str, ...]:
-    """The kinds of triggers that a message without keyword meets, the most telling first."""
+    """The types of triggers that match a message without a keyword, the most specific first."""
     return (NEW_CONVERSATION, CATCH_ALL) if is_new else (CATCH_ALL,)
 
 

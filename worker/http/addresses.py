@@ -1,4 +1,4 @@
-"""Which IP addresses this service may call: the public ones, and those an operator has named."""
+"""Which IP addresses this service may call: public ones, and those that the operator allowed."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -12,7 +12,7 @@ _REFUSED_V4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # carrier-grade NAT, and one provider's metadata service
         "127.0.0.0/8",
-        "168.63.129.16/32",  # a provider's machine agent, on a public address
+        "168.63.129.16/32",  # a cloud provider's machine agent, on a public address
         "169.254.0.0/16",  # link-local, metadata services
         "172.16.0.0/12",
         "192.0.0.0/24",
@@ -27,7 +27,8 @@ _REFUSED_V4 = tuple(
     )
 )
 
-# Only this block holds public unicast addresses; mapped, NAT64, unique-local, link-local and multicast lie outside it.
+# Only this block contains public unicast addresses; mapped, NAT64, unique-local, link-local and multicast are outside
+# it.
 _PUBLIC_V6 = IPv6Network("2000::/3")
 _REFUSED_V6 = tuple(
     IPv6Network(text)
@@ -41,10 +42,9 @@ _REFUSED_V6 = tuple(
 
 
 def is_permitted(address: str, allowed_networks: Iterable[Network] = (), *, is_spelled_oddly: bool = False) -> bool:
-    """Whether a resolved address may be called.
-
-    Addresses inside the allowed networks always may, others if they are public. One that was written in an odd form
-    (`spells_address_oddly`) may not be called for being public: such forms are only used to get past checks.
+    """Whether a resolved address may be called: an address in the allowed networks always, others if they are public.
+    An address written in an odd form (`spells_address_oddly`) may not be called even if it is public: such forms are
+    only used to bypass checks.
     """
     parsed = ip_address(address.partition("%")[0])
     if any(parsed in network for network in allowed_networks if network.version == parsed.version):
@@ -53,7 +53,7 @@ def is_permitted(address: str, allowed_networks: Iterable[Network] = (), *, is_s
 
 
 def spells_address_oddly(host: str) -> bool:
-    """Whether a host is an IPv4 address in another form than four decimal numbers: `127.1`, `0x7f000001`."""
+    """Whether a host is an IPv4 address that is not written as four decimal numbers: `127.1`, `0x7f000001`."""
     last = host.rstrip(".").rpartition(".")[2].lower()
     if not (last.isdecimal() or (last.startswith("0x") and all(digit in "0123456789abcdef" for digit in last[2:]))):
         return False

@@ -1,4 +1,4 @@
-"""Connections that are opened by a function of ours, which checks the address, and watched by a deadline."""
+"""Connections that our own function opens, which checks the address, and that have a deadline."""
 
 import socket
 from collections.abc import Callable
@@ -15,7 +15,7 @@ CurrentDeadline = Callable[[], Deadline]
 
 
 class CheckedAdapter(HTTPAdapter):
-    """Makes a session open connections with `connect`; each request is watched by what `deadline` gives then."""
+    """Makes a session open connections with `connect`; `deadline` returns the deadline of each request."""
 
     def __init__(self, connect: Connect, deadline: CurrentDeadline) -> None:
         self._connect = connect
@@ -34,7 +34,7 @@ class CheckedAdapter(HTTPAdapter):
 
 
 class _Watched:
-    """What differs from the library's connections; mixed into them."""
+    """A mixin with what differs from the library's connections."""
 
     open_line: Connect
     deadline: CurrentDeadline
@@ -42,7 +42,7 @@ class _Watched:
 
     def _new_conn(self) -> socket.socket:
         sock = self.open_line(self._dns_host, self.port)  # type: ignore[attr-defined]  # of the class mixed into
-        # TLS takes the socket over; a duplicate still refers to the connection and can shut it down.
+        # TLS takes over the socket; a duplicate still refers to the connection and can shut it down.
         self._line = sock.dup()
         self.deadline().watch(self._line)
         return sock

@@ -1,4 +1,5 @@
-"""Limits on whole exchanges: socket timeouts alone let a receiver go on by sending a byte now and then."""
+"""Time limits for whole exchanges: with socket timeouts alone a receiver could continue forever by sending a byte now
+and then."""
 
 import contextlib
 import heapq
@@ -10,7 +11,8 @@ from types import TracebackType
 
 
 class Deadline:
-    """Shuts the watched socket down when its time is over, which ends whatever waits for it; use as a context."""
+    """Shuts down the watched socket when its time is over, which ends everything that waits for it; used as a context
+    manager."""
 
     def __init__(self, watchdog: "Watchdog", seconds: float) -> None:
         self.ends_at = time.monotonic() + seconds
@@ -36,14 +38,14 @@ class Deadline:
         return max(self.ends_at - time.monotonic(), 0.0)
 
     def watch(self, sock: socket.socket) -> None:
-        """The socket to shut down; at once when the time is over already."""
+        """Sets the socket to shut down; shuts it down at once if the time is over already."""
         with self._lock:
             self._watched = sock
             if self.has_expired:
                 _shut_down(sock)
 
     def expire(self) -> None:
-        """The time is over, unless the exchange is."""
+        """Called when the time is over; does nothing if the exchange has ended."""
         with self._lock:
             if self.is_finished:
                 return
@@ -53,7 +55,7 @@ class Deadline:
 
 
 class Watchdog:
-    """One thread that lets deadlines expire; a timer for each would cost more than the exchange it watches."""
+    """One thread that expires all deadlines; a timer for each of them would cost more than the exchange."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -84,6 +86,6 @@ class Watchdog:
 
 
 def _shut_down(sock: socket.socket) -> None:
-    # The other side may have closed it a moment ago, which is what we want.
+    # The other side may have just closed it, which is fine.
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

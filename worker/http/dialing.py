@@ -1,4 +1,4 @@
-"""Opening a connection to a name: the address that was checked is the one that is called."""
+"""Opens a connection to a host name; the address that is checked is the one that is called."""
 
 import queue
 import socket
@@ -9,11 +9,11 @@ from worker.http.addresses import Network, is_permitted, spells_address_oddly
 from worker.http.errors import SendFailed
 
 Resolve = Callable[[str, int], Sequence[str]]
-"""Gives the addresses of a host name, best first; raises OSError when there are none."""
+"""Returns the addresses of a host name, best first; raises OSError if there are none."""
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host name as the system knows them."""
+    """The addresses of a host name, from the system's resolver."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -48,7 +48,7 @@ def _permitted_addresses(
 
 
 def _resolve_in_time(host: str, port: int, timeout_seconds: float, resolve: Resolve) -> Sequence[str]:
-    # The system's resolver cannot be given a time limit; it runs beside us and is left behind when it takes too long.
+    # The system's resolver has no time limit, so it runs in another thread, which is abandoned if it takes too long.
     answers: queue.SimpleQueue[Sequence[str] | Exception] = queue.SimpleQueue()
 
     def look_up() -> None:

@@ -1,11 +1,9 @@
-"""The one exception of calls to the outside."""
+"""The only exception of HTTP calls."""
 
 
 class SendFailed(Exception):
-    """No answer came. `kind` is one word for counters, the message a sentence that a user can read.
-
-    Kinds: `url`, `header` (not sendable), `address` (not allowed), `dns`, `connect`, `timeout`, `tls`, `broken` (closed
-    or not HTTP).
+    """There was no response. `kind` is one word for counters, the message a sentence for users. Kinds: `url`, `header`
+    (cannot be sent), `address` (not allowed), `dns`, `connect`, `timeout`, `tls`, `broken` (closed or not HTTP).
     """
 
     def __init__(self, kind: str, sentence: str) -> None:

@@ -1,7 +1,6 @@
-"""The one door to the outside: every HTTP call that this service makes for a user goes through it.
-
-The address is checked when the connection opens, not when the URL is saved, and the connection uses the address that
-was checked. No redirects, no cookies, no proxies or credentials from the environment; one exception, `SendFailed`.
+"""The HTTP client for every call that this service makes for a user. The address is checked when the connection opens,
+not when the URL is saved, and the connection uses the checked address. There are no redirects, no cookies, and no
+proxies or credentials from the environment; the only exception is `SendFailed`.
 """
 
 import http.client
@@ -34,7 +33,8 @@ HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What came back. `is_complete` is false when the body was cut off: too long, too slow, or the connection broke."""
+    """The response. `is_complete` is false if the body was cut off: it was too long or too slow, or the connection
+    broke."""
 
     status: int
     headers: Mapping[str, str]
@@ -44,7 +44,7 @@ class HttpResponse:
 
 
 def check_url(url: str) -> None:
-    """Raises SendFailed when a URL can never be called: not http or https, no host, too long, naming a user."""
+    """Raises SendFailed if a URL can never be called: not http or https, no host, too long, or with a user name."""
     try:
         parts = urlsplit(url)
         has_port = parts.port is None or parts.port > 0
@@ -61,7 +61,7 @@ def check_url(url: str) -> None:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Raises SendFailed for headers that are this service's own matter, or would break into several."""
+    """Raises SendFailed for headers that only this service may set, and for values that contain line breaks."""
     for name, value in headers.items():
         if name.strip().lower() in FORBIDDEN_HEADERS:
             raise SendFailed("header", f"The header {name} may not be set.")
@@ -74,7 +74,7 @@ def _is_latin(value: str) -> bool:
 
 
 class SafeHttp:
-    """Sends requests under one set of limits; may be used by many threads, each with connections of its own."""
+    """Sends requests with one set of limits; many threads may use it, each with its own connections."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class SafeHttp:
         certificates: str | None = None,
         resolve: Resolve = resolve,
     ) -> None:
-        """`allowed_ports` are all when none is given; `certificates` is a file of authorities to trust instead of the
-        usual ones.
+        """Without `allowed_ports` all ports are allowed; `certificates` is a file of authorities to trust instead of
+        the default ones.
         """
         self.allowed_networks = tuple(allowed_networks)
         self.allowed_ports = frozenset(allowed_ports)
@@ -101,13 +101,13 @@ class SafeHttp:
         self._watchdog = Watchdog()
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        """Sends an event. Raises SendFailed when no status came back, ValueError for an Authorization header."""
+        """Sends an event. Raises SendFailed if there is no response, ValueError for an Authorization header."""
         if any(name.lower() == "authorization" for name in headers):
             raise ValueError("events are sent without an Authorization header")
         return self.send("POST", url, headers=headers, body=body)
 
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> HttpResponse:
-        """One request and its answer, whatever its status. Raises SendFailed when no status came back."""
+        """One request and its response, with any status. Raises SendFailed if there is no response."""
         check_url(url)
         check_headers(headers)
         started = time.monotonic()
@@ -115,7 +115,7 @@ class SafeHttp:
             self._thread.deadline = deadline
             try:
                 with self._request(method, url, headers, body) as response:
-                    if deadline.has_expired:  # headers that end with the connection pass for complete
+                    if deadline.has_expired:  # headers that end with the connection count as complete
                         raise requests.ReadTimeout
                     content, is_complete = _read_body(response, self.response_limit_bytes)
             except SendFailed:
@@ -139,8 +139,8 @@ class SafeHttp:
         return deadline
 
     def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> requests.Response:
-        # Not by a session: what it adds (cookies, redirects, credentials of the environment) is not wanted here, and
-        # looking for it costs as much as the call.
+        # Not by a session: it would add cookies, redirects and credentials of the environment, and looking for them
+        # costs as much as the call.
         prepared = requests.PreparedRequest()
         sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
         prepared.prepare(method.upper(), url, headers=sent, data=body)
@@ -159,12 +159,12 @@ class SafeHttp:
     def _explain(self, error: Exception, url: str, deadline: Deadline) -> SendFailed:
         host = urlsplit(url).hostname
         if deadline.has_expired or isinstance(error, requests.Timeout):
-            return SendFailed("timeout", f"{host} did not answer within {self.total_timeout_seconds:g} seconds.")
+            return SendFailed("timeout", f"{host} did not respond within {self.total_timeout_seconds:g} seconds.")
         if isinstance(error, requests.exceptions.SSLError | SSLError):
             return SendFailed("tls", f"The secure connection to {host} failed: {_tls_reason(error)}.")
         if isinstance(error, ValueError) and not isinstance(error, requests.exceptions.JSONDecodeError | OSError):
             return SendFailed("url", "The URL or a header is not valid.")
-        return SendFailed("broken", f"{host} closed the connection without a valid answer.")
+        return SendFailed("broken", f"{host} closed the connection without a valid response.")
 
 
 class _ThreadState(threading.local):
@@ -173,7 +173,7 @@ class _ThreadState(threading.local):
 
 
 def _read_body(response: requests.Response, limit_bytes: int) -> tuple[bytes, bool]:
-    # The status alone says whether an event was accepted, so a body that breaks off is no failure.
+    # Only the status says whether an event was accepted, so an incomplete body is not a failure.
     raw: HTTPResponse = response.raw
     chunks: list[bytes] = []
     size = 0

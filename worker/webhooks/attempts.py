@@ -1,4 +1,4 @@
-"""One attempt to deliver an event: the signed request, and whether it is accepted, tried again or given up."""
+"""One attempt to deliver an event: the signed request, and whether the event is accepted, tried again or given up."""
 
 import time
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ STATES = {Verdict.DELIVERED: DELIVERED, Verdict.RETRY: PENDING, Verdict.FAILED: 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of calling a receiver: its answer, or the sentence that says why there is none."""
+    """The result of calling a receiver: its response, or a sentence that says why there is none."""
 
     delivery: DueDelivery
     answer: HttpResponse | None
@@ -61,12 +61,12 @@ def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: 
 
 
 def secrets_of(signer: Signer | None, now: datetime) -> Sequence[str]:
-    """What a receiver's calls are signed with now."""
+    """The secrets that sign a receiver's calls now."""
     return () if signer is None else secrets_in_force(signer.secret, signer.previous_secret, signer.rotated_on, now)
 
 
 def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequence[float]) -> AttemptOutcome:
-    """What an attempt means for its delivery, by the retry rule."""
+    """The decision about a delivery after an attempt, by the retry rule."""
     answer, due = attempt.answer, attempt.delivery
     decision = decide(
         attempt=due.attempt,
@@ -107,15 +107,13 @@ def decide(
     retry_after: str | None = None,
     is_subscriber: bool = False,
 ) -> Decision:
-    """What follows from one attempt.
-
-    `attempt` counts from 1, `status` is None when no answer came, `chance` lies in [0, 1), `retry_after` is the header
-    of that name. With delays of 10, 120 and 900 seconds and `chance` 0.5, attempts that fail at 0:00 are repeated at
-    0:10, 2:10 and 17:10 and then given up; other chances move each delay by up to a fifth.
-
-    2xx accepts. Everything else is tried again, redirects included, which are never followed. 410 ends a subscription;
-    the delivery URL of a channel belongs to its owner, so there it is a failure like others. 429 and 503 may ask for a
-    delay by `Retry-After`, in seconds or as a date, which is kept to between a second and an hour.
+    """The decision after one attempt. `attempt` counts from 1, `status` is None if there was no response, `chance` is a
+    random number in [0, 1), `retry_after` is the header of that name. With delays of 10, 120 and 900 seconds and
+    `chance` 0.5, a delivery that fails at 0:00 is repeated at 0:10, 2:10 and 17:10 and then given up; other values of
+    `chance` change each delay by up to a fifth. 2xx accepts. After everything else the delivery is tried again, also
+    after redirects, which are never followed. 410 ends a subscription; for the delivery URL of a channel, which belongs
+    to the channel's owner, it is a failure like others. 429 and 503 may ask for a delay by `Retry-After`, in seconds or
+    as a date, which is limited to between a second and an hour.
     """
     if status is not None and 200 <= status < 300:
         return Decision(Verdict.DELIVERED)
@@ -127,7 +125,7 @@ def decide(
     if asked_seconds is None:
         delay_seconds = delays_seconds[attempt - 1] * (1 - JITTER + 2 * JITTER * chance)
     else:
-        # Never earlier than asked, and not all of them at the same moment.
+        # Never earlier than requested, and not all at the same time.
         bounded_seconds = min(max(asked_seconds, RETRY_AFTER_MIN_SECONDS), RETRY_AFTER_MAX_SECONDS)
         delay_seconds = bounded_seconds * (1 + JITTER * chance)
     return Decision(Verdict.RETRY, now + timedelta(seconds=delay_seconds))

@@ -1,4 +1,4 @@
-"""Delivering events to webhooks, by a dispatcher over the deliveries that are due."""
+"""Delivers events to webhooks, by a dispatcher of due deliveries."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -37,13 +37,13 @@ Call = Finished[Signed, Attempt]
 
 @dataclass(slots=True)
 class Recorded:
-    """What a transaction recorded, to be logged and counted after its commit."""
+    """What a transaction recorded, for the log and the metrics after its commit."""
 
     judged: Judged
     switched_off: list[SwitchedOff] = field(default_factory=list)
 
     def report(self, *, counts: bool) -> None:
-        """Logs which receivers get nothing any more, and counts everything for `/metrics` unless that is off."""
+        """Logs which receivers were switched off, and counts everything for `/metrics` unless that is off."""
         if counts:
             for _, outcome in self.judged:
                 count_attempt(outcome.state, outcome.delay_seconds)
@@ -60,7 +60,7 @@ def begin_webhooks(runtime: Runtime) -> Callable[[], bool]:
 
 
 class DeliveryQueue(LeasedQueue[Signed, Attempt]):
-    """Deliveries to receivers of events, with retries by the retry rule and replies that become messages."""
+    """The queue of deliveries, with retries by the retry rule and replies that become messages."""
 
     name = "webhooks"
 
@@ -84,7 +84,7 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         return attempt, attempt.answer is not None
 
     def record_alone(self, finished: Call) -> AfterCommit | None:
-        """Records a call whose answer holds a message, together with that message."""
+        """Records a call whose response contains a message, together with that message."""
         attempt = finished.result
         if attempt is None or not _holds_message(attempt):
             return None
@@ -132,7 +132,7 @@ def _holds_message(attempt: Attempt) -> bool:
 
 
 def note_health(tx: Transaction, judged: Judged, switch_off_after: timedelta) -> Recorded:
-    """Takes over, in the transaction that records attempts, which receivers accepted and which were given up."""
+    """Stores which receivers accepted and which were given up, in the transaction that records the attempts."""
     accepted = {endpoint_of(leased) for leased, outcome in judged if outcome.state == DELIVERED}
     given_up: dict[Endpoint, GivenUp] = {}
     for leased, outcome in judged:
@@ -153,11 +153,11 @@ def note_health(tx: Transaction, judged: Judged, switch_off_after: timedelta) ->
 
 
 def endpoint_of(leased: DueDelivery) -> Endpoint:
-    """Whose URL a delivery goes to."""
+    """The channel or subscriber to whose URL a delivery goes."""
     if leased.subscriber_id is not None:
         return Endpoint(leased.workspace_id, subscriber_id=leased.subscriber_id)
     return Endpoint(leased.workspace_id, channel_id=leased.channel_id)
 
 
 def _say_why(outcome: AttemptOutcome) -> str:
-    return outcome.error or f"the receiver answered with status {outcome.status}."
+    return outcome.error or f"the receiver responded with status {outcome.status}."

@@ -1,4 +1,4 @@
-"""What a receiver answers to an event: a message to send, if it is a valid one. Untrusted input."""
+"""The response of a receiver to an event: a message to send, if it is valid. This is untrusted input."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,13 @@ TEXT_LENGTH = 480
 """Receiver response rules: `text` has at most 480 characters."""
 RECIPIENTS = 100
 ANSWERABLE_EVENTS = ("mo_sms", *CALL_EVENTS, ALARM, FLOW)
-"""Not what became of outgoing messages: a receiver that answers every event would be answered without end."""
+"""Not the statuses of outgoing messages: a receiver that replies to every event would cause further events without
+end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message to URNs (normalized) and contacts (UUIDs); with neither it goes to the contact of the event."""
+    """A message to URNs (normalized) and contacts (UUIDs); without both it goes to the contact of the event."""
 
     text: str
     urns: tuple[str, ...] = ()
@@ -30,10 +31,9 @@ class Reply:
 
 
 def read_reply(body: bytes, country: str = "") -> Reply | None:
-    """The message in an accepted answer, None when there is none or anything about it is invalid.
-
-    `urn` and `contact` may be a list or a single text, at most 100 each. `country` (ISO letters, may be empty) is that
-    of the workspace and makes numbers without a country code readable.
+    """The message in an accepting response; None if there is none or any part is invalid. `urn` and `contact` may be a
+    list or a single string, at most 100 each. `country` (ISO letters, may be empty) is that of the workspace, for
+    numbers without a country code.
     """
     try:
         return interpret_reply(orjson.loads(body), country)
@@ -42,7 +42,7 @@ def read_reply(body: bytes, country: str = "") -> Reply | None:
 
 
 def interpret_reply(document: object, country: str = "") -> Reply | None:
-    """Like `read_reply`, of an answer that has been parsed."""
+    """Like `read_reply`, for a parsed response."""
     if not isinstance(document, dict):
         return None
     text = _read_text(document.get("text"))
@@ -75,13 +75,13 @@ def _read_texts(value: object) -> list[str] | None:
 
 
 def may_be_answered(delivered: DueDelivery, answer: HttpResponse) -> bool:
-    """Whether an accepted answer to this event can hold a message to send; never for subscribers of resthooks."""
+    """Whether an accepting response to this event can contain a message to send; never for subscribers of resthooks."""
     is_readable = answer.is_complete and answer.body.lstrip()[:1] == b"{"
     return is_readable and delivered.subscriber_id is None and delivered.event in ANSWERABLE_EVENTS
 
 
 def send_reply(tx: Transaction, delivered: DueDelivery, answer: HttpResponse) -> list[int]:
-    """Sends the message in an answer, if there is a valid one; the ids of the messages made."""
+    """Sends the message in a response, if there is a valid one; returns the ids of the created messages."""
     workspace = find_workspace(tx, delivered.workspace_id)
     reply = None if workspace is None else read_reply(answer.body, workspace.country)
     if reply is None:

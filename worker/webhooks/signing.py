@@ -1,4 +1,4 @@
-"""Proof of origin after Standard Webhooks: three headers over the exact bytes that are sent."""
+"""Signatures according to Standard Webhooks: three headers over the exact bytes that are sent."""
 
 import base64
 import hashlib
@@ -9,13 +9,12 @@ from datetime import datetime, timedelta
 SECRET_PREFIX = "whsec_"
 TOLERANCE = timedelta(minutes=5)
 ROTATION_OVERLAP = timedelta(hours=24)
-"""For so long after a rotation, what is sent is signed with the old secret as well."""
+"""For this long after a rotation, requests are signed with the old secret as well."""
 
 
 def signature_headers(event_id: str, moment: datetime, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
-    """The headers of one attempt, signed with each secret (new first); no secret gives no signature.
-
-    `event_id` is the same for all attempts of an event, `moment` the time of this attempt.
+    """The headers of one attempt, signed with each secret (new first); without a secret there is no signature.
+    `event_id` is the same in all attempts of an event, `moment` is the time of this attempt.
     """
     headers = {"webhook-id": event_id, "webhook-timestamp": str(int(moment.timestamp()))}
     if secrets:
@@ -27,7 +26,7 @@ def signature_headers(event_id: str, moment: datetime, body: bytes, secrets: Seq
 def secrets_in_force(
     secret: str | None, previous_secret: str | None, rotated_on: datetime | None, now: datetime
 ) -> list[str]:
-    """The secrets to sign with: the present one, and within a day of its rotation the one before."""
+    """The secrets to sign with: the current one, and for a day after a rotation also the previous one."""
     in_force = [secret] if secret else []
     if secret and previous_secret and rotated_on is not None and now < rotated_on + ROTATION_OVERLAP:
         in_force.append(previous_secret)
@@ -35,7 +34,8 @@ def secrets_in_force(
 
 
 def is_signed(headers: Mapping[str, str], body: bytes, secret: str, now: datetime) -> bool:
-    """What a receiver checks: a signature with this secret, made within five minutes of now. Names in lower case."""
+    """The check of a receiver: a signature with this secret, made within five minutes of now. Header names are in lower
+    case."""
     event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not event_id or not timestamp.isdecimal() or len(timestamp) > 12:
         return False

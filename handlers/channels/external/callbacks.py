@@ -1,7 +1,5 @@
-"""What HTTP gateways call: `/c/ex/<channel uuid>/<secret>/<action>`, parameters in the query or a form.
-
-The older address `/handlers/external/<action>/<channel uuid>/<secret>/` is understood as well (relayer protocol,
-section 22.2).
+"""What HTTP gateways call: `/c/ex/<channel uuid>/<secret>/<action>`, with parameters in the query or a form. The older
+path `/handlers/external/<action>/<channel uuid>/<secret>/` works too (relayer protocol, section 22.2).
 """
 
 import re
@@ -27,20 +25,20 @@ REPORTS = {"sent": "mt_sent", "delivered": "mt_dlvd", "failed": "mt_fail"}
 
 
 def carry_out(tx: Transaction, gateway: Gateway, action: str, values: Mapping[str, str]) -> str:
-    """Do what the gateway reports; what to answer. Raises Refused."""
+    """Performs what the gateway reports and returns the response text. Raises Refused."""
     config = gateway.config
     if action in RECEIVE:
         sender = first(values, config.get("mo_from_field"), "from", "sender")
         text = first(values, config.get("mo_text_field"), "text", "message")
         if not sender:
-            raise Refused("The parameter from is needed.")
+            raise Refused("The parameter from is required.")
         moment = read_moment(first(values, config.get("mo_date_field"), "date", "time"))
         message_id = receive_message(tx, gateway, GatewayMessage(sender, text, moment))
         return "The message was dropped: its sender is blocked." if message_id is None else f"Message {message_id}"
     if action in REPORTS:
         number = values.get("id", "")
         if not (number.isascii() and number.isdecimal() and len(number) <= 10):
-            raise Refused("The parameter id is needed; it is the number of a message.")
+            raise Refused("The parameter id is required; it is the id of a message.")
         moment = read_moment(first(values, None, "date", "time"))
         record_delivery_reports(tx, gateway.source, [DeliveryReport(REPORTS[action], int(number), moment)])
         return f"Message {number} is {action}."
@@ -51,13 +49,13 @@ def carry_out(tx: Transaction, gateway: Gateway, action: str, values: Mapping[st
 
 
 def first(values: Mapping[str, str], configured: Any, *names: str) -> str:
-    """The first given parameter; a configured name replaces the usual ones."""
+    """The first of these parameters that was sent; a configured name replaces the usual ones."""
     wanted = (configured,) if configured else names
     return next((values[name] for name in wanted if values.get(name)), "")
 
 
 def read_moment(text: str) -> datetime | None:
-    """An RFC 3339 time; None for an empty text. Raises Refused."""
+    """An RFC 3339 time; None for an empty string. Raises Refused."""
     if not text:
         return None
     try:

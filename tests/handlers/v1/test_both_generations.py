@@ -171,4 +171,4 @@ def test_translations_in_capitals_are_those_of_the_language(api: Api) -> None:
     made = write(api, "/api/v2/broadcasts.json", text={"ENG": "Hi", "kin": "Muraho"}, contacts=[uuid])
 
     assert (made["text"], made["base_language"]) == ({"eng": "Hi", "kin": "Muraho"}, "eng")
-    assert api.post("/api/v2/broadcasts.json", both).json() == {"text": {"eng": ["This language is given twice."]}}
+    assert api.post("/api/v2/broadcasts.json", both).json() == {"text": {"eng": ["This language appears twice."]}}

@@ -58,4 +58,4 @@ def test_a_path_without_its_final_json_leads_nowhere(http: TestClient, path: str
         response = http.request(method, path, follow_redirects=False)
 
         assert response.status_code == 404
-        assert response.json() == {"detail": "There is nothing at this address."}
+        assert response.json() == {"detail": "There is nothing at this URL."}

@@ -150,4 +150,4 @@ class TestDeleteField:
         assert api.as_role(role).delete(PATH, key="age").status_code == status
 
     def test_a_deletion_names_its_field(self, api: Api) -> None:
-        assert api.delete(PATH).json() == {"detail": "One of these parameters is needed: key."}
+        assert api.delete(PATH).json() == {"detail": "One of these parameters is required: key."}

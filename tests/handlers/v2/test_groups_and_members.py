@@ -137,4 +137,4 @@ class TestDeleteGroup:
         assert api.as_role(role).delete(PATH, uuid=nurses).status_code == status
 
     def test_a_deletion_names_its_group(self, api: Api) -> None:
-        assert api.delete(PATH).json() == {"detail": "One of these parameters is needed: uuid."}
+        assert api.delete(PATH).json() == {"detail": "One of these parameters is required: uuid."}

@@ -158,7 +158,7 @@ class TestDeleteLabel:
         assert api.results(PATH) == []
 
     def test_a_deletion_names_its_label(self, api: Api) -> None:
-        assert api.delete(PATH).json() == {"detail": "One of these parameters is needed: uuid."}
+        assert api.delete(PATH).json() == {"detail": "One of these parameters is required: uuid."}
 
     def test_the_label_of_another_workspace_does_not_exist(self, api: Api, other_api: Api) -> None:
         uuid = other_api.post(PATH, {"name": "Complaint"}).json()["uuid"]

@@ -29,7 +29,7 @@ from tests.channel_rows import add_channel
 
 AFTER = timedelta(days=5)
 URL = "https://hooks.example.org/in"
-WHY = "the receiver answered with status 500."
+WHY = "the receiver responded with status 500."
 
 
 @pytest.fixture

@@ -160,7 +160,7 @@ class TestLimits:
             error = failure(hasty, receiver.url)
             silence.set()
 
-        assert (error.kind, error.sentence) == ("timeout", "127.0.0.1 did not answer within 0.2 seconds.")
+        assert (error.kind, error.sentence) == ("timeout", "127.0.0.1 did not respond within 0.2 seconds.")
 
     def test_a_receiver_that_trickles_headers_ends_with_the_time_limit(self, hasty):
         with answering_with([b"HTTP/1.1 200 OK\r\n"] + [b"X-A: b\r\n"] * 90, pause_seconds=0.05) as url:

@@ -62,7 +62,7 @@ def test_a_receiver_that_failed_for_long_is_switched_off_logged_and_counted(
 
     row = read_trouble(database)
     assert row.switched_off_on is not None and "20 deliveries were given up" in row.reason
-    assert row.reason.endswith("the receiver answered with status 500.")
+    assert row.reason.endswith("the receiver responded with status 500.")
     assert any(f"channel {channel_id} was switched off" in record.getMessage() for record in caplog.records)
     assert sample("relayboard_webhooks_switched_off_total", kind="channel") == before + 1
     assert add() is None

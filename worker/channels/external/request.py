@@ -1,4 +1,4 @@
-"""The request that hands a message to an HTTP gateway, made from the channel's configuration."""
+"""Builds the requests that send a message to an HTTP gateway, from the channel's settings."""
 
 import json
 import re
@@ -29,21 +29,20 @@ PART_HEADER = "Idempotency-Key"
 
 
 def check_config(config: Config) -> None:
-    """Raises SendFailed for settings that no message could be sent with."""
+    """Raises SendFailed for settings with which no message could be sent."""
     authorization, content_type = config.get("send_authorization") or "", config.get("content_type") or ""
     check_headers({"Authorization": authorization, "Content-Type": content_type})
 
 
 def is_accepted(config: Config, status: int, body: bytes) -> bool:
-    """Accepted is a 2xx answer that holds the check text if one is set."""
+    """A 2xx response accepts the part; if a check text is set, the response must contain it."""
     return 200 <= status < 300 and str(config.get("mt_response_check") or "").encode() in body
 
 
 def make_requests(send: GatewaySend, config: Config) -> list[GatewayRequest]:
-    """One request for each part of the text that fits the gateway, all with the message's id.
-
-    The header `Idempotency-Key` names the part: it is the same whenever that part is sent, so that a gateway can
-    recognize a repeat.
+    """One request for each part of the text, cut to the gateway's length, all with the message's id. The header
+    `Idempotency-Key` identifies the part: it is the same each time that part is sent, so that a gateway can recognize a
+    repeat.
     """
     text = "\n".join([send.text, *(each["url"] for each in send.attachments)]).strip("\n")
     parts = split_text(text, int(config.get("max_length", PART_LENGTH)))
@@ -70,7 +69,7 @@ def _make(send: GatewaySend, config: Config, text: str, number: int, parts: int)
 
 
 def _fill(template: str, values: dict[str, Any], content_type: str) -> str:
-    """Variables encoded to suit the content type."""
+    """The variables, encoded for the content type."""
     if "json" in content_type:
         return _fill_json(template, values)
     if "xml" in content_type:
@@ -79,8 +78,8 @@ def _fill(template: str, values: dict[str, Any], content_type: str) -> str:
 
 
 def _fill_json(template: str, values: dict[str, Any]) -> str:
-    """Values bring their own quotes, whether the template has some around them or not; amid a longer text they bring
-    none."""
+    """Values are inserted with quotes, whether the template has quotes around the variable or not; inside a longer
+    string they get none."""
     is_in_text = False
 
     def fill(found: re.Match[str]) -> str:

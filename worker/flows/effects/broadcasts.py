@@ -10,7 +10,7 @@ TYPES = ("broadcast_created",)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Accepts the broadcasts that flows ask for; their texts have been evaluated already."""
+    """Creates the broadcasts that flows send; their texts have been evaluated already."""
     for event in (each.event for each in events):
         parts = event["translations"]
         new = NewBroadcast(

@@ -1,4 +1,4 @@
-"""What flows change about their contacts, about the groups they are in and about what depends on both."""
+"""What flows change about their contacts, their groups and what depends on both."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ Members = dict[str, list[int]]
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Changes all contacts at once; a later event about the same thing wins."""
+    """Changes all contacts at once; of several events that change the same property the last one counts."""
     deltas: dict[int, ContactDelta] = {}
     joined: Members = {}
     left: Members = {}

@@ -1,4 +1,4 @@
-"""What an effect is: a module with the types of its events, and what they change."""
+"""The interface of an effect: a module with the types of its events, and what they change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +12,8 @@ from worker.flows.sprint_events import SprintEvent
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The transaction that records sprints of one workspace.
-
-    `rows` are those of their contacts, locked; `flow_ids` the workspace's flows by uuid.
+    """The transaction that records sprints of one workspace. `rows` are the locked rows of their contacts; `flow_ids`
+    the workspace's flows by UUID.
     """
 
     tx: Transaction
@@ -28,7 +27,7 @@ class Effect(Protocol):
 
     @property
     def TYPES(self) -> tuple[str, ...]:
-        """The types of events it carries out, or looks at beside them."""
+        """The types of events that it performs or also reads."""
 
     def carry_out(self, recording: Recording, events: Sequence[SprintEvent]) -> None:
-        """Does what the events of these types ask for, those of all sprints in their order; never called for none."""
+        """Performs the events of these types, of all sprints in their order; never called without events."""

@@ -10,7 +10,8 @@ TYPES = ("flow_event_made",)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Tells the channel's receiver that a contact reached an API action, and sends what that action was answered."""
+    """Queues event `flow` for the channel's receiver when a contact reached a webhook action, and sends the message in
+    the action's response."""
     tx, workspace = recording.tx, recording.workspace
     for each in events:
         payload = each.event["payload"]

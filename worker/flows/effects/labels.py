@@ -8,7 +8,7 @@ TYPES = ("input_labels_added",)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Labels the incoming messages that flows labeled."""
+    """Adds the labels that flows gave to incoming messages."""
     labeled: dict[str, list[str]] = {}
     for each in events:
         for label in each.event["labels"]:

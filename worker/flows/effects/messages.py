@@ -11,7 +11,7 @@ TYPES = ("msg_created", "ivr_created", STATUS)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Queues the messages that flows send, and what they say in calls; those for blocked contacts fail at once."""
+    """Queues the messages that flows send or speak in calls; those for blocked contacts fail at once."""
     flow_ids, workspace_id = recording.flow_ids, recording.workspace.id
     replies = [
         FlowMessage(each.contact_id, flow_ids.get(each.flow.get("uuid", "")), each.event["msg"], each.is_bulk)
@@ -21,5 +21,5 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
     send_replies(recording.tx, workspace_id, replies)
     statuses = {each.contact_id: each.event["status"] for each in events if each.event["type"] == STATUS}
     blocked = [contact_id for contact_id, status in statuses.items() if status == BLOCKED]
-    if blocked:  # what their flows said before that is there only now
+    if blocked:  # the messages that their flows sent before exist only now
         fail_waiting(recording.tx, workspace_id, blocked)

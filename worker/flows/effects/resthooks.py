@@ -12,7 +12,8 @@ TYPES = (CALLED, "webhook_called")
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Notes each triggered resthook once; subscribers not reached get it later, those that are gone are removed."""
+    """Records each triggered resthook once; subscribers that were not reached get the event later, those that responded
+    with 410 are removed."""
     tx, workspace_id = recording.tx, recording.workspace.id
     for position, each in enumerate(events):
         if each.event["type"] != CALLED:
@@ -22,12 +23,12 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
         gone = [call["url"] for call in calls if call["status"] == "subscriber_gone"]
         if gone:
             end_subscriptions(tx, workspace_id, find_subscribers_at(tx, workspace_id, slug, gone))
-        # Who accepted it has been told, however much the answer said that nobody reads.
+        # A subscriber that accepted the event is done, even if its response was too long.
         told = [call["url"] for call in calls if 200 <= call.get("status_code", 0) < 300]
         record_resthook_event(tx, workspace_id, slug, each.event["payload"], told=told)
 
 
 def _calls_of(resthook: SprintEvent, later: Sequence[SprintEvent]) -> list[Event]:
-    """The calls to subscribers of a resthook, which follow it in its sprint."""
+    """The calls to subscribers of a resthook, which follow the resthook's event in its sprint."""
     own = takewhile(lambda each: each.session is resthook.session and each.event["type"] != CALLED, later)
     return [each.event for each in own if each.event.get("resthook") == resthook.event["resthook"]]

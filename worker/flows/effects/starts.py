@@ -11,7 +11,7 @@ TYPES = ("session_triggered",)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Accepts the starts that flows ask for, of flows that there are."""
+    """Creates the flow starts that flows request, if their flows exist."""
     tx, workspace = recording.tx, recording.workspace
     for event in (each.event for each in events):
         flow_id = recording.flow_ids.get(event["flow"]["uuid"])

@@ -1,4 +1,4 @@
-"""Which effect each type of event has. Types without one only tell what happened."""
+"""The effect of each type of event. Events of types without an effect are only recorded."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from worker.flows.effects.effect import Effect, Recording
 from worker.flows.sprint_events import SprintEvent
 
 EFFECTS: tuple[Effect, ...] = (contacts, messages, labels, tickets, broadcasts, starts, resthooks, flow_events)
-"""In the order in which they are carried out: whoever gets a message is first what the flow has made of them."""
+"""In the order in which they are performed: contacts are changed before they get messages."""
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Everything that sprints ask for."""
+    """Performs all events of sprints."""
     for effect in EFFECTS:
         found = [each for each in events if each.event["type"] in effect.TYPES]
         if found:

@@ -11,7 +11,7 @@ TYPES = (OPENED, NOTE_ADDED)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
-    """Opens the tickets that flows open, with their first notes."""
+    """Opens the tickets of flows, with their first notes."""
     tx, workspace = recording.tx, recording.workspace
     notes = {each.event["ticket_uuid"]: each.event["note"] for each in events if each.event["type"] == NOTE_ADDED}
     for each in events:

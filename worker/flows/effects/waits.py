@@ -1,4 +1,4 @@
-"""How long sessions wait: their rows say so from the beginning, so this is read before they are saved."""
+"""How long sessions wait. It is read before the sessions are saved, because their rows contain it."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,7 +13,8 @@ LONGEST_SESSION = timedelta(days=30)
 def read_ends(
     events: Sequence[Event], *, now: datetime, created_on: datetime
 ) -> tuple[datetime | None, datetime | None]:
-    """When the wait that a sprint ended with times out (None: never) and expires, 30 days after its session at most."""
+    """When the wait at the end of a sprint times out (None: never) and when it expires, at most 30 days after the
+    session began."""
     wait = next((event for event in reversed(events) if event["type"] in TYPES), {})
     timeout, expires_on = wait.get("timeout_seconds"), parse_moment(wait.get("expires_on") or "")
     longest = created_on + LONGEST_SESSION

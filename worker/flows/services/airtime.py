@@ -1,4 +1,4 @@
-"""Airtime that flows transfer, by way of one address (flow format, transfer_airtime)."""
+"""Airtime transfers of flows, with one service (flow format, transfer_airtime)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,15 @@ ID_CHARACTERS = 255
 
 @dataclass(frozen=True, slots=True)
 class FlowAirtime:
-    """Asks the service of the settings for transfers, each under a UUID by which the service knows it again."""
+    """Requests transfers from the service in the settings, each with a UUID by which the service recognizes a
+    repeat."""
 
     service: JsonService
 
     def transfer(
         self, sender: Urn | None, recipient: Urn, amounts: Mapping[str, Decimal], transfer_uuid: str
     ) -> AirtimeTransfer:
-        """What the service says it credited. Raises ServiceError."""
+        """The transfer that the service reports. Raises ServiceError."""
         offered = {currency: amount for currency, amount in amounts.items() if amount > 0}
         if not offered:
             raise ServiceError("there is no amount to transfer")
@@ -35,12 +36,12 @@ class FlowAirtime:
         currency = answer.get("currency")
         actual = _read_amount(answer.get("amount"))
         if not isinstance(currency, str) or currency not in offered or actual is None:
-            raise self.service.fail("did not answer with an amount in one of the currencies")
+            raise self.service.fail("did not return an amount in one of the currencies")
         return AirtimeTransfer(_read_id(answer.get("id")), currency, offered[currency], actual)
 
 
 def _read_amount(amount: object) -> Decimal | None:
-    """A number above 0 that is a JSON number or a plain text; None for anything else."""
+    """A number above 0, given as a JSON number or a string; None for anything else."""
     if isinstance(amount, bool) or not isinstance(amount, int | float | str):
         return None
     try:

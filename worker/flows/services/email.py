@@ -1,4 +1,4 @@
-"""The e-mail that flows send, by way of one mail server (flow format, send_email)."""
+"""The e-mail of flows, sent by one mail server (flow format, send_email)."""
 
 import logging
 import smtplib
@@ -22,9 +22,8 @@ _WATCHDOG = Watchdog()
 
 
 class FlowEmail:
-    """Hands e-mail to the mail server, each within the time of a webhook call and tried once.
-
-    `before_call` is told before each, because mail servers may take long.
+    """Sends e-mail to the mail server, each within the time limit of a webhook call and only once. `before_call` is
+    called before each, because mail servers may take long.
     """
 
     def __init__(self, runtime: Runtime, server: MailServer, before_call: Callable[[], None]) -> None:
@@ -33,7 +32,8 @@ class FlowEmail:
         self._before_call = before_call
 
     def send(self, addresses: Sequence[str], subject: str, body: str) -> None:
-        """One message to all addresses. Raises ServiceError, which never holds anything that the server was told."""
+        """Sends one message to all addresses. Raises ServiceError, which never contains anything that was sent to the
+        server."""
         message = self._write(addresses, subject, body)
         self._before_call()
         with Deadline(_WATCHDOG, self._runtime.settings.webhook_timeout_seconds) as deadline:
@@ -91,14 +91,14 @@ def _watch(client: smtplib.SMTP, deadline: Deadline) -> None:
 
 
 def _explain(error: Exception) -> str:
-    """What went wrong, in words of our own: a server may repeat what it was told."""
+    """What went wrong, in our own words, because a server may repeat what was sent to it."""
     sentences: Sequence[tuple[type[Exception], str]] = (
         (smtplib.SMTPAuthenticationError, "the mail server refused the login"),
         (smtplib.SMTPRecipientsRefused, "the mail server refused an address"),
         (smtplib.SMTPSenderRefused, "the mail server refused the sender"),
         (smtplib.SMTPDataError, "the mail server refused the message"),
-        (smtplib.SMTPNotSupportedError, "the mail server cannot do what the settings ask of it"),
-        (smtplib.SMTPException, "the mail server broke off"),
+        (smtplib.SMTPNotSupportedError, "the mail server does not support what the settings require"),
+        (smtplib.SMTPException, "the mail server closed the connection"),
         (ssl.SSLError, "the secure connection to the mail server failed"),
         (TimeoutError, "the mail server did not answer in time"),
     )

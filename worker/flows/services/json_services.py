@@ -1,4 +1,4 @@
-"""Questions in JSON to the services that the operator names (services of flows)."""
+"""JSON requests to the services in the settings (services of flows)."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +20,10 @@ BUSY_STATUSES = (429, 500, 502, 503, 504)
 
 @dataclass(frozen=True, slots=True)
 class JsonService:
-    """One address that is POSTed JSON; `name` is what people call it, `before_call` is told before each try.
-
-    Questions are asked once, and for each of `delays_seconds` once more while the service is busy, out of reach or cut
-    off in its answer: for services that know a question again. An answer that is cut off, because it is too large or
-    the connection broke, counts as none.
+    """One URL that gets JSON by POST; `name` is used in messages, `before_call` is called before each attempt. A
+    request is sent once, and once more after each of `delays_seconds` while the service is busy, cannot be reached or
+    sends an incomplete response; such delays are only for services that recognize repeats. A response that is cut off,
+    because it is too large or the connection broke, counts as none.
     """
 
     name: str
@@ -38,7 +37,7 @@ class JsonService:
         return f"JsonService({self.name!r})"
 
     def ask(self, question: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The JSON object of a 2xx answer. Raises ServiceError, never with the address or the key in its words."""
+        """The JSON object of a 2xx response. Raises ServiceError, which never contains the URL or the key."""
         sent = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}
         if self.key:
             sent["Authorization"] = f"Bearer {self.key}"
@@ -51,11 +50,11 @@ class JsonService:
         if isinstance(answer, SendFailed):
             raise self.fail(f"could not be reached ({answer.kind})") from answer
         if not answer.is_complete:
-            raise self.fail("could not be reached (its answer was cut off)")
+            raise self.fail("could not be reached (its response was cut off)")
         return self._read(answer)
 
     def fail(self, problem: str) -> ServiceError:
-        """The error for a problem, which the log hears of too."""
+        """The error for a problem, which is also logged."""
         logger.warning("%s of flows %s", self.name, problem)
         return ServiceError(f"{self.name} {problem}")
 
@@ -68,13 +67,13 @@ class JsonService:
 
     def _read(self, answer: HttpResponse) -> dict[str, Any]:
         if not 200 <= answer.status < 300:
-            raise self.fail(f"answered with status {answer.status}")
+            raise self.fail(f"responded with status {answer.status}")
         try:
             content = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             content = None
         if not isinstance(content, dict):
-            raise self.fail("did not answer with a JSON object")
+            raise self.fail("did not return a JSON object")
         return content
 
 

@@ -1,4 +1,4 @@
-"""The language model of flows, behind an address shaped like chat completions (flow format, call_llm)."""
+"""The language model of flows, a chat completions API (flow format, call_llm)."""
 
 import time
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ OUTPUT_CHARACTERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FlowLanguageModel:
-    """Answers for whichever model a flow names with the one of the settings."""
+    """Uses the model in the settings for every model that a flow names."""
 
     service: JsonService
     model: str
 
     def respond(self, llm: Llm, instructions: str, text: str) -> LlmReply:
-        """The model's answer to a text under instructions. Raises ServiceError."""
+        """The model's answer to an input with instructions. Raises ServiceError."""
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": text}]
         started = time.monotonic()
         answer = self.service.ask({"model": self.model, "messages": messages})
         elapsed_ms = round((time.monotonic() - started) * 1000)
         output = _find_output(answer)
         if output is None:
-            raise self.service.fail("answered without a text")
+            raise self.service.fail("responded without a text")
         usage = answer.get("usage")
         tokens = [_count(usage, name) for name in ("prompt_tokens", "completion_tokens")]
         return LlmReply(output.strip()[:OUTPUT_CHARACTERS], tokens[0], tokens[1], elapsed_ms)

@@ -1,4 +1,5 @@
-"""What the engine asks of the world outside: web addresses, e-mail, airtime, models, other contacts' addresses."""
+"""The services of the engine: webhooks, e-mail, airtime, language models, classifiers, and the check whether a URN is
+free."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,21 +18,21 @@ from worker.runtime import Runtime
 
 
 class UrnClaims:
-    """Tells which addresses are free in a workspace; they are taken when the sprint is recorded."""
+    """Tells which URNs are free in a workspace; they are assigned when the sprint is recorded."""
 
     def __init__(self, database: Database, workspace_id: int) -> None:
         self._database = database
         self._workspace_id = workspace_id
 
     def claim(self, contact_uuid: str, urn: Urn) -> bool:
-        """Whether no other contact has this address."""
+        """Whether no other contact has this URN."""
         with self._database.reading() as tx:
             owner = find_owners(tx, self._workspace_id, [urn]).get(urn.identity)
         return owner is None or owner.uuid == contact_uuid
 
 
 def open_outside(runtime: Runtime, workspace: Workspace, before_call: Callable[[], None]) -> Services:
-    """The engine's services for sprints of one workspace; `before_call` is told before anything that may take long."""
+    """The engine's services for sprints of one workspace; `before_call` is called before anything slow."""
     settings = runtime.settings
 
     def find_service(name: str, url: str, key: str, delays_seconds: Sequence[float] = ()) -> JsonService | None:
@@ -39,7 +40,7 @@ def open_outside(runtime: Runtime, workspace: Workspace, before_call: Callable[[
 
     model = find_service("the language model", settings.llm_url, settings.llm_key)
     classifier = find_service("the classifier", settings.classifier_url, settings.classifier_key)
-    # A transfer has a key, so a repeated question does no harm.
+    # A transfer has an idempotency key, so repeating the request is safe.
     airtime = find_service(
         "the airtime service", settings.airtime_url, settings.airtime_key, list_delays_seconds(runtime)
     )

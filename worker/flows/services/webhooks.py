@@ -1,4 +1,4 @@
-"""The calls that flows make to web addresses."""
+"""The webhook calls of flows."""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -15,16 +15,15 @@ from worker.webhooks.attempts import DAMAGED, secrets_of
 from worker.webhooks.signing import signature_headers
 
 LONGEST_DELAYS_SECONDS = (0.25, 1.0, 4.0)
-"""A contact waits for the answer, so these tries follow each other faster than those of events."""
+"""A contact waits for the response, so these attempts follow each other faster than those of events."""
 BLOCKED = ("address", "header", "url")
 RETRIED_STATUSES = (400, 500, 502, 503, 504)
 
 
 class FlowWebhooks:
-    """Makes calls through the one door to the outside; failed ones (400, 5xx, no connection) up to three times more.
-
-    Domains that the operator blocked are not called. `before_call` is told before each try, because calls take long.
-    Calls to subscribers of resthooks are signed with their secrets.
+    """Makes calls with `SafeHttp`; failed ones (400, 5xx, no connection) up to three times more. Domains that the
+    operator blocked are not called. `before_call` is called before each attempt, because calls may take long. Calls to
+    subscribers of resthooks are signed with their secrets.
     """
 
     def __init__(self, runtime: Runtime, before_call: Callable[[], None], workspace_id: int) -> None:
@@ -34,7 +33,7 @@ class FlowWebhooks:
         self._delays = list_delays_seconds(runtime)
 
     def call(self, request: WebhookRequest) -> WebhookReply:
-        """One call with its retries; the reply of the last try."""
+        """One call with its retries; returns the response of the last attempt."""
         blocked = find_blocked(request.url, self._runtime.settings.flow_blocked_domains)
         if blocked:
             return WebhookReply(0, "", blocked_hostname=blocked)
@@ -75,7 +74,7 @@ class FlowWebhooks:
         )
 
     def _sign(self, request: WebhookRequest, body: bytes) -> dict[str, str] | None:
-        """The headers that sign a call to a subscriber; None when its secret cannot be decrypted."""
+        """The headers that sign a call to a subscriber; None if its secret cannot be decrypted."""
         with self._runtime.database.reading() as tx:
             signer = find_subscriber_signer(tx, self._workspace_id, request.resthook, request.url)
         now = self._runtime.database.clock()
@@ -94,15 +93,15 @@ class FlowWebhooks:
 
 
 def find_blocked(url: str, domains: Collection[str]) -> str:
-    """The host of a URL if it belongs to one of the domains; else empty text."""
-    # With a dot at its end a name is the same name.
+    """The host of a URL if it belongs to one of the domains; otherwise an empty string."""
+    # A trailing dot does not change a host name.
     hostname = (urlsplit(url).hostname or "").rstrip(".")
     labels = hostname.split(".")
     return hostname if any(".".join(labels[start:]) in domains for start in range(len(labels))) else ""
 
 
 def list_delays_seconds(runtime: Runtime) -> list[float]:
-    """The pauses before each further try of a call that a contact waits for."""
+    """The delays before each retry of a call that a contact waits for."""
     wanted = runtime.settings.webhook_retry_delays_seconds
     return [min(pair) for pair in zip(wanted, LONGEST_DELAYS_SECONDS, strict=False)]
 
