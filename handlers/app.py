@@ -38,6 +38,7 @@ from handlers.errors import (
     answer_too_many,
     answer_unexpected,
 )
+from handlers.read_lanes import SLOW_AT_ONCE, ReadLanes
 from handlers.service import Service
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
@@ -58,7 +59,7 @@ def create_app(
     `check_responses` (used in tests), a response that does not match the contract raises an exception.
     """
     database = database or Database(
-        settings.database_url, pool_size=2 * POSTGRES_THREADS + 2, keys=KeyRing.of(settings)
+        settings.database_url, pool_size=2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2, keys=KeyRing.of(settings)
     )
     if wake is not None:
         database.wake = wake
@@ -67,12 +68,13 @@ def create_app(
     callbacks = RateLimiter(database, settings.callback_limit.requests, settings.callback_limit.period)
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
-    service = Service(settings, database, threads, limiter, callbacks, notes, MediaStore(settings.media_url), uploads)
+    store = MediaStore(settings.media_url)
+    service = Service(settings, database, threads, limiter, callbacks, notes, store, uploads, ReadLanes(threads))
     app: ASGIApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)
-    app = Health(app, settings, database)
+    app = Health(app, settings, database, limiter=lambda: service.limiter)
     app = Guard(app, settings)
     return ResponseCheck(app) if check_responses else app
 

@@ -7,6 +7,7 @@ import anyio
 
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
+from handlers.read_lanes import ReadLanes
 from handlers.token_notes import TokenNotes
 from persistence.database import Database
 from persistence.media.store import MediaStore
@@ -29,6 +30,7 @@ class Service:
     token_notes: TokenNotes
     media_store: MediaStore
     uploads: UploadPlaces
+    lanes: ReadLanes
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
     _limiter: anyio.CapacityLimiter | None = None
     _write_limiter: anyio.CapacityLimiter | None = None

@@ -11,6 +11,7 @@ DatabaseError = SQLAlchemyError
 """Whatever the database, its driver or the connection pool fails with."""
 DATABASE_AWAY = (OperationalError, PoolTimeout)
 """The database cannot be reached or used now; nothing is wrong with the statement."""
+QUERY_CANCELED = "57014"
 SERIALIZATION_CODES = ("40001", "40P01")
 
 
@@ -100,6 +101,11 @@ def lost_a_race(error: DBAPIError | LostRace) -> bool:
 def has_broken(error: DatabaseError) -> bool:
     """Whether the connection broke: if that was in a commit, nobody knows whether it took place."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def took_too_long(error: DatabaseError) -> bool:
+    """Whether the database gave a statement up because it had run for as long as it may."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == QUERY_CANCELED
 
 
 def is_temporary(error: DatabaseError) -> bool:

@@ -11,9 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from bench.fairness.conversations import measure_flood, measure_silent_webhook
+from bench.fairness.searches import measure_searches
 
 Experiment = Callable[[argparse.Namespace], dict[str, Any]]
-EXPERIMENTS: dict[str, Experiment] = {"silent-webhook": measure_silent_webhook, "flood": measure_flood}
+EXPERIMENTS: dict[str, Experiment] = {
+    "silent-webhook": measure_silent_webhook,
+    "flood": measure_flood,
+    "searches": measure_searches,
+}
 
 
 def main() -> int:
@@ -23,6 +28,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=60, help="measured requests or messages, alone and beside")
     parser.add_argument("--contacts", type=int, default=6, help="contacts in the flow whose webhook is silent")
     parser.add_argument("--flood", type=int, default=2000, help="messages that come in at once")
+    parser.add_argument("--messages", type=int, default=200_000, help="messages that are searched through")
     parser.add_argument("--queued", type=int, default=2000, help="messages that wait for the gateway")
     options = parser.parse_args()
     print(json.dumps(EXPERIMENTS[options.experiment](options), indent=1))

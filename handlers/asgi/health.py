@@ -27,18 +27,29 @@ Check = Callable[[], Awaitable[object]]
 the log, never to the client."""
 
 
+def _no_limiter() -> None:
+    return None
+
+
 class Health:
     """ASGI layer for health and metrics; everything else goes inside.
 
     Live says that the process answers. Ready says that every check passes, in time; else it is a 503 that names those
-    that fail. The checks are the database, its schema and whatever else is given.
+    that fail. The checks are the database, by way of the threads that `limiter` lends requests, its schema and whatever
+    else is given.
     """
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, database: Database, *, checks: Mapping[str, Check] | None = None
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        database: Database,
+        *,
+        checks: Mapping[str, Check] | None = None,
+        limiter: Callable[[], anyio.CapacityLimiter | None] = _no_limiter,
     ) -> None:
         self.app = app
-        own = {"database": _reachable(database), "schema": _schema_fits(database)}
+        own = {"database": _reachable(database, limiter), "schema": _schema_fits(database)}
         self.checks: dict[str, Check] = {**own, **(checks or {})}
         self._pages: dict[str, Callable[[], Awaitable[PlainResponse]]] = {
             "/health/live": _live,
@@ -93,9 +104,11 @@ async def run_check(name: str, check: Check) -> str | None:
     return None
 
 
-def _reachable(database: Database) -> Check:
+def _reachable(database: Database, limiter: Callable[[], anyio.CapacityLimiter | None]) -> Check:
+    """A trivial read as requests do it, in one of their threads and with one of their connections."""
+
     async def check() -> None:
-        await anyio.to_thread.run_sync(database.is_reachable, abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(database.is_reachable, abandon_on_cancel=True, limiter=limiter())
 
     return check
 

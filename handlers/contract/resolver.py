@@ -23,6 +23,8 @@ from persistence.limits.idempotency import claim_key, keep_answer
 from persistence.tables.service import KEY_LENGTH
 from persistence.workspaces import hold_workspace
 
+SLOW_TIMEOUT_SECONDS = 15.0
+"""For each statement of a request that is known to be slow."""
 USUAL_PORTS = {"http": 80, "https": 443}
 
 
@@ -51,8 +53,7 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         if rules.is_writing and context.raw_body is None and not rules.is_upload:
             await read_json(http.scope)  # no validator has read it if the contract has no body; it must be JSON anyway
         run = _run_relay if rules.generation == "relay" else _run
-        limiter = context.service.write_limiter if rules.is_writing else context.service.limiter
-        answer = await anyio.to_thread.run_sync(run, rules, http, context, limiter=limiter)
+        answer = await _run_in_thread(run, rules, http, context)
         encodings = http.headers.get("Accept-Encoding", "") if answer.is_list else None
         return render(answer, context.rate_limits, encodings)
 
@@ -61,6 +62,26 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         return await endpoint()
 
     return endpoint_of_phone if "{relayer_id}" in rules.path else endpoint
+
+
+async def _run_in_thread(
+    run: Callable[[OperationRules, HttpRequest, RequestContext], Answer],
+    rules: OperationRules,
+    http: HttpRequest,
+    context: RequestContext,
+) -> Answer:
+    service = context.service
+    if rules.is_writing or rules.generation == "relay":
+        limiter = service.write_limiter if rules.is_writing else service.limiter
+        return await anyio.to_thread.run_sync(run, rules, http, context, limiter=limiter)
+    workspace_id = context.credentials.workspace.id
+    return await service.lanes.run(
+        workspace_id,
+        rules.id,
+        context.query,
+        service.limiter,
+        lambda is_slow: _run(rules, http, context, is_slow=is_slow),
+    )
 
 
 def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None = None) -> Response:
@@ -76,11 +97,12 @@ def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None
     return Response(body, answer.status, headers, media_type=media_type)
 
 
-def _run(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool = False) -> Answer:
     """Run the handler; a write that lost a race is run again on the new state."""
     service, upload = context.service, context.upload
     if not rules.is_writing:
-        with service.database.reading() as tx:
+        database = service.database
+        with database.glancing(SLOW_TIMEOUT_SECONDS) if is_slow else database.reading() as tx:
             return _call_handler(tx, rules, http, context)
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, rules, http, context))

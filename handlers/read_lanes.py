@@ -1,0 +1,143 @@
+"""Where requests that read run: quick ones share the database threads, slow ones of a workspace come one by one.
+
+Whether a kind of request is slow is learned from the last one of it: what took long runs in the slow lane until it is
+quick again. Searches are taken for slow until one was quick. So whoever asks for much waits for himself.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Hashable
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+
+from handlers.asgi.refusals import Refusal
+
+SLOW_SECONDS = 0.25
+SLOW_AT_ONCE = 2
+"""Slow requests that a process runs, of different workspaces."""
+WAITING_SLOW = 16
+"""Slow requests of a workspace that wait in a process; further ones are told to come back."""
+KINDS_KEPT = 10_000
+SEARCHES = frozenset({"text", "query", "search"})
+"""Parameters by which text is searched for."""
+
+Result = TypeVar("Result")
+Kind = Hashable
+
+
+class _Lane:
+    """The places of one workspace; who comes to a full lane waits, first come, first served."""
+
+    __slots__ = ("_places", "busy", "waiting")
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self.busy = 0
+        self.waiting: deque[anyio.Event] = deque()
+
+    async def enter(self) -> None:
+        if self.busy < self._places:
+            self.busy += 1
+            return
+        turn = anyio.Event()
+        self.waiting.append(turn)
+        try:
+            await turn.wait()
+        except BaseException:
+            if turn.is_set():
+                self.leave()
+            else:
+                self.waiting.remove(turn)
+            raise
+
+    def leave(self) -> None:
+        """Gives the place to whoever waits."""
+        if self.waiting:
+            self.waiting.popleft().set()
+        else:
+            self.busy -= 1
+
+
+class _Lanes:
+    """A lane for each workspace that has anybody in it."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._lanes: dict[int, _Lane] = {}
+
+    def count_waiting(self, workspace_id: int) -> int:
+        lane = self._lanes.get(workspace_id)
+        return 0 if lane is None else len(lane.waiting)
+
+    async def run(self, workspace_id: int, work: Callable[[], Awaitable[Result]]) -> Result:
+        lane = self._lanes.setdefault(workspace_id, _Lane(self._places))
+        try:
+            await lane.enter()
+            try:
+                return await work()
+            finally:
+                lane.leave()
+        finally:
+            if not lane.busy:
+                self._lanes.pop(workspace_id, None)
+
+
+class ReadLanes:
+    """The lanes of one process. The quick one has `threads`, one of which is always left to other workspaces."""
+
+    def __init__(self, threads: int) -> None:
+        self._quick = _Lanes(max(threads - 1, 1))
+        self._slow = _Lanes(1)
+        self._slow_threads: anyio.CapacityLimiter | None = None
+        self._lock = threading.Lock()
+        self._known: dict[Kind, bool] = {}
+
+    async def run(
+        self,
+        workspace_id: int,
+        operation: str,
+        filters: Collection[str],
+        limiter: anyio.CapacityLimiter,
+        work: Callable[[bool], Result],
+    ) -> Result:
+        """What `work` gives, run in a thread of the request's lane; it is told whether that is the slow one.
+
+        Raises Refusal (503) when too many slow requests of the workspace wait already.
+        """
+        kind = (workspace_id, operation, frozenset(filters))
+        if not self.is_slow(kind, filters):
+            return await self._quick.run(workspace_id, lambda: self._run(kind, limiter, work, is_slow=False))
+        if self._slow.count_waiting(workspace_id) >= WAITING_SLOW:
+            text = "This workspace has too many slow requests at a time; try again."
+            raise Refusal(503, text, {"Retry-After": "5"})
+        if self._slow_threads is None:
+            self._slow_threads = anyio.CapacityLimiter(SLOW_AT_ONCE)
+        threads = self._slow_threads
+        return await self._slow.run(workspace_id, lambda: self._run(kind, threads, work, is_slow=True))
+
+    def is_slow(self, kind: Kind, filters: Collection[str]) -> bool:
+        """Whether the last request of this kind was slow; searches are before the first one."""
+        with self._lock:
+            return self._known.get(kind, not SEARCHES.isdisjoint(filters))
+
+    async def _run(
+        self, kind: Kind, limiter: anyio.CapacityLimiter, work: Callable[[bool], Result], *, is_slow: bool
+    ) -> Result:
+        def timed() -> Result:
+            began = time.monotonic()
+            try:
+                return work(is_slow)
+            finally:
+                self._note(kind, is_slow=time.monotonic() - began > SLOW_SECONDS)
+
+        return await anyio.to_thread.run_sync(timed, limiter=limiter)
+
+    def _note(self, kind: Kind, *, is_slow: bool) -> None:
+        with self._lock:
+            self._known.pop(kind, None)
+            self._known[kind] = is_slow
+            if len(self._known) > KINDS_KEPT:
+                del self._known[next(iter(self._known))]

@@ -1,0 +1,119 @@
+"""Requests that read: whoever asks for much waits for himself."""
+
+import threading
+from collections.abc import Callable
+
+import anyio
+import pytest
+
+from handlers import read_lanes
+from handlers.asgi.refusals import Refusal
+from handlers.read_lanes import WAITING_SLOW, ReadLanes
+from testbed.patience import PATIENCE_SECONDS
+
+THREADS = 4
+
+
+class Held:
+    """Work that goes on until it is let go, and says how many are at it."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.lock = threading.Lock()
+        self.now = self.most = self.begun = 0
+
+    def __call__(self, _is_slow: bool) -> str:
+        with self.lock:
+            self.begun += 1
+            self.now += 1
+            self.most = max(self.most, self.now)
+        assert self.go_on.wait(PATIENCE_SECONDS)
+        with self.lock:
+            self.now -= 1
+        return "held"
+
+
+def is_slow(seen: bool) -> bool:
+    return seen
+
+
+async def until(is_true: Callable[[], bool]) -> None:
+    with anyio.fail_after(PATIENCE_SECONDS):
+        while not is_true():
+            await anyio.sleep(0.005)
+
+
+def test_one_thread_is_left_to_others_whatever_a_workspace_asks() -> None:
+    async def scene() -> None:
+        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(lanes.run, 1, "listLabels", (), limiter, held)
+            await until(lambda: held.begun == THREADS - 1)
+            with anyio.fail_after(PATIENCE_SECONDS):
+                assert await lanes.run(2, "listLabels", (), limiter, lambda _: "at once") == "at once"
+            held.go_on.set()
+        assert (held.begun, held.most) == (10, THREADS - 1)
+
+    anyio.run(scene)
+
+
+def test_searches_of_a_workspace_run_one_by_one_and_do_not_take_the_threads_of_others() -> None:
+    async def scene() -> None:
+        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(lanes.run, 1, "listMessages", {"text"}, limiter, held)
+            await until(lambda: held.begun == 1)
+            assert limiter.borrowed_tokens == 0
+            with anyio.fail_after(PATIENCE_SECONDS):
+                assert not await lanes.run(1, "listMessages", {"before"}, limiter, is_slow)
+                assert await lanes.run(2, "listMessages", {"text"}, limiter, is_slow)
+            held.go_on.set()
+        assert (held.begun, held.most) == (5, 1)
+
+    anyio.run(scene)
+
+
+def test_what_was_slow_is_slow_until_it_was_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        lanes, limiter = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS)
+        seen = []
+        for slow_seconds in (-1.0, -1.0, PATIENCE_SECONDS, PATIENCE_SECONDS):
+            monkeypatch.setattr(read_lanes, "SLOW_SECONDS", slow_seconds)
+            seen.append(await lanes.run(1, "listRuns", {"flow"}, limiter, is_slow))
+        assert seen == [False, True, True, False]
+        assert not await lanes.run(2, "listRuns", {"flow"}, limiter, is_slow), "others learn for themselves"
+
+    anyio.run(scene)
+
+
+def test_too_many_slow_requests_of_a_workspace_are_told_to_come_back() -> None:
+    async def scene() -> None:
+        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(WAITING_SLOW + 1):
+                tasks.start_soon(lanes.run, 1, "listMessages", {"text"}, limiter, held)
+            await until(lambda: held.begun == 1)
+            with pytest.raises(Refusal) as refusal:
+                await lanes.run(1, "listMessages", {"text"}, limiter, held)
+            held.go_on.set()
+        assert (refusal.value.status, refusal.value.headers) == (503, {"Retry-After": "5"})
+
+    anyio.run(scene)
+
+
+def test_who_leaves_while_waiting_leaves_the_place_to_the_next() -> None:
+    async def scene() -> None:
+        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lanes.run, 1, "listMessages", {"text"}, limiter, held)
+            await until(lambda: held.begun == 1)
+            with anyio.move_on_after(0.01) as gone:
+                await lanes.run(1, "listMessages", {"text"}, limiter, held)
+            assert gone.cancelled_caught
+            tasks.start_soon(lanes.run, 1, "listMessages", {"text"}, limiter, held)
+            held.go_on.set()
+        assert held.begun == 2
+
+    anyio.run(scene)
