@@ -1,18 +1,60 @@
-"""Numbered paging, as v1 does it: pages of JSON records with the number of all records, in a few statements."""
+"""Numbered paging, as v1 does it: pages of JSON records with the number of all records, in a few statements.
 
-from dataclasses import dataclass
+Long lists are not counted for every page: their counts are kept for a while. A page in the depths is found from marks
+near by and not counted from the top. A mark is a record and how many stand before it and with it. Marks are taken in
+one pass and kept for a while. What happened since is made up for: records of the last minutes are counted each time,
+and so are those that came later with an older time. Records that left make pages overlap, but never leave one out.
+"""
 
-from sqlalchemy import func, select
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from threading import RLock
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import ColumnElement, Engine, Select, func, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.sql.deep_pages import PageStart, find_place
 from persistence.sql.json_sql import as_text
-from persistence.sql.list_counts import count_records
-from persistence.sql.pages import Selection, pick_ids
+from persistence.sql.pages import Order, Position, Selection, is_beyond, pick_ids
 
+LONG_LIST = 10_000
+"""Lists up to this long are counted each time, which is quick."""
+COUNTS_KEPT_FOR = timedelta(seconds=60)
 DEEP = 2500
 """Up to so many records are skipped one by one, which is quick."""
+STEP = 1000
+SETTLED_AFTER = timedelta(minutes=5)
+"""By then every transaction that gave a record its time is over."""
+MARKS_KEPT_FOR = timedelta(minutes=10)
+
+ListKey = tuple[str, str]
+Known = TypeVar("Known")
+
+
+class _Memory(Generic[Known]):
+    """What is known of the lists of each database, at most of `most` lists."""
+
+    def __init__(self, most: int) -> None:
+        self.lock = RLock()
+        self._most = most
+        self._known: WeakKeyDictionary[Engine, dict[ListKey, Known]] = WeakKeyDictionary()
+
+    def get(self, engine: Engine, key: ListKey) -> Known | None:
+        with self.lock:
+            return self._known.get(engine, {}).get(key)
+
+    def put(self, engine: Engine, key: ListKey, known: Known | None) -> None:
+        """Keep this, or nothing any more."""
+        with self.lock:
+            lists = self._known.setdefault(engine, {})
+            lists.pop(key, None)
+            if known is not None:
+                lists[key] = known
+            if len(lists) > self._most:
+                del lists[next(iter(lists))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +63,30 @@ class NumberedPage:
 
     records: list[str]
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Marks:
+    """Every `STEP`th of the records up to `settled_until`, the newest first, as they were at `taken_on`."""
+
+    taken_on: datetime
+    settled_until: datetime
+    newest_id: int
+    count: int
+    places: tuple[Position, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _PageStart:
+    """Where a page begins: `offset` records after a position, or after the top; and how long the list is, if known."""
+
+    position: Position | None
+    offset: int
+    count: int | None = None
+
+
+_counts: _Memory[tuple[int, datetime]] = _Memory(most=1000)
+_marks: _Memory[_Marks] = _Memory(most=100)
 
 
 def fetch_numbered_page(
@@ -35,7 +101,7 @@ def fetch_numbered_page(
     order, conditions = chosen.order, chosen.conditions
     skipped = (number - 1) * size
     is_deep = keeps_places and skipped >= DEEP
-    place = find_place(tx, order, conditions, skipped) if is_deep else PageStart(None, skipped)
+    place = _find_place(tx, order, conditions, skipped) if is_deep else _PageStart(None, skipped)
     picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
     reading = select(as_text(chosen.record)).select_from(chosen.source).where(order.id.in_(select(picked.c.id)))
     records = list(tx.execute(reading.order_by(*order.sorting)).scalars())
@@ -46,4 +112,87 @@ def fetch_numbered_page(
     if place.count is not None:
         return NumberedPage(records, max(place.count, skipped + size))
     counting = select(func.count(order.id)).where(*conditions)
-    return NumberedPage(records, count_records(tx, counting, at_least=number * size))
+    return NumberedPage(records, _count_records(tx, counting, at_least=number * size))
+
+
+def _key(tx: Transaction, counting: Select[int]) -> ListKey:
+    """What a list is known by: its conditions, the workspace's among them, with their values."""
+    compiled = counting.compile(dialect=tx.connection.dialect)
+    return str(compiled), repr(sorted(compiled.params.items()))
+
+
+def _count_records(tx: Transaction, counting: Select[int], *, at_least: int) -> int:
+    """The result of a counting statement, at most `COUNTS_KEPT_FOR` old when the list is long.
+
+    A remembered number answers only when it exceeds `at_least`; near its end a list is counted again.
+    """
+    engine, key = tx.connection.engine, _key(tx, counting)
+    count, moment = _counts.get(engine, key) or (0, tx.now)
+    if count > at_least and abs(tx.now - moment) < COUNTS_KEPT_FOR:
+        return count
+    count = tx.execute(counting).scalar_one()
+    _counts.put(engine, key, (count, tx.now) if count > LONG_LIST else None)
+    return count
+
+
+def _find_place(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], skipped: int) -> _PageStart:
+    """Where the record after the first `skipped` ones stands, in at most two statements beside those that take marks.
+
+    The newest record comes first, by a time that never changes, and whatever fits the conditions always did.
+    """
+    marks = _recall(tx, order, conditions)
+    new, late = _count_since(tx, order, conditions, marks)
+    count = new + late + marks.count
+    index = min((skipped - new - late) // STEP, len(marks.places)) - 1
+    if index < 0:
+        return _PageStart(None, skipped, count)
+    position = marks.places[index]
+    before = new + (index + 1) * STEP
+    if late:
+        beyond = is_beyond(order, position)
+        before += tx.execute(_count_late(order, [*conditions, ~beyond], marks)).scalar_one()
+    return _PageStart(position, skipped - before, count)
+
+
+def _recall(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]]) -> _Marks:
+    engine, key = tx.connection.engine, _key(tx, select(func.count(order.id)).where(*conditions))
+    with _marks.lock:
+        marks = _marks.get(engine, key)
+        if marks is not None:
+            if abs(tx.now - marks.taken_on) < MARKS_KEPT_FOR:
+                return marks
+            # One takes new marks, all others use these until it is done.
+            _marks.put(engine, key, replace(marks, taken_on=tx.now))
+    marks = _take(tx, order, conditions)
+    _marks.put(engine, key, marks)
+    return marks
+
+
+def _take(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]]) -> _Marks:
+    newest_id = tx.execute(select(func.coalesce(func.max(order.id), 0))).scalar_one()
+    settled_until = tx.now - SETTLED_AFTER
+    settled = [*conditions, order.column <= settled_until]
+    rank = func.row_number().over(order_by=(order.column.desc(), order.id.desc()))
+    ranked = select(order.column.label("key"), order.id.label("id"), rank.label("rank")).where(*settled).subquery()
+    marked = select(ranked.c.key, ranked.c.id).where(ranked.c.rank % STEP == 0).order_by(ranked.c.rank)
+    places = tuple(Position(key, record_id) for key, record_id in tx.execute(marked))
+    rest = [*settled, is_beyond(order, places[-1])] if places else settled
+    count = len(places) * STEP + tx.execute(select(func.count(order.id)).where(*rest)).scalar_one()
+    return _Marks(tx.now, settled_until, newest_id, count, places)
+
+
+def _count_since(
+    tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], marks: _Marks
+) -> tuple[int, int]:
+    """How many are newer than what was settled, and how many settled ones came after the marks."""
+    new = select(func.count(order.id)).where(*conditions, order.column > marks.settled_until)
+    late = _count_late(order, conditions, marks)
+    new_count, late_count = tx.execute(select(new.scalar_subquery(), late.scalar_subquery())).one()
+    return new_count, late_count
+
+
+def _count_late(order: Order, conditions: Sequence[ColumnElement[bool]], marks: _Marks) -> Select[int]:
+    since = [order.id > marks.newest_id, order.column <= marks.settled_until]
+    table: Any = order.id.table
+    # SQLite would go through all settled records instead of the few new ids.
+    return select(func.count(order.id)).where(*conditions, *since).with_hint(table, "NOT INDEXED", "sqlite")

@@ -12,7 +12,6 @@ from persistence.database import Database
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_numbered_list
 from persistence.messages.v1 import MESSAGES_V1
-from persistence.sql import deep_pages as page_marks
 from persistence.sql import numbered_pages
 from persistence.tables.messages import DELETED, message
 from persistence.workspaces import Workspace
@@ -25,7 +24,7 @@ Fetch = Callable[[int], list[int]]
 
 @pytest.fixture(autouse=True)
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_marks, "STEP", 3)
+    monkeypatch.setattr(numbered_pages, "STEP", 3)
     monkeypatch.setattr(numbered_pages, "DEEP", 8)
 
 

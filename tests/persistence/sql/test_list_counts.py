@@ -7,7 +7,7 @@ from persistence.database import Database
 from persistence.errors import RecordMissing
 from persistence.labels import LABELS_V1, create_label
 from persistence.lists import ListQuery, fetch_numbered_list
-from persistence.sql import list_counts
+from persistence.sql import numbered_pages
 from persistence.sql.numbered_pages import NumberedPage
 from persistence.tables.messages import label
 from persistence.workspaces import Workspace
@@ -19,7 +19,7 @@ Fetch = Callable[[int], NumberedPage]
 @pytest.fixture
 def fetch(database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Fetch:
     """Fetches a page of two of the workspace's seven labels, which are a long list here."""
-    monkeypatch.setattr(list_counts, "LONG_LIST", 5)
+    monkeypatch.setattr(numbered_pages, "LONG_LIST", 5)
     add(database, workspace, *"ABCDEFG")
 
     def fetch_page(number: int) -> NumberedPage:
