@@ -1,1 +1,1 @@
-"""Tables, queries and writes: one module per resource. Knows neither HTTP nor Huey."""
+"""Tables, queries and writes: one module per resource. It depends on neither HTTP nor Huey."""

@@ -1,7 +1,6 @@
-"""Who gets a broadcast or is put into a flow by a start: named contacts, owners of addresses, members of groups and
-matches of a query, without the members of excluded groups.
-
-Each contact once, a page at a time in the order of ids, as things are at that moment.
+"""The recipients of a broadcast or the contacts of a flow start: contacts by reference, owners of URNs, members of
+groups and matches of a query, without the members of excluded groups. Each contact comes once, a page at a time in the
+order of ids, by the state of the data when the page is read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +27,7 @@ from persistence.workspaces import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Whom something new is for. `address_ids` are the contacts named by `urns`; no group is in both lists."""
+    """The audience of something new. `address_ids` are the owners of `urns`; no group is in both lists."""
 
     contact_ids: Sequence[int] = ()
     group_ids: Sequence[int] = ()
@@ -40,9 +39,8 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class AudienceTables:
-    """Where the audiences of one kind of thing are kept: its table, and those that link it to contacts and groups.
-
-    `link` is the column of both that refers to the thing.
+    """The tables of the audiences of broadcasts or of starts: the main table, and those that link it to contacts and
+    groups. `link` is the column of both that refers to the main table.
     """
 
     thing: Table
@@ -51,14 +49,14 @@ class AudienceTables:
     link: str
 
     def list_contacts(self, shown: ColumnElement[Any]) -> Select[Any]:
-        """The contacts that a thing names, for its record."""
+        """The contacts of a broadcast or start, for its record."""
         links = self.contacts.c
         named = select(shown.label("item")).join(self.contacts, links.contact_id == contact.c.id)
         mine = named.where(links[self.link] == self.thing.c.id, links.is_named)
         return mine.order_by(contact.c.id).correlate(self.thing)
 
     def list_groups(self, shown: ColumnElement[Any]) -> Select[Any]:
-        """The groups that a thing is for, for its record."""
+        """The groups of a broadcast or start, for its record."""
         links = self.groups.c
         chosen = select(shown.label("item")).join(self.groups, links.group_id == group.c.id)
         mine = chosen.where(links[self.link] == self.thing.c.id, ~links.is_excluded)
@@ -70,13 +68,13 @@ OF_START = AudienceTables(flow_start, flow_start_contact, flow_start_group, "sta
 
 
 def check_audience(body: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for a request that names nobody."""
+    """Raises InvalidInput for a request without recipients."""
     if not any(body.get(name) for name in ("urns", "contacts", "groups")):
         raise InvalidInput.across("At least one URN, contact or group is required.")
 
 
 def read_audience(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Audience:
-    """The `urns`, `contacts` and `groups` of a request; contacts are made for new addresses. Raises InvalidInput."""
+    """The `urns`, `contacts` and `groups` of a request; contacts are created for new URNs. Raises InvalidInput."""
     group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
     urns = read_recipients(tx, workspace, body.get("urns") or [])
@@ -86,9 +84,8 @@ def read_audience(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]
 
 
 def find_audience(tx: Transaction, workspace: Workspace, event: Mapping[str, Any]) -> Audience:
-    """The `urns`, `contacts`, `groups` and `contact_query` of a flow's event, those that still exist.
-
-    Contacts are made for new addresses.
+    """The `urns`, `contacts`, `groups` and `contact_query` of a flow's event, as far as they still exist. Contacts are
+    created for new URNs.
     """
     urns = []
     for text in event.get("urns") or ():
@@ -111,12 +108,12 @@ def find_audience(tx: Transaction, workspace: Workspace, event: Mapping[str, Any
 
 
 def find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -> list[int]:
-    """The ids of groups of any kind, named by uuid or name. Raises InvalidInput at the first unknown one."""
+    """The ids of groups of any kind, given by UUID or name. Raises InvalidInput for the first unknown one."""
     return [row.id for row in find_all_called(tx, workspace_id, group, references, "groups")]
 
 
 def save_audience(tx: Transaction, tables: AudienceTables, thing_id: int, audience: Audience) -> None:
-    """Links a new thing to its contacts and groups; its query is a column of its own row."""
+    """Links a new broadcast or start to its contacts and groups; its query is a column of its own row."""
     named = dict.fromkeys(audience.address_ids, False) | dict.fromkeys(audience.contact_ids, True)
     if named:
         rows = [
@@ -131,7 +128,7 @@ def save_audience(tx: Transaction, tables: AudienceTables, thing_id: int, audien
 
 @dataclass(frozen=True, slots=True)
 class AudiencePage:
-    """Some contacts of an audience, the id to go on after, and whether these were the last."""
+    """Some contacts of an audience, the id after which to continue, and whether these were the last."""
 
     contact_ids: Sequence[int]
     last_contact_id: int
@@ -139,10 +136,9 @@ class AudiencePage:
 
 
 class SavedAudience:
-    """The audience of a thing as it is now. Its groups are read, and its query parsed, once.
-
-    Contacts that were named may be in any state; members of groups and matches of the query are active. Raises
-    QueryError for a query that makes no sense (any more).
+    """The current audience of a broadcast or start. Its groups are read, and its query is parsed, once. Contacts given
+    by reference may have any status; members of groups and matches of the query are active. Raises QueryError for a
+    query that is not, or no longer, valid.
     """
 
     def __init__(
@@ -176,7 +172,7 @@ class SavedAudience:
         self._sources = sources
 
     def next_page(self, after_id: int, size: int) -> AudiencePage:
-        """Up to `size` contacts after one, whatever the number of members of the groups."""
+        """Up to `size` contacts after an id; the cost does not depend on the number of members of the groups."""
         parts = [_cut(source, after_id, size) for source in self._sources]
         ids = self.tx.execute(union(*parts).order_by("contact_id").limit(size)).scalars().all()
         return AudiencePage(ids, ids[-1] if ids else after_id, len(ids) < size)
@@ -188,7 +184,8 @@ class SavedAudience:
 
 
 def _cut(source: Select[Any], after_id: int, size: int) -> Select[Any]:
-    """The first rows after a contact; only in subqueries may the parts of a union have limits on every database."""
+    """The first rows after a contact, as a subquery: only in subqueries can the parts of a union have limits on
+    every database."""
     column = source.selected_columns[0]
     first = source.where(column > after_id).order_by(column).limit(size).subquery()
     return select(first.c.contact_id)

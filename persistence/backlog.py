@@ -1,7 +1,6 @@
-"""What waits to be done, in all workspaces: for metrics and `relayboard status`, at a cost that has a bound.
-
-Everything is found by an index that holds what waits and little else, and no more than MOST rows are looked at for
-one number: a count of MOST means that many or more, and the age of the oldest is then that of the oldest among these.
+"""The waiting work of all workspaces, for metrics and `relayboard status`, at a limited cost. Everything is found by an
+index that contains little else than waiting work, and at most MOST rows are read for one number: a count of MOST means
+that many or more, and the age of the oldest is then the age of the oldest among these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +34,7 @@ MOST_CHANNELS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Work of one kind. `oldest_seconds` is how long the oldest has waited, or is overdue; 0 when nothing waits."""
+    """Work of one job. `oldest_seconds` is how long the oldest has waited or is overdue; 0 if nothing waits."""
 
     count: int
     oldest_seconds: float
@@ -43,7 +42,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class ChannelQueue:
-    """What a channel has still to send; channels with nothing to send are not listed."""
+    """What a channel still has to send; channels with nothing to send are not listed."""
 
     uuid: str
     type: str
@@ -52,7 +51,8 @@ class ChannelQueue:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits at a moment. `kinds` is by the name of the job; `expired_leases` by whose work was left lying."""
+    """The waiting work at one time. `kinds` is keyed by the name of the job; `expired_leases` by the kind of work
+    that was abandoned."""
 
     kinds: Mapping[str, Waiting]
     channels: Sequence[ChannelQueue]
@@ -98,7 +98,7 @@ def _read_kinds(tx: Transaction) -> dict[str, Waiting]:
 
 
 def _read_channels(tx: Transaction) -> list[ChannelQueue]:
-    """Phones by their messages that they have not fetched, gateways by those that they have not accepted."""
+    """Phones with the messages that they have not fetched, gateways with those that they have not accepted."""
     of_phone = and_(message.c.channel_id == channel.c.id, message.c.workspace_id == channel.c.workspace_id)
     of_gateway = and_(gateway_send.c.channel_id == channel.c.id, gateway_send.c.workspace_id == channel.c.workspace_id)
     unsent = (
@@ -133,7 +133,7 @@ def _read_channels(tx: Transaction) -> list[ChannelQueue]:
 
 
 def _read_contacts_and_leases(tx: Transaction) -> tuple[int, dict[str, int]]:
-    """How many contacts wait for an answer to be worked out, and how many leases ran out, by whose they were."""
+    """How many contacts have messages that are not handled, and how many leases expired, by their kind."""
     now = tx.now
     unhandled = (
         select(message.c.workspace_id, message.c.contact_id)
@@ -167,7 +167,7 @@ def _read_contacts_and_leases(tx: Transaction) -> tuple[int, dict[str, int]]:
 
 
 def _count_phones(tx: Transaction) -> tuple[int, int]:
-    """The phones that are claimed, and those of them that have been silent long enough for an alarm."""
+    """The number of claimed phones, and of those that have been silent long enough for an alarm."""
     is_silent = func.coalesce(channel.c.last_seen, channel.c.created_on) < tx.now - LOST_AFTER
     silent = func.count(case((is_silent, 1), else_=null()))
     phones = select(func.count(), silent).where(IS_RELAYER, channel.c.is_active, channel.c.workspace_id.is_not(None))

@@ -32,7 +32,7 @@ CLASSIFIERS = ListSpec(
 
 
 def create_classifier(tx: Transaction, workspace_id: int, name: str, kind: str, intents: Sequence[str]) -> int:
-    """A new classifier; returns its id. Raises InvalidInput for a bad or taken name or a bad intent."""
+    """Create a classifier; returns its id. Raises InvalidInput for a bad or taken name or a bad intent."""
     naming = free_name(tx, workspace_id, classifier, name)
     if not all(0 < len(intent.strip()) <= INTENT_LENGTH for intent in intents):
         raise InvalidInput.on("intents", f"An intent has 1 to {INTENT_LENGTH} characters.")

@@ -214,7 +214,7 @@ def follow_lifeline() -> None:
 
 @contextlib.contextmanager
 def stopped_by_signals(supervisor: Supervisor) -> Iterator[None]:
-    """Until the block ends, Until the block ends, SIGINT and SIGTERM stop the supervisor's children cleanly."""
+    """Until the block ends, SIGINT and SIGTERM stop the supervisor's children cleanly."""
 
     def stop(_number: int, _frame: object) -> None:
         supervisor.stop()

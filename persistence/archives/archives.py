@@ -1,4 +1,4 @@
-"""Archives: files that hold the messages and runs which are too old for the live lists."""
+"""Archives: files with the messages and runs that are too old for the live lists."""
 
 from datetime import datetime, time
 
@@ -25,7 +25,7 @@ ARCHIVE_RECORD = declare_record(
 
 
 def _begins_from(_query: ListQuery, moment: datetime) -> Condition:
-    """Whether midnight of the first day is at or after a moment."""
+    """Whether midnight of the first day is at or after a time."""
     day = moment.date()
     return archive.c.start_date >= day if moment.time() == time() else archive.c.start_date > day
 
@@ -43,4 +43,4 @@ ARCHIVES = ListSpec(
         "after": _begins_from,
     },
 )
-"""Newest period first, without days that a month has taken in; `download_url` is a place in the media store."""
+"""Newest period first, without days that were merged into a month; `download_url` is a path in the media store."""

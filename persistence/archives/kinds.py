@@ -1,4 +1,4 @@
-"""What moves into archives: messages by when they were made, and runs by when they ended."""
+"""What moves into archives: messages by the time of creation, and runs by their end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,12 +22,11 @@ from persistence.tables.runs import flow_run, flow_session
 
 @dataclass(frozen=True, slots=True)
 class ArchivedKind:
-    """A kind of archived records.
-
-    `moment` says to which day a record belongs; it never changes once `is_ready` holds, which says for a cutoff whether
-    the record has been here for long enough by our own clock: what a phone reports may be older. Records for which
-    `is_kept` does not hold leave the live tables without being archived. `take_out` removes records by their ids, with
-    what hangs on them; `finish` makes the archived line of what the database wrote.
+    """A kind of archived records. `moment` is the time that decides to which day a record belongs; it never changes
+    once `is_ready` holds. `is_ready` says for a cutoff whether the record was stored long enough ago by our own clock,
+    because times that a phone reports may be older. Records for which `is_kept` does not hold are deleted without being
+    archived. `take_out` deletes records by their ids, with what depends on them; `finish` makes the archived line from
+    what the database returned.
     """
 
     name: str
@@ -54,7 +53,7 @@ def _take_out_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -
 
 
 def _take_out_runs(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
-    """Sessions are deleted with their last run; flows still count runs that were archived."""
+    """Sessions are deleted with their last run; flows still count archived runs."""
     mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.id.in_(ids)
     session_ids = set(tx.execute(delete(flow_run).where(mine).returning(flow_run.c.session_id)).scalars()) - {None}
     has_runs = exists(select(flow_run.c.id).where(flow_run.c.session_id == flow_session.c.id).correlate(flow_session))

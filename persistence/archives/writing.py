@@ -1,7 +1,6 @@
-"""Writing archives: old records of each kind go into a file per day, and the days of a month into one.
-
-Every step may run twice and in several processes, and may end at any moment. A file counts only once its row is there,
-and the unique index lets one row win; records leave the live tables only after that.
+"""Writes archives: old records of each kind go into a file per day, and the files of a month are merged into one. Every
+step may run twice and in several processes, and may be killed at any time. A file counts only once its row is stored,
+and the unique index allows only one row; records are deleted from the live tables only after that.
 """
 
 import gzip
@@ -33,8 +32,8 @@ PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class DueDay:
-    """A day of a workspace whose records of one kind are to be archived, those up to the id `last_id` that were stored
-    before the cutoff."""
+    """A day of a workspace whose records of one kind are due for archiving: those up to the id `last_id` that were
+    stored before the cutoff."""
 
     kind: ArchivedKind
     workspace_id: int
@@ -48,7 +47,7 @@ class DueDay:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A finished file: its place in the store (None without records), and what is said about it."""
+    """A finished file: its path in the store (None without records), and its description."""
 
     location: str | None
     record_count: int
@@ -58,7 +57,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """The archive of a day, as a month takes it in."""
+    """The archive of a day that is merged into a month."""
 
     id: int
     workspace_id: int
@@ -69,11 +68,11 @@ class _Day:
 
 
 class _Overtaken(Exception):
-    """A rival did the same work first."""
+    """Another process did the same work first."""
 
 
 class _Measured:
-    """A file that counts and hashes what is written to it."""
+    """A file that counts and hashes the bytes that are written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.size = 0
@@ -90,7 +89,7 @@ class _Measured:
 
 
 def archive_next_day(database: Database, store: MediaStore) -> bool:
-    """Writes the records of the oldest day that is due into a file; False when no day is."""
+    """Writes the records of the oldest due day into a file; returns False if no day is due."""
     with database.reading() as tx:
         due = _find_due_day(tx)
     if due is None:
@@ -101,12 +100,12 @@ def archive_next_day(database: Database, store: MediaStore) -> bool:
 
 
 def trim_archived(database: Database) -> bool:
-    """Takes a batch of archived records out of the live tables; False when all are out."""
+    """Deletes a batch of archived records from the live tables; returns False if none are left."""
     return database.write(_trim)
 
 
 def roll_up_next_month(database: Database, store: MediaStore) -> bool:
-    """Joins the days of a month that is over for KEPT_FOR into one file; False when no month is due."""
+    """Merges the days of a month that ended KEPT_FOR ago into one file; returns False if no month is due."""
     with database.reading() as tx:
         days = _find_due_month(tx)
     if not days:
@@ -117,7 +116,7 @@ def roll_up_next_month(database: Database, store: MediaStore) -> bool:
 
 
 def remove_rolled_up(database: Database, store: MediaStore) -> None:
-    """Deletes the files of days that months have taken in."""
+    """Deletes the files of days that were merged into months."""
     taken_in = archive.c.rollup_id.is_not(None) & archive.c.location.is_not(None)
     with database.reading() as tx:
         rows = tx.execute(select(archive.c.id, archive.c.location).where(taken_in))
@@ -146,8 +145,9 @@ def _find_due_day_of(tx: Transaction, kind: ArchivedKind) -> DueDay | None:
         return None
     workspace_id, workspace_uuid, is_anonymous, moment = row
     day: date = moment.date()
-    # A rival's archive of this day counts only once it is trimmed, that is when its records are no longer there to be
-    # found by the same statement: whoever saw them has the same part, and only one of the two can be recorded.
+    # An archive that another process made of this day is counted only once it is trimmed, that is when this statement
+    # no longer finds its records. If both processes found the records, they have the same part number, and only one of
+    # them can be recorded.
     same = (
         (archive.c.workspace_id == workspace_id) & (archive.c.archive_type == kind.name) & (archive.c.period == DAILY)
     )
@@ -188,7 +188,7 @@ def _write_day(database: Database, store: MediaStore, due: DueDay) -> Written:
 
 
 def _read_day(database: Database, due: DueDay) -> Iterator[list[str]]:
-    """The records of a day, batch by batch, oldest first; those that are not kept have none."""
+    """The records of a day in batches, oldest first, without those that are not kept."""
     kind, records = due.kind, due.kind.table.c
     conditions = [_is_on_day(kind, due.workspace_id, due.day, due.cutoff), records.id <= due.last_id, kind.is_kept]
     record = kind.masked_record if due.is_anonymous else kind.record
@@ -205,7 +205,7 @@ def _read_day(database: Database, due: DueDay) -> Iterator[list[str]]:
 
 
 def _keep(store: MediaStore, written: Written, database: Database, record: Callable[[Transaction], None]) -> None:
-    """Records a finished file; one that a rival was faster with is removed."""
+    """Records a finished file; if another process recorded the same file first, this one is removed."""
     try:
         with database.writing() as tx:
             record(tx)
@@ -244,7 +244,7 @@ def _trim(tx: Transaction) -> bool:
     if row is None:
         return False
     archive_id, workspace_id, archive_type, start_date, stored_before, last_id = row
-    assert stored_before is not None, "days say what they hold; months are trimmed from their beginning"
+    assert stored_before is not None, "days have details; months are trimmed from the beginning"
     kind = KINDS[archive_type]
     records = kind.table.c
     archived = _is_on_day(kind, workspace_id, start_date, stored_before) & (records.id <= last_id)
@@ -258,7 +258,7 @@ def _trim(tx: Transaction) -> bool:
 
 
 def _find_due_month(tx: Transaction) -> list[_Day]:
-    """The trimmed days, in order, of the oldest month that is wholly before the cutoff and not rolled up."""
+    """The trimmed days, in order, of the oldest month that is completely before the cutoff and not merged."""
     waiting = (archive.c.period == DAILY) & archive.c.rollup_id.is_(None) & archive.c.is_trimmed
     this_month = _cutoff(tx).date().replace(day=1)
     rows = archive.c
@@ -286,7 +286,7 @@ def _month_of(day: date) -> tuple[date, date]:
 
 
 def _join(store: MediaStore, days: Sequence[_Day]) -> Written:
-    """One file of all days: files packed with gzip may simply follow each other."""
+    """One file of all days: gzip files can simply be concatenated."""
     count = sum(day.record_count for day in days)
     if count == 0:
         return Written(None, 0, 0, None)
@@ -307,7 +307,7 @@ def _join(store: MediaStore, days: Sequence[_Day]) -> Written:
 
 
 def _record_month(tx: Transaction, *, days: Sequence[_Day], written: Written) -> None:
-    """Raises _Overtaken when a rival has taken in one of the days."""
+    """Records the month. Raises _Overtaken if another process has merged one of the days."""
     first = days[0]
     start, _ = _month_of(first.start_date)
     same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)

@@ -68,7 +68,7 @@ BOUNDARIES_V1 = replace(BOUNDARIES, record=BOUNDARY_RECORD_V1, order=BY_LEVEL_AN
 
 
 def add_alias(tx: Transaction, workspace: Workspace, osm_id: str, name: str) -> None:
-    """Another name of a boundary for a workspace; one it has already stays. Raises RecordMissing, InvalidInput."""
+    """Add another name of a boundary for a workspace; an existing name stays. Raises RecordMissing, InvalidInput."""
     name = check_name(name, length=BOUNDARY_NAME_LENGTH)
     boundary_id = _find(tx, workspace, osm_id)
     same = (boundary_alias.c.boundary_id == boundary_id) & (boundary_alias.c.name_key == name_key(name))
@@ -78,7 +78,7 @@ def add_alias(tx: Transaction, workspace: Workspace, osm_id: str, name: str) -> 
 
 
 def remove_alias(tx: Transaction, workspace: Workspace, osm_id: str, name: str) -> None:
-    """Take away another name (any case). Raises RecordMissing."""
+    """Remove another name (in any case). Raises RecordMissing."""
     boundary_id = _find(tx, workspace, osm_id)
     same = (boundary_alias.c.boundary_id == boundary_id) & (boundary_alias.c.name_key == name_key(name.strip()))
     if not tx.execute(delete(boundary_alias).where(boundary_alias.c.workspace_id == workspace.id, same)).rowcount:
@@ -94,7 +94,8 @@ def read_aliases(tx: Transaction, workspace: Workspace, osm_id: str) -> list[str
 
 
 def read_place_tree(tx: Transaction, workspace: Workspace) -> dict[str, Any] | None:
-    """The workspace's country as a tree of `{name, aliases, children}` for `flows.places.read_places`; None without."""
+    """The workspace's country as a tree of `{name, aliases, children}` for `flows.places.read_places`; None without
+    a country."""
     columns = (boundary.c.id, boundary.c.parent_id, boundary.c.name)
     mine = (boundary.c.country == workspace.country.upper()) & (boundary.c.country != "")
     rows = tx.execute(select(*columns).where(mine).order_by(boundary.c.level, boundary.c.osm_id)).all()

@@ -1,8 +1,9 @@
 """Boundaries read from GeoJSON and stored.
 
-A file is a FeatureCollection. The properties of a feature are `osm_id`, `name` (or `name_en`), and for everything but
-a country the `osm_id` of what it lies in, as `parent_osm_id`, `parent_id`, `is_in_state` or `is_in_country`. A country
-has its two-letter code as `country`, `iso_a2` or `ISO3166-1`. Parents stand in the same file or were imported before.
+A file is a FeatureCollection. The properties of a feature are `osm_id`, `name` (or `name_en`), and for everything
+except a country the `osm_id` of its parent, as `parent_osm_id`, `parent_id`, `is_in_state` or `is_in_country`. A
+country has its two-letter code as `country`, `iso_a2` or `ISO3166-1`. Parents are in the same file or were imported
+before.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +38,7 @@ class NewBoundary:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A stored boundary as others below it need it."""
+    """What the children of a stored boundary need to know about it."""
 
     id: int
     level: int
@@ -47,7 +48,7 @@ class Placed:
 def read_features(document: object, country: str | None = None) -> list[NewBoundary]:
     """The boundaries of a GeoJSON document; `country` is the code of a country that has none.
 
-    Raises InvalidInput naming the first feature that is wrong.
+    Raises InvalidInput, which names the first invalid feature.
     """
     features = document.get("features") if isinstance(document, Mapping) else None
     if not isinstance(features, list) or not features:
@@ -60,9 +61,8 @@ def read_features(document: object, country: str | None = None) -> list[NewBound
 
 
 def store_boundaries(tx: Transaction, found: Iterable[NewBoundary]) -> int:
-    """Stores boundaries, those that are known in place of what they were; their number.
-
-    Raises InvalidInput for an unknown parent, and for more than four levels; then nothing is stored.
+    """Stores boundaries, replacing existing ones; returns their number. Raises InvalidInput for an unknown parent, and
+    for more than four levels; then nothing is stored.
     """
     waiting = list(found)
     placed = _read_placed(tx, {each.parent_osm_id for each in waiting if each.parent_osm_id is not None})
@@ -80,7 +80,7 @@ def store_boundaries(tx: Transaction, found: Iterable[NewBoundary]) -> int:
 
 
 def _is_ready(each: NewBoundary, placed: Mapping[str, Placed], own_ids: set[str]) -> bool:
-    # A parent that stands in the same file is stored first, even when an older version of it is known.
+    # A parent in the same file is stored first, even if an older version of it exists.
     parent = each.parent_osm_id
     return parent is None or (parent in placed and parent not in own_ids)
 

@@ -1,7 +1,6 @@
-"""From a broadcast to its messages: a batch of contacts at a time, each contact once.
-
-A batch and the note of how far the broadcast is are one transaction under the lock of the broadcast's row: a worker
-that dies leaves neither, and two workers never make messages of the same broadcast.
+"""Creates the messages of a broadcast: a batch of contacts at a time, each contact once. A batch and the progress of
+the broadcast are stored in one transaction that locks the broadcast's row: a worker that dies leaves neither, and two
+workers never create messages of the same broadcast.
 """
 
 import logging
@@ -33,12 +32,13 @@ IS_UNFINISHED: ColumnElement[bool] = broadcast.c.status.in_(
 
 
 def list_broadcasting_workspaces(tx: Transaction) -> list[int]:
-    """The workspaces with a broadcast that is not finished."""
+    """The workspaces with an unfinished broadcast."""
     return list_workspaces(tx, broadcast.c.workspace_id, IS_UNFINISHED)
 
 
 def expand_next(tx: Transaction, workspace_id: int) -> bool:
-    """Make the next messages of the broadcast of a workspace that has waited longest; whether there may be more."""
+    """Create the next messages of the broadcast of a workspace that has waited longest; returns whether there may be
+    more."""
     theirs = broadcast.c.workspace_id == workspace_id
     pending = update(broadcast).where(theirs, IS_UNFINISHED, broadcast.c.status == PENDING)
     tx.execute(pending.values(status=QUEUED))
@@ -75,7 +75,8 @@ def expand_next(tx: Transaction, workspace_id: int) -> bool:
 
 
 def _hold_contacts(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> list[ContactRow]:
-    """These contacts without those deleted this very moment; nobody deletes the others until the transaction ends."""
+    """These contacts without those that were just deleted; the others are locked against deletion until the
+    transaction ends."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(ids) & ~contact.c.is_deleted
     statement = select(*CONTACT_COLUMNS).where(mine).order_by(contact.c.id)
     return [ContactRow(*row) for row in tx.execute(statement.with_for_update(read=True))] if ids else []

@@ -1,4 +1,4 @@
-"""What a request for a broadcast says, checked against the workspace (contract reference, broadcasts)."""
+"""Checks a request for a broadcast against the workspace (contract reference, broadcasts)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from persistence.workspaces import Workspace
 
 
 def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> NewBroadcast:
-    """The broadcast a request asks for; contacts are made for new addresses. Raises InvalidInput."""
+    """The broadcast of a request; contacts are created for new URNs. Raises InvalidInput."""
     text, attachments, replies = (
         _by_language(workspace, body, name) for name in ("text", "attachments", "quick_replies")
     )
@@ -32,7 +32,7 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) ->
 
 
 def _choose_base(body: Mapping[str, Any], text: Mapping[str, Any], *others: Mapping[str, Any]) -> str:
-    """The language that was asked for, which must have a translation, else the first one of the text."""
+    """The requested language, which must have a translation, otherwise the first language of the text."""
     asked = body.get("base_language")
     if not asked:
         return next(iter(text))
@@ -45,7 +45,7 @@ def _choose_base(body: Mapping[str, Any], text: Mapping[str, Any], *others: Mapp
 def _find_files(
     tx: Transaction, workspace: Workspace, body: Mapping[str, Any], attachments: Mapping[str, Sequence[str]]
 ) -> dict[str, list[MediaFile]]:
-    """The files of each language. Raises InvalidInput at the place of the first reference that names none."""
+    """The files of each language. Raises InvalidInput for the first unknown reference."""
     known = find_media(tx, workspace.id, [one for references in attachments.values() for one in references])
     for language, references in attachments.items():
         for index, reference in enumerate(references):

@@ -1,4 +1,4 @@
-"""What each contact of a batch is told: translated, and with the expressions in it evaluated for the contact."""
+"""The texts for each contact of a batch: translated, and with expressions evaluated for the contact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +18,8 @@ PLACE_FUNCTIONS = ("has_state", "has_district", "has_ward")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What is said, by language: texts, attachments as messages carry them, quick replies.
-
-    With `is_evaluated` an expression in a text is no expression any more.
+    """The content by language: texts, attachments as in messages, quick replies. With `is_evaluated`, texts contain no
+    expressions.
     """
 
     text: Mapping[str, str]
@@ -32,10 +31,9 @@ class Wording:
 
 
 class Writer:
-    """Writes what each contact of a batch gets: in its language, else the workspace's first, else the base language.
-
-    A batch costs no statement unless there are expressions in
-    a text: then four, one more where groups may be looked at, three for tickets, two for places.
+    """Writes the content for each contact of a batch: in its language, otherwise the workspace's first language,
+    otherwise the base language. A batch needs no statements unless a text contains expressions: then four, one more if
+    groups may be read, three for tickets, two for boundaries.
     """
 
     def __init__(self, tx: Transaction, workspace: Workspace, wording: Wording, contacts: Sequence[ContactRow]) -> None:
@@ -57,7 +55,7 @@ class Writer:
             )
 
     def write(self) -> list[Draft]:
-        """The messages in the order of the contacts; none for contacts for whom nothing is left to say."""
+        """The messages in the order of the contacts; None for contacts whose text is empty."""
         drafts = (self._write(one) for one in self._rows)
         return [draft for draft in drafts if not draft.is_empty]
 

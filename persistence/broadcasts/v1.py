@@ -1,4 +1,4 @@
-"""Broadcasts as v1 shows them: one text, plain UUIDs, and a letter for the state."""
+"""Broadcasts as v1 shows them: one text, plain UUIDs, and a letter for the status."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,8 @@ LETTER = case(
     ((broadcast.c.started == 0) | HAS_UNDELIVERED, "S"),
     else_="D",
 )
-"""Delivered is what went to somebody and arrived everywhere; no state is E (contract reference, v1 broadcasts)."""
+"""`D` means sent to at least one recipient and delivered to all; `E` is never shown (contract reference, v1
+broadcasts)."""
 BASE_TEXT: ColumnElement[str] = broadcast.c.text.op("->>", return_type=String())(broadcast.c.base_language)
 
 SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
@@ -36,7 +37,7 @@ SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
 }
 SUMMARY = declare_record(SUMMARY_FIELDS)
 MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urns": literal_column("'[]'", JSON())})
-"""The record in an anonymous workspace, which shows no address."""
+"""The record in an anonymous workspace, which shows no URN."""
 
 
 def _with_letters(_query: ListQuery, letters: Sequence[str]) -> Condition:

@@ -1,4 +1,4 @@
-"""Broadcasts: one text to many contacts, whose messages a worker makes later."""
+"""Broadcasts: one text to many contacts, whose messages a worker creates later."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
 }
 BROADCAST_RECORD = declare_record(_FIELDS)
 MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]'", JSON())})
-"""The record in an anonymous workspace, which shows no address."""
+"""The record in an anonymous workspace, which shows no URN."""
 BROADCASTS = ListSpec(
     broadcast,
     BROADCAST_RECORD,
@@ -46,9 +46,8 @@ BROADCASTS = ListSpec(
 
 @dataclass(frozen=True, slots=True)
 class NewBroadcast:
-    """A broadcast to make: what is said, by language, and to whom.
-
-    With `is_evaluated` the texts are sent as they are: expressions in them were evaluated before, for somebody else.
+    """A broadcast to create: its content by language, and its audience. With `is_evaluated` the texts are sent
+    unchanged: expressions in them were evaluated before, for another contact.
     """
 
     text: Mapping[str, str]
@@ -62,7 +61,7 @@ class NewBroadcast:
 
 
 def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> int:
-    """Accept a broadcast as `pending` and wake the worker that makes its messages; its id."""
+    """Store a broadcast as `pending` and wake the worker that creates its messages; returns its id."""
     values = {
         "uuid": new_uuid(),
         "status": PENDING,

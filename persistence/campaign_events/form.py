@@ -1,4 +1,4 @@
-"""What a v2 request says about a campaign event, checked against the workspace."""
+"""Checks a v2 request for a campaign event against the workspace."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from persistence.workspaces import Workspace
 
 
 def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> int:
-    """A new event of the campaign that the body names; its id. Raises InvalidInput."""
+    """Create an event of the campaign in the body; returns its id. Raises InvalidInput."""
     uuid = body.get("campaign")
     if uuid is None:
         raise InvalidInput.on("campaign", "A value is required.")
@@ -30,7 +30,8 @@ def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, A
 
 
 def change_from_form(tx: Transaction, workspace: Workspace, uuid: str, body: Mapping[str, Any]) -> int:
-    """Change an event; its id. Raises RecordMissing, or InvalidInput, for another campaign than its own too."""
+    """Change an event; returns its id. Raises RecordMissing, or InvalidInput, also for another campaign than its
+    own."""
     _, campaign_id, *_ = require_event(tx, workspace.id, uuid)
     campaign_uuid = body.get("campaign")
     if campaign_uuid is not None and find_campaign(tx, workspace.id, campaign_uuid) != campaign_id:

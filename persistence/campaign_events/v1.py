@@ -36,7 +36,7 @@ UNITS = {letter: word for word, letter in UNIT_LETTERS.items()}
 class _Translation(
     Template, sqlite="""json_extract({0}, '$."' || {1} || '"')""", postgresql="({0} ->> {1})", kind=String()
 ):
-    """The text of a document at the key that a column holds; null when there is none."""
+    """The text of a document at the key in a column; null if there is none."""
 
 
 EVENT_RECORD = declare_record(
@@ -75,7 +75,7 @@ EVENTS_V1 = replace(
 
 
 def write_event(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> int:
-    """Change the event that `uuid` names, or create one of `campaign_uuid`; its id. Raises InvalidInput."""
+    """Change the event with `uuid`, or create an event of `campaign_uuid`; returns its id. Raises InvalidInput."""
     uuid, campaign_uuid = body.get("uuid"), body.get("campaign_uuid") or None
     if uuid is not None:
         if campaign_uuid is not None:
@@ -103,7 +103,7 @@ def _read(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Eve
 
 
 def delete_events(query: ListQuery) -> None:
-    """Delete the events that are asked for. Raises Refused without a list, RecordMissing when nothing fits."""
+    """Delete the events that match. Raises Refused without a filter, RecordMissing if nothing matches."""
     if not query.values:
         raise Refused("One of these parameters is required: uuid, campaign_uuid.")
     event_ids = list(query.tx.execute(EVENTS_V1.select_ids(query)).scalars())

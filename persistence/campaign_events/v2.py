@@ -12,7 +12,7 @@ from persistence.tables.contacts import field
 from persistence.tables.flows import FLOW_REF, flow
 
 SYSTEM_DATES = {"created_on": "Created On", "last_seen_on": "Last Seen On"}
-"""The dates every contact has, by key: their names."""
+"""The names of the dates that every contact has, by key."""
 
 RELATIVE_NAME = case(
     *(
@@ -48,7 +48,7 @@ CAMPAIGN_EVENT_SOURCE = (
 
 
 def living_events_of(workspace_id: int) -> list[ColumnElement[bool]]:
-    """The conditions for events that exist, of campaigns that are not archived."""
+    """The conditions for existing events of campaigns that are not archived."""
     living = select(campaign.c.id).where(campaign.c.workspace_id == workspace_id, ~campaign.c.is_archived)
     return [
         campaign_event.c.workspace_id == workspace_id,
@@ -58,7 +58,7 @@ def living_events_of(workspace_id: int) -> list[ColumnElement[bool]]:
 
 
 def living_events(query: ListQuery) -> list[Condition]:
-    """The standing conditions of events: that they exist, of campaigns that are not archived."""
+    """The standing conditions of events: they exist, and their campaigns are not archived."""
     return living_events_of(query.workspace.id)
 
 

@@ -24,7 +24,7 @@ ONE_OF_TWO = "Give either a message or a flow."
 
 @dataclass(frozen=True, slots=True)
 class EventForm:
-    """What an event shall do, and when; either `message` with its `base_language` or `flow_id` is set."""
+    """What an event does, and when; either `message` with its `base_language` or `flow_id` is set."""
 
     relative_to: str
     offset: int
@@ -37,10 +37,11 @@ class EventForm:
 
 
 def find_date(tx: Transaction, workspace_id: int, key: str) -> str:
-    """The key of a date that events may count from. Raises InvalidInput for an unknown field or one without dates."""
+    """The key of a date from which events can count. Raises InvalidInput for an unknown field or a field that is not
+    a date."""
     if key in SYSTEM_DATES:
         return key
-    # Locked, so that its type cannot change before the event exists that forbids this.
+    # Locked, so that its type cannot change before the event that forbids this is stored.
     mine = (field.c.workspace_id == workspace_id) & (field.c.key == key)
     kind = tx.execute(select(field.c.type).where(mine).with_for_update(read=True)).scalar_one_or_none()
     if must_exist(kind, "relative_to", key[:36]) != DATE_TYPE:
@@ -49,9 +50,8 @@ def find_date(tx: Transaction, workspace_id: int, key: str) -> str:
 
 
 def find_or_create_date(tx: Transaction, workspace_id: int, name: str) -> str:
-    """The key of the date with this name (any case) or key; a field that does not exist is made, for dates.
-
-    Raises InvalidInput for a field without dates or a name no field may have, LimitReached when there is no room.
+    """The key of the date with this name (in any case) or key; a date field is created if it does not exist. Raises
+    InvalidInput for a field that is not a date or a name that no field may have, LimitReached at the limit of fields.
     """
     for key, known in SYSTEM_DATES.items():
         if name.casefold() in (key, known.casefold()):
@@ -71,7 +71,7 @@ def find_or_create_date(tx: Transaction, workspace_id: int, name: str) -> str:
 def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[dict[str, str], str]:
     """A message by language, and its base language. Raises InvalidInput.
 
-    A plain text is in the workspace's first language, which translations must include.
+    A plain string is in the workspace's first language, which translations must include.
     """
     base = workspace.default_language
     if isinstance(given, str):
@@ -83,7 +83,7 @@ def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[
 
 
 def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, form: EventForm) -> int:
-    """A new event, whose contacts a worker schedules soon; returns its id."""
+    """Create an event, whose contacts a worker schedules soon; returns its id."""
     times = {"created_on": tx.now, "timed_on": tx.now}
     event_id = tx.insert(campaign_event, workspace_id=workspace_id, campaign_id=campaign_id, **asdict(form), **times)
     request_passes(tx, workspace_id, campaign_event.c.id == event_id, is_retimed=True)
@@ -91,9 +91,8 @@ def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, 
 
 
 def change_campaign_event(tx: Transaction, workspace_id: int, uuid: str, form: EventForm) -> int:
-    """Change what an event does and when; another time reschedules it for all contacts. Returns its id.
-
-    Raises RecordMissing.
+    """Change what an event does and when; a changed time reschedules it for all contacts. Returns its id. Raises
+    RecordMissing.
     """
     event_id, _, *timing = require_event(tx, workspace_id, uuid)
     mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
@@ -104,7 +103,7 @@ def change_campaign_event(tx: Transaction, workspace_id: int, uuid: str, form: E
 
 
 def delete_campaign_events(tx: Transaction, workspace_id: int, event_ids: list[int]) -> int:
-    """Delete events: nothing of theirs fires any more, what has fired stays. Says how many there still were."""
+    """Delete events: what they scheduled no longer fires, what has fired stays. Returns how many were deleted."""
     mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.id.in_(event_ids)
     request_passes(tx, workspace_id, campaign_event.c.id.in_(event_ids))
     return tx.execute(update(campaign_event).where(mine, ~campaign_event.c.is_deleted).values(is_deleted=True)).rowcount

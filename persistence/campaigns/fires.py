@@ -1,7 +1,6 @@
-"""Fires: what campaign events are to do for each contact, and what they have done.
-
-A fire without `fired_on` is scheduled. The writes that change contacts and groups keep the fires of their contacts in
-line in the same transaction. Moments are calculated again before they fire: a fire that was overtaken does no harm.
+"""Fires: what campaign events will do for each contact, and what they have done. A fire without `fired_on` is
+scheduled. Transactions that change contacts and groups also update the fires of their contacts. Times are calculated
+again before a fire is performed, so an outdated fire does no harm.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ CONTACTS_PER_STATEMENT = 500
 
 @dataclass(frozen=True, slots=True)
 class DatedContact:
-    """What moments are calculated from."""
+    """The dates of a contact from which times are calculated."""
 
     id: int
     fields: Mapping[str, Any]
@@ -39,7 +38,7 @@ class DatedContact:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When an event fires for the members of a group. `field_uuid` is None for the dates every contact has."""
+    """When an event fires for the members of a group. `field_uuid` is None for dates that every contact has."""
 
     event_id: int
     group_id: int | None
@@ -53,7 +52,7 @@ class Timing:
     is_living: bool
 
     def find_due(self, dated: DatedContact) -> datetime | None:
-        """The moment for a contact, None when it has no such date."""
+        """The time for a contact, None if it has no such date."""
         if self.field_uuid is None:
             base = {"created_on": dated.created_on, "last_seen_on": dated.last_seen_on}.get(self.relative_to)
         else:
@@ -90,9 +89,8 @@ def read_timings(tx: Transaction, *conditions: ColumnElement[bool]) -> list[Timi
 
 
 def schedule_contacts(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
-    """Bring the fires of contacts in line with what they are now, for the groups they are in.
-
-    Call it in the transaction that changes contacts. One statement where none of them is in a campaign's group.
+    """Update the fires of contacts after a change, for the groups of these contacts. Call it in the transaction that
+    changes contacts. One statement if none of them is in a campaign's group.
     """
     rows = group_membership.c
     for some in split(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
@@ -107,7 +105,7 @@ def schedule_contacts(tx: Transaction, workspace_id: int, contact_ids: Iterable[
 def unschedule_contacts(
     tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, group_id: int | None = None
 ) -> None:
-    """Drop what is scheduled for contacts that left a group, or all groups."""
+    """Delete the scheduled fires of contacts that left a group, or all groups."""
     theirs = (campaign_fire.c.workspace_id == workspace_id) & campaign_fire.c.contact_id.in_(contact_ids) & IS_UNFIRED
     if group_id is not None:
         events = (
@@ -123,11 +121,10 @@ def unschedule_contacts(
 def update_fires(
     tx: Transaction, workspace_id: int, timings: Sequence[Timing], contact_ids: Sequence[int], *, since: datetime
 ) -> None:
-    """Make the scheduled fires of these events and contacts those that there should be; five statements at most.
-
-    Moments before `since` are past and not scheduled; a fire that was scheduled in time and is late stays.
+    """Schedule the right fires of these events and contacts and delete wrong ones; five statements at most. Times
+    before `since` are past and not scheduled; a late fire that was scheduled in time stays.
     """
-    # Fires are read before contacts: one that a change under way is about to put in place is then not deleted here.
+    # Fires are read before contacts, so that a fire that a concurrent change is about to add is not deleted here.
     event_ids = [timing.event_id for timing in timings]
     fires = campaign_fire.c
     held = select(fires.id, fires.event_id, fires.contact_id, fires.due_on).where(
@@ -157,7 +154,7 @@ def _find_wanted(
 
 
 def choose_active(workspace_id: int, contact_ids: Sequence[int], *columns: ColumnElement[Any]) -> Select[Any]:
-    """Those of these contacts that events may fire for."""
+    """Those of these contacts for which events may fire."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     return select(*columns).where(mine, contact.c.status == ACTIVE, ~contact.c.is_deleted)
 
@@ -173,7 +170,7 @@ def find_members(
 
 
 def add_fires(tx: Transaction, workspace_id: int, keys: Iterable[tuple[int, int, datetime]]) -> None:
-    """Schedule (event, contact, moment) where that has neither been scheduled nor fired."""
+    """Schedule each (event, contact, time) that has been neither scheduled nor fired."""
     rows: list[Mapping[str, Any]] = [
         {
             "workspace_id": workspace_id,
@@ -189,24 +186,24 @@ def add_fires(tx: Transaction, workspace_id: int, keys: Iterable[tuple[int, int,
 
 
 def drop_fires(tx: Transaction, workspace_id: int, fire_ids: Sequence[int]) -> None:
-    """Delete scheduled fires; those that fired meanwhile stay."""
+    """Delete scheduled fires; fires that were performed meanwhile stay."""
     mine = (campaign_fire.c.workspace_id == workspace_id) & campaign_fire.c.id.in_(fire_ids)
     tx.execute(delete(campaign_fire).where(mine, IS_UNFIRED))
 
 
 def trim_fires(tx: Transaction, limit: int) -> int:
-    """Delete fires that fired longer than KEPT_FOR ago; the number deleted. What is past is not scheduled again."""
+    """Delete fires that were performed longer than KEPT_FOR ago; returns their number. Past times are not scheduled
+    again."""
     fires = campaign_fire.c
     old = select(fires.id).where(fires.fired_on < tx.now - KEPT_FOR).order_by(fires.fired_on, fires.id).limit(limit)
     return tx.execute(delete(campaign_fire).where(fires.id.in_(old.scalar_subquery()))).rowcount
 
 
 def find_due_moment(base: datetime, offset: int, unit: str, delivery_hour: int, zone: ZoneInfo) -> datetime | None:
-    """The moment in UTC that lies `offset` units after `base`, an aware moment rounded up to the full minute.
-
-    A `delivery_hour` of 0 to 23 moves it to that hour of its day, -1 leaves the time. None where no calendar reaches.
-    Minutes and hours are exact durations; days and weeks keep the time of day in the workspace's zone. A time of day
-    that a change of clocks skips is moved on by what was skipped, one that happens twice means the first of the two.
+    """The time in UTC that is `offset` units after `base`, an aware datetime rounded up to the full minute. A
+    `delivery_hour` of 0 to 23 moves it to that hour of its day, -1 keeps the time. None if the result is out of range.
+    Minutes and hours are exact durations; days and weeks keep the time of day in the workspace's time zone. A time of
+    day that clocks skip moves on by the gap; one that occurs twice means the first of the two.
     """
     try:
         moved = _round_up(base, zone)
@@ -222,7 +219,7 @@ def find_due_moment(base: datetime, offset: int, unit: str, delivery_hour: int, 
 
 
 def _round_up(base: datetime, zone: ZoneInfo) -> datetime:
-    """The moment in a zone, at the next full minute of the clocks there."""
+    """The time in a time zone, rounded up to the next full minute."""
     local = base.astimezone(zone)
     begun = timedelta(seconds=local.second, microseconds=local.microsecond)
     if not begun:

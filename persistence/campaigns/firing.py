@@ -1,7 +1,6 @@
-"""Firing: what is due happens, once for each contact and moment, however late.
-
-The fires of a batch are marked in the transaction that makes their messages or their flow start, under the locks of
-their rows: a worker that dies leaves neither, and several workers never take the same fire.
+"""Performs due fires, once for each contact and time, if necessary late. The fires of a batch are locked and marked in
+the transaction that creates their messages or their flow start: a worker that dies leaves neither, and several workers
+never take the same fire.
 """
 
 from collections.abc import Sequence
@@ -46,7 +45,7 @@ class _Fire:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Due fires of one event, locked, with the rows of their contacts by id (none for those that left)."""
+    """Due fires of one event, locked, with the rows of their contacts by id (without contacts that left the group)."""
 
     workspace_id: int
     timing: Timing
@@ -55,12 +54,13 @@ class _Batch:
 
 
 def list_firing_workspaces(tx: Transaction) -> list[int]:
-    """The workspaces with a fire that is due."""
+    """The workspaces with a due fire."""
     return list_due_workspaces(tx, campaign_fire.c.workspace_id, IS_UNFIRED, campaign_fire.c.due_on <= tx.now)
 
 
 def fire_next(tx: Transaction, workspace_id: int) -> bool:
-    """Fire a batch of the event of a workspace that has been due longest; whether there may be more to do."""
+    """Perform a batch of fires of the event of a workspace that has been due longest; returns whether there may be
+    more."""
     batch = _take_batch(tx, workspace_id)
     if batch is None:
         return False
@@ -105,9 +105,9 @@ def _take_batch(tx: Transaction, workspace_id: int) -> _Batch | None:
 
 
 def _hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> set[int]:
-    """Those of these contacts that no transaction is changing, locked against deletion; the others wait.
-
-    Changes of a contact lock its fires later: waiting for a contact while its fire is locked would be a deadlock.
+    """Those of these contacts that no transaction is changing, locked against deletion; the others are left for later.
+    A change of a contact locks its fires afterward, so waiting for a contact while its fire is locked would be a
+    deadlock.
     """
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     held = select(contact.c.id).where(mine).with_for_update(read=True, key_share=True, skip_locked=True)
@@ -117,7 +117,7 @@ def _hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
 def _reschedule(
     tx: Transaction, batch: _Batch, overtaken: Sequence[_Fire], moments: dict[int, datetime | None]
 ) -> None:
-    """Replace fires that no longer fit by those that do, unless these were past already when they were scheduled."""
+    """Replace outdated fires by the right ones, unless those were past already when they were scheduled."""
     drop_fires(tx, batch.workspace_id, [one.id for one in overtaken])
     keys = set()
     for one in overtaken:
@@ -128,9 +128,8 @@ def _reschedule(
 
 
 def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[ContactRow]) -> bool:
-    """Send the event's message or start its flow; False for a flow that has been archived.
-
-    An event that skips leaves out contacts who wait in a flow; a message never interrupts.
+    """Send the event's message or start its flow; returns False if the flow has been archived. With the start mode
+    skip, contacts who wait in a flow are left out; a message never interrupts.
     """
     rows = campaign_event.c
     mine = (rows.workspace_id == batch.workspace_id) & (rows.id == batch.timing.event_id)
@@ -149,7 +148,7 @@ def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[ContactRow]) -> 
 
 
 def _start_flow(tx: Transaction, batch: _Batch, flow_id: int, start_mode: str, contact_ids: Sequence[int]) -> bool:
-    """Start these contacts in the event's flow, with what the flow sees as `@trigger.campaign`."""
+    """Start these contacts in the event's flow, with the value of `@trigger.campaign`."""
     mine = (flow.c.workspace_id == batch.workspace_id) & (flow.c.id == flow_id)
     if tx.execute(select(flow.c.is_archived).where(mine)).scalar_one():
         return False

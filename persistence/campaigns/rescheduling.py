@@ -1,6 +1,5 @@
-"""Passes: rescheduling an event for all its contacts, a batch at a time.
-
-The event's row says that a pass is due and how far it has come; a batch and its note are one transaction.
+"""Passes: rescheduling an event for all its contacts, a batch at a time. The event's row says that a pass is due and
+stores its progress, in the same transaction as each batch.
 """
 
 from typing import Any
@@ -20,9 +19,8 @@ WAKE = "campaigns"
 def request_passes(
     tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool], is_retimed: bool = False
 ) -> None:
-    """Have the events that meet the conditions on `campaign` and `campaign_event` rescheduled for all contacts.
-
-    `is_retimed`: what they are timed by has changed just now, so only moments from now on count.
+    """Request rescheduling, for all contacts, of the events that meet the conditions on `campaign` and
+    `campaign_event`. `is_retimed`: their time settings have just changed, so only times from now on count.
     """
     chosen = (
         select(campaign_event.c.id)
@@ -39,20 +37,21 @@ def request_passes(
 
 
 def list_rescheduling_workspaces(tx: Transaction) -> list[int]:
-    """The workspaces with an event for which a pass is due, of which there are few."""
+    """The workspaces with an event for which a pass is due; there are few."""
     due = campaign_event.c.scheduling_since.is_not(None)
     return list(tx.execute(select(campaign_event.c.workspace_id).where(due).distinct()).scalars())
 
 
 def run_next_pass(tx: Transaction, workspace_id: int) -> bool:
-    """Schedule the next contacts of the event of a workspace that has waited longest; whether there may be more."""
+    """Schedule the next contacts of the event of a workspace that has waited longest; returns whether there may be
+    more."""
     columns = campaign_event.c
     due = (
         select(columns.id, columns.scheduling_since, columns.scheduling_after_id)
         .where(columns.workspace_id == workspace_id, columns.scheduling_since.is_not(None))
         .order_by(columns.scheduling_since, columns.id)
         .limit(1)
-        # Weak enough for others to schedule single contacts meanwhile.
+        # A weak lock, so that others can schedule single contacts meanwhile.
         .with_for_update(skip_locked=True, key_share=True)
     )
     row = tx.execute(due).first()
@@ -70,7 +69,7 @@ def run_next_pass(tx: Transaction, workspace_id: int) -> bool:
 
 
 def _choose_contacts(timing: Timing, after_id: int) -> Select[Any]:
-    """The next members of the group and contacts with something scheduled."""
+    """The next contacts that are members of the group or have scheduled fires."""
     fires = campaign_fire.c
     scheduled = select(fires.contact_id).where(
         fires.event_id == timing.event_id, IS_UNFIRED, fires.contact_id > after_id
@@ -85,6 +84,6 @@ def _choose_contacts(timing: Timing, after_id: int) -> Select[Any]:
 
 
 def _cut(source: Select[Any], column: ColumnElement[int]) -> Select[Any]:
-    # Only in subqueries may the parts of a union have limits on every database.
+    # Only in subqueries can the parts of a union have limits on every database.
     first = source.distinct().order_by(column).limit(BATCH).subquery()
     return select(first.c.contact_id)

@@ -28,7 +28,7 @@ CAMPAIGN_SOURCE = campaign.outerjoin(group, group.c.id == campaign.c.group_id)
 
 
 def _in_use(query: ListQuery) -> list[Condition]:
-    """Archived ones show only when asked for by uuid."""
+    """Archived campaigns are listed only with the filter `uuid`."""
     return [] if "uuid" in query.values else [~campaign.c.is_archived]
 
 

@@ -13,21 +13,20 @@ from persistence.workspaces import hold_workspace
 
 
 def find_any_group(tx: Transaction, workspace_id: int, reference: str, *, field: str) -> int:
-    """The id of the group of any kind with this uuid, else with this name (any case). Raises InvalidInput."""
+    """The id of the group of any kind with this UUID, otherwise with this name (in any case). Raises InvalidInput."""
     return require_id(tx, workspace_id, group, reference, field=field, by_name=True)
 
 
 def create_campaign(tx: Transaction, workspace_id: int, name: str, group_id: int) -> int:
-    """A new campaign on a group; returns its id. Raises InvalidInput for a bad or taken name."""
+    """Create a campaign for a group; returns its id. Raises InvalidInput for a bad or taken name."""
     hold_workspace(tx, workspace_id)
     naming = free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived)
     return tx.insert(campaign, workspace_id=workspace_id, group_id=group_id, created_on=tx.now, **naming)
 
 
 def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, group_id: int) -> int:
-    """Rename a campaign and give it a group; another group reschedules its events. Returns its id.
-
-    Raises RecordMissing, for archived campaigns too, or InvalidInput.
+    """Set the name and the group of a campaign; a changed group reschedules its events. Returns its id. Raises
+    RecordMissing, also for archived campaigns, or InvalidInput.
     """
     hold_workspace(tx, workspace_id)
     campaign_id = require_campaign(tx, workspace_id, uuid)
@@ -49,9 +48,8 @@ def find_campaign_workspace(tx: Transaction, uuid: str) -> int | None:
 
 
 def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
-    """Archive a campaign: its events no longer fire, its name and its group are free. Returns its id.
-
-    Raises RecordMissing.
+    """Archive a campaign: its events no longer fire, its name can be used again, and its group can be deleted. Returns
+    its id. Raises RecordMissing.
     """
     hold_workspace(tx, workspace_id)
     campaign_id = require_campaign(tx, workspace_id, uuid)

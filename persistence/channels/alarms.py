@@ -1,4 +1,5 @@
-"""Alarms of phones: lost contact, low battery, unsent backlog. One event when one opens, none while it lasts."""
+"""Alarms of phones: lost contact, low battery, unsent backlog. There is one event when an alarm opens, and none
+while it lasts."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -34,31 +35,32 @@ LOST_AFTER = timedelta(minutes=30)
 UNSENT_AFTER, UNSENT_UNTIL = timedelta(minutes=30), timedelta(hours=24)
 KEPT_FOR = timedelta(days=90)
 QUIET_FOR = timedelta(hours=6)
-"""A backlog counts when nothing was sent and no alarm of any kind was opened for so long."""
+"""A backlog opens an alarm if for this long nothing was sent and no alarm of any kind was opened."""
 
 
 def note_power_report(tx: Transaction, workspace_id: int, channel_id: int) -> None:
-    """What a phone's status report means for its battery alarm; call it after the channel row holds the report."""
+    """Open or close the battery alarm after a phone's status report; call it after the report is stored in the
+    channel row."""
     is_this = and_(channel.c.workspace_id == workspace_id, channel.c.id == channel_id)
     _close(tx, BATTERY, and_(is_this, channel.c.power_status.in_(CHARGED_STATUSES)))
     _open(tx, BATTERY, and_(is_this, _is_draining()))
 
 
 def trim_alarms(tx: Transaction, limit: int) -> int:
-    """Deletes alarms that were closed longer than KEPT_FOR ago; how many."""
+    """Deletes alarms that were closed longer than KEPT_FOR ago; returns their number."""
     rows = channel_alarm.c
     old = select(rows.id).where(rows.closed_on < tx.now - KEPT_FOR).order_by(rows.closed_on, rows.id).limit(limit)
     return tx.execute(delete(channel_alarm).where(rows.id.in_(old.scalar_subquery()))).rowcount
 
 
 def close_alarms(tx: Transaction, channel_id: int) -> None:
-    """Ends all alarms of a phone that another workspace has now; what opens there is reported there."""
+    """Closes all alarms of a phone that another workspace has claimed; new alarms are reported there."""
     open_ones = and_(channel_alarm.c.channel_id == channel_id, channel_alarm.c.closed_on.is_(None))
     tx.execute(update(channel_alarm).where(open_ones).values(closed_on=tx.now))
 
 
 def check_alarms(tx: Transaction) -> int:
-    """Closes and opens the alarms of all phones by their conditions; the number opened. Safe to run twice."""
+    """Closes and opens the alarms of all phones by their conditions; returns the number opened. Safe to run twice."""
     is_unsent = _has_unsent(tx.now)
     _close(tx, BATTERY, channel.c.power_status.in_(CHARGED_STATUSES))
     _close(tx, LOST_CONTACT, channel.c.last_seen > channel_alarm.c.opened_on)
@@ -87,7 +89,7 @@ def _is_quiet(now: datetime) -> ColumnElement[bool]:
     sent = exists().where(
         message.c.workspace_id == channel.c.workspace_id,
         message.c.folder == literal("sent", literal_execute=True),
-        # The folder holds wired ones too: a phone that only collects messages sends nothing.
+        # The folder includes wired messages: a phone that only collects messages sends nothing.
         message.c.status.in_((SENT, DELIVERED, READ)),
         message.c.sent_on > now - QUIET_FOR,
         message.c.channel_id == channel.c.id,
@@ -97,7 +99,7 @@ def _is_quiet(now: datetime) -> ColumnElement[bool]:
 
 
 def _is_alarm_of_channel() -> ColumnElement[bool]:
-    """A phone that has moved begins anew: the alarms of the workspace before are none of it."""
+    """After a phone has moved, alarms of its previous workspace do not count."""
     return and_(channel_alarm.c.channel_id == channel.c.id, channel_alarm.c.workspace_id == channel.c.workspace_id)
 
 
@@ -108,7 +110,7 @@ def _close(tx: Transaction, kind: str, is_over: ColumnElement[bool]) -> None:
 
 
 def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
-    """Opens alarms for the phones of this condition and queues their events; the number opened."""
+    """Opens alarms for the phones that meet this condition and queues their events; returns the number opened."""
     is_open = exists().where(_is_alarm_of_channel(), channel_alarm.c.kind == kind, channel_alarm.c.closed_on.is_(None))
     is_phone = and_(IS_RELAYER, channel.c.is_active, channel.c.workspace_id.is_not(None))
     phones = select(
@@ -129,7 +131,7 @@ def _queue_events(tx: Transaction, kind: str, channel_ids: list[int]) -> None:
     if not channel_ids:
         return
     rows = channel.c
-    # A backlog counts what waits here too: the phone knows only what it has fetched.
+    # A backlog includes messages that wait in the database: the phone knows only what it has fetched.
     unsent = PENDING_COUNT if kind == BACKLOG else literal(0)
     whose = (rows.workspace_id, rows.id, rows.uuid, rows.address)
     statement = select(*whose, unsent, *columns_for(PhoneState, channel)).where(rows.id.in_(channel_ids))

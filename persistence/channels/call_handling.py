@@ -1,4 +1,4 @@
-"""Calls of contacts that are still to be compared with triggers."""
+"""Calls by contacts that are not yet compared with triggers."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ IS_PENDING: ColumnElement[bool] = channel_event.c.is_pending
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call that came in, and what kind of trigger it meets."""
+    """An incoming call, and the type of trigger for it."""
 
     id: int
     uuid: str
@@ -38,7 +38,7 @@ def list_called_workspaces(tx: Transaction) -> list[int]:
 
 
 def finish_plain_calls(tx: Transaction, workspace_id: int, limit: int) -> int:
-    """Marks the oldest calls of a workspace without a trigger for calls as done; returns how many."""
+    """Marks the oldest calls of a workspace without a trigger for calls as done; returns their number."""
     may_start = exists().where(
         trigger.c.workspace_id == workspace_id,
         trigger.c.type.in_(TRIGGER_TYPES.values()),
@@ -57,7 +57,7 @@ def finish_plain_calls(tx: Transaction, workspace_id: int, limit: int) -> int:
 
 
 def find_callers(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
-    """Contacts with pending calls that nobody has leased or parked, those that wait longest first."""
+    """Contacts with pending calls that are neither leased nor parked, those that wait longest first."""
     return find_free_contacts(tx, workspace_id, channel_event, IS_PENDING, channel_event.c.created_on, limit)
 
 

@@ -31,7 +31,7 @@ CALL_FIELDS: dict[str, ColumnElement[Any]] = {
 
 CALL_RECORD = declare_record(CALL_FIELDS)
 MASKED_CALL_RECORD = declare_record({**CALL_FIELDS, "phone": null()})
-"""The record in an anonymous workspace, which shows no address."""
+"""The record in an anonymous workspace, which shows no URN."""
 
 
 def _of_types(query: ListQuery) -> list[Condition]:
@@ -42,7 +42,7 @@ def _of_types(query: ListQuery) -> list[Condition]:
 def _of_phones(query: ListQuery, phones: Sequence[str]) -> Condition:
     refuse_addresses(query, "phone")
     wanted = [*phones, *(normalize_number(text, query.workspace.country) for text in phones)]
-    # Short codes and sender names call without a country code.
+    # Short codes and sender names have no country code.
     forms = [form for phone in wanted for form in (as_e164(phone), phone.strip().lower())]
     return channel_event.c.urn.in_([TEL + form for form in forms])
 

@@ -21,7 +21,7 @@ IS_GATEWAY = channel.c.type.in_(GATEWAYS)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A channel of a workspace that something came in through. Numbers without a country code are of its country."""
+    """A channel of a workspace through which something came in. Numbers without a country code are in its country."""
 
     id: int
     uuid: str
@@ -66,7 +66,7 @@ CHANNELS = ListSpec(
 
 
 def list_channel_facts(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
-    """The active channels of a workspace for its operator, each with its webhook, oldest first."""
+    """The active channels of a workspace for operators, each with its webhook, oldest first."""
     trouble = webhook_trouble.c
     of_it = (trouble.channel_id == channel.c.id) & (trouble.workspace_id == channel.c.workspace_id)
     statement = (
@@ -83,14 +83,14 @@ def list_channel_facts(tx: Transaction, workspace_id: int) -> list[dict[str, Any
 
 
 def read_claimed(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any]:
-    """What is told of a phone that was just claimed."""
+    """The description of a phone that was just claimed."""
     columns = (channel.c.uuid, channel.c.id, channel.c.name, channel.c.address, channel.c.country)
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id)
     return dict(tx.execute(select(*columns).where(mine)).mappings().one())
 
 
 def find_channel_owner(tx: Transaction, uuid: str) -> tuple[int, str] | None:
-    """The workspace that has claimed a channel, also one that is released now, and the channel's type."""
+    """The workspace that has claimed a channel, even if it is released now, and the channel's type."""
     statement = select(channel.c.workspace_id, channel.c.type).where(channel.c.uuid == uuid)
     row = tx.execute(statement).first() if is_uuid(uuid) else None
     if row is None:
@@ -100,7 +100,7 @@ def find_channel_owner(tx: Transaction, uuid: str) -> tuple[int, str] | None:
 
 
 def find_channel_workspace(tx: Transaction, uuid: str) -> int | None:
-    """The workspace that has claimed a channel, also one that is released now."""
+    """The workspace that has claimed a channel, even if it is released now."""
     found = find_channel_owner(tx, uuid)
     return None if found is None else found[0]
 
@@ -112,17 +112,15 @@ def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bo
 
 
 def insert_channel(tx: Transaction, channel_type: str, **values: Any) -> int:
-    """A new channel with these columns beside those that all new ones have; its id."""
+    """Insert a channel with these columns and those that all new channels have; returns its id."""
     state = {"uuid": new_uuid(), "type": channel_type, "created_on": tx.now, "is_active": True, "is_secret_used": False}
     counts = {"power_level": -1, "pending_count": 0, "retry_count": 0}
     return tx.execute(insert(channel).values(state | counts | values).returning(channel.c.id)).scalar_one()
 
 
 def create_gateway(tx: Transaction, workspace_id: int, channel_type: str, **values: Any) -> str:
-    """A gateway of a type; its uuid.
-
-    `values` are its name, address, country, schemes, secret (which its own calls bring), config (by the type's
-    settings) and messages_per_second, as the columns are called.
+    """Create a gateway of a type; returns its UUID. `values` are its name, address, country, schemes, secret (for its
+    own calls), config (by the type's settings) and messages_per_second, by column name.
     """
     uuid = new_uuid()
     insert_channel(tx, channel_type, uuid=uuid, workspace_id=workspace_id, **values)

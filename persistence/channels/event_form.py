@@ -1,7 +1,6 @@
-"""The bodies of channel events: URL-encoded pairs, fixed when the event is made.
-
-The interface's tables and samples name some parameters differently (`sms` and `id`, `relayer` and `channel`,
-`relayer_phone` and `channel_phone`, `power_level` and `battery`, `pending_message_count` and `unsent`): both are sent.
+"""The bodies of channel events: URL-encoded pairs, fixed when the event is created. The tables and samples of the
+interface specification name some parameters differently (`sms` and `id`, `relayer` and `channel`, `relayer_phone` and
+`channel_phone`, `power_level` and `battery`, `pending_message_count` and `unsent`): both are sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +16,10 @@ CALL_EVENTS = ("mo_miss", "mo_call", "mt_call", "mt_miss")
 ALARM = "alarm"
 FLOW = "flow"
 CHANNEL_EVENTS = (*MESSAGE_EVENTS, *CALL_EVENTS, ALARM, FLOW)
-"""The events that a channel's receiver can have; those of flows have a body of their own, in JSON."""
+"""The events that a channel's receiver can get; events of flows have another body, in JSON."""
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 
-# An incoming message has no other letter in the documented set, handled or not.
+# The documented set has only this letter for incoming messages, handled or not.
 _LETTERS = {"mo_sms": "Q", "mt_sent": "S", "mt_dlvd": "D"}
 _CHARGING = ("CHA", "FUL", "CHARGING", "FULL", "STATUS_CHARGING", "STATUS_FULL")
 
@@ -32,7 +31,7 @@ Fields = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class EventChannel:
-    """What every event says about its channel; `phone` is its number in E164 form."""
+    """What every event says about its channel; `phone` is its number in E.164 form."""
 
     id: int
     uuid: str
@@ -41,7 +40,7 @@ class EventChannel:
 
 @dataclass(frozen=True, slots=True)
 class EventContact:
-    """Whom a message or call concerns."""
+    """The contact of a message or call."""
 
     uuid: str
     name: str | None
@@ -49,13 +48,13 @@ class EventContact:
 
     @property
     def phone(self) -> str | None:
-        """The number in E164 form, None without one."""
+        """The phone number in E.164 form, or None."""
         return self.urn.removeprefix("tel:") if self.urn and self.urn.startswith("tel:") else None
 
 
 @dataclass(frozen=True, slots=True)
 class PhoneState:
-    """What a phone reported last; the counts are its own."""
+    """The last report of a phone; the counts are the phone's."""
 
     power_level: int
     power_status: str | None
@@ -100,7 +99,7 @@ def call_fields(
     time: datetime,
     duration_seconds: int,
 ) -> Fields:
-    """The parameters of a call event; a missed call lasts 0 seconds whatever was reported."""
+    """The parameters of a call event; the duration of a missed call is always 0."""
     return {
         **channel_fields(event, channel),
         "call": call_id,
@@ -113,7 +112,7 @@ def call_fields(
 
 
 def alarm_fields(channel: EventChannel, state: PhoneState) -> Fields:
-    """The parameters of an alarm: the phone's last report, and when it was last heard."""
+    """The parameters of an alarm: the phone's last report, and when it was last seen."""
     is_charging = (state.power_status or "").upper() in _CHARGING
     return {
         **channel_fields(ALARM, channel),
@@ -131,7 +130,8 @@ def alarm_fields(channel: EventChannel, state: PhoneState) -> Fields:
 
 
 def encode_form(fields: Fields) -> bytes:
-    """The body: a list is a repeated name, None an absent one, a moment is in UTC with six digits and a Z."""
+    """The body: a list becomes a repeated name, None an absent one, a time is in UTC with six fraction digits and a
+    Z."""
     pairs = [(name, _text(value)) for name, values in fields.items() for value in _each(values)]
     return urlencode(pairs).encode()
 
@@ -147,7 +147,7 @@ def _text(value: str | int | datetime) -> str:
 
 
 def channel_fields(event: str, channel: EventChannel) -> dict[str, Value]:
-    """What every event begins with."""
+    """The first parameters of every event."""
     return {
         "event": event,
         "relayer": channel.id,

@@ -1,4 +1,4 @@
-"""Channel events: calls and other things that happened on a channel beside messages."""
+"""Channel events: calls and other events of a channel that are not messages."""
 
 from persistence.channels.former_channels import SEEN_REF, join_channels
 from persistence.lists import ListSpec, belongs_to, equals, within
@@ -8,7 +8,7 @@ from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
 
 CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
-"""The words of phones, webhooks and v1 for calls, and the words of v2, which are stored."""
+"""The call types of phones, webhooks and v1, and those of v2, which are stored."""
 
 CHANNEL_EVENT_RECORD = declare_record(
     {
@@ -34,4 +34,4 @@ CHANNEL_EVENTS = ListSpec(
         **within(channel_event.c.created_on),
     },
 )
-"""Newest first by the time the service recorded them."""
+"""Newest first by the time when the service recorded them."""

@@ -1,7 +1,6 @@
-"""What channels were to workspaces they have left, so that history neither changes nor tells of their new owners.
-
-A phone keeps its row when it moves. Whoever shows records of a workspace with their channels joins them by
-`join_channels`, which finds nothing of another workspace's.
+"""The state of channels when they left a workspace, so that old records neither change nor show data of the new owner.
+A phone keeps its row when it moves. Lists that show records with their channels join them by `join_channels`, which
+finds nothing of other workspaces.
 """
 
 from typing import Any
@@ -28,11 +27,12 @@ SEEN_UUID: ColumnElement[Any] = func.coalesce(channel.c.uuid, former_channel.c.u
 SEEN_NAME: ColumnElement[Any] = func.coalesce(channel.c.name, former_channel.c.name)
 SEEN_ADDRESS: ColumnElement[Any] = func.coalesce(channel.c.address, former_channel.c.address)
 SEEN_REF = {"uuid": SEEN_UUID, "name": SEEN_NAME}
-"""A channel as the workspace knows or knew it, in a source made by `join_channels`; a workspace has one of the two."""
+"""A channel as the workspace knows or knew it, in a source made by `join_channels`; a workspace has either the
+channel or its former state."""
 
 
 def join_channels(source: FromClause, records: FromClause) -> FromClause:
-    """The source with the channel that each of these records names, as the record's own workspace knows or knew it."""
+    """The source, joined with the channel of each record, as the record's own workspace knows or knew it."""
     is_mine = and_(channel.c.id == records.c.channel_id, channel.c.workspace_id == records.c.workspace_id)
     was_mine = and_(
         former_channel.c.channel_id == records.c.channel_id, former_channel.c.workspace_id == records.c.workspace_id
@@ -41,7 +41,7 @@ def join_channels(source: FromClause, records: FromClause) -> FromClause:
 
 
 def note_departure(tx: Transaction, channel_id: int, workspace_id: int) -> None:
-    """Keep what a channel has been to the workspace that it is about to leave."""
+    """Store the state of a channel for the workspace that it is about to leave."""
     kept = tx.execute(select(*(channel.c[name] for name in KEPT)).where(channel.c.id == channel_id)).one()
     values = dict(kept._mapping) | {"left_on": tx.now}
     statement = tx.upsert(former_channel).values(channel_id=channel_id, workspace_id=workspace_id, **values)
@@ -50,6 +50,6 @@ def note_departure(tx: Transaction, channel_id: int, workspace_id: int) -> None:
 
 
 def note_arrival(tx: Transaction, channel_id: int, workspace_id: int) -> None:
-    """Forget what a channel was to a workspace that has it again: from now on its own row says what it is."""
+    """Delete the former state of a channel for a workspace that has it again: from now on the channel's row counts."""
     rows = former_channel.c
     tx.execute(delete(former_channel).where(rows.channel_id == channel_id, rows.workspace_id == workspace_id))

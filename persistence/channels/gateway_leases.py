@@ -1,4 +1,4 @@
-"""What workers do with the queue of HTTP gateways: leasing parts of messages, and recording what became of them."""
+"""Leases parts of messages in the queue of HTTP gateways, and records their outcomes."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -38,12 +38,12 @@ MOST_ERRORS = 3
 GATEWAY_FAILED = "gateway_failed"
 UNSENT = (QUEUED, ERRORED)
 REPORTED = (WIRED, SENT, DELIVERED, READ)
-"""Gateways know a message by one id: they may report it as sent when they have its first part."""
+"""Gateways know a message by one id: they may report it as sent once they have its first part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedPart:
-    """What a row of the queue and its message say, whatever is done with them."""
+    """The common data of a row of the queue and its message."""
 
     id: int
     workspace_id: int
@@ -59,10 +59,9 @@ class QueuedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewaySend(QueuedPart):
-    """One part of a message (`part` counts from 1) that a worker holds until `due_on`, with all its gateway needs.
-
-    `config` is None when it cannot be decrypted. `is_uncertain` says that the part before was begun by a worker that
-    died.
+    """One part of a message (`part` counts from 1) that a worker has leased until `due_on`, with everything that its
+    gateway needs. `config` is None if it cannot be decrypted. `is_uncertain` says that a worker died after it began the
+    previous part.
     """
 
     channel_type: str
@@ -75,7 +74,7 @@ class GatewaySend(QueuedPart):
 
 @dataclass(frozen=True, slots=True)
 class SendOutcome:
-    """What became of a part: accepted or not, and whether the message has further parts."""
+    """The outcome of a part: accepted or not, and whether the message has further parts."""
 
     send: GatewaySend
     is_accepted: bool
@@ -84,7 +83,7 @@ class SendOutcome:
 
 @dataclass(slots=True)
 class LeasedSends:
-    """The parts leased, and when to look again for gateways that may not be given more now because of their limit."""
+    """The leased parts, and when to look again for gateways that have reached their rate limit."""
 
     sends: list[GatewaySend] = field(default_factory=list)
     look_again_on: datetime | None = None
@@ -114,7 +113,7 @@ class _DuePart(QueuedPart):
 
 
 def list_due_gateways(tx: Transaction) -> list[tuple[int, int]]:
-    """Active gateways with at least one part due, each with its workspace; one jump in the index per gateway."""
+    """Active gateways with at least one due part, each with its workspace; one index seek per gateway."""
     rows = gateway_send.c
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
@@ -127,10 +126,9 @@ def list_due_gateways(tx: Transaction) -> list[tuple[int, int]]:
 
 
 def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> LeasedSends:
-    """Takes due parts, conversations first, then the oldest, and so many per gateway at most.
-
-    Nobody else gets them while the lease lasts. Limits of gateways in messages per second are kept over all workers.
-    Messages that are not to be sent any more leave the queue; those to contacts that are not active fail.
+    """Leases due parts, conversations first, then the oldest, and at most so many per gateway. Rate limits of gateways
+    apply to all workers together. Messages that must no longer be sent are removed from the queue; those to contacts
+    that are not active fail.
     """
     paces = lock_paces(tx, rooms)
     allowed = {each: min(room, paces[each].allowance) if each in paces else room for each, room in rooms.items()}
@@ -174,7 +172,7 @@ def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
 
 
 def _pick(channel_id: int, room: int, now: datetime) -> Select[int]:
-    """The ids of the first due parts of a gateway; each priority is a range of the index of its own."""
+    """The ids of the first due parts of a gateway; each priority is a separate range of the index."""
     ranges = []
     for priority in (CONVERSATION, BULK):
         one = gateway_send.alias()
@@ -188,7 +186,7 @@ def _pick(channel_id: int, room: int, now: datetime) -> Select[int]:
 
 
 def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:
-    """The parts of messages that are still to be sent; the others leave the queue."""
+    """The parts of messages that are still to be sent; the others are removed from the queue."""
     give_up(tx, [part.message_id for part in parts if part.is_sendable and not part.may_go_out], CONTACT_INACTIVE)
     _leave(tx, [part.id for part in parts if not (part.is_sendable and part.may_go_out)])
     return [part for part in parts if part.is_sendable and part.may_go_out]
@@ -200,7 +198,7 @@ def _leave(tx: Transaction, ids: Collection[int]) -> None:
 
 
 def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _Gateway]:
-    """How gateways are called; one whose settings cannot be decrypted stalls nobody else."""
+    """The settings of gateways; one that cannot be decrypted does not affect the others."""
     if not channel_ids:
         return {}
     columns = (channel.c.id, channel.c.type, channel.c.address, sealed_text(channel.c.config))
@@ -227,7 +225,7 @@ def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
 
 
 def _begin(tx: Transaction, sends: Sequence[GatewaySend], due_on: datetime) -> None:
-    """Counts parts as begun before their requests are made, so that none is sent twice when a worker dies."""
+    """Counts parts as begun before their requests are sent, so that none is sent twice if a worker dies."""
     by_part: dict[int, list[int]] = {}
     for send in sends:
         by_part.setdefault(send.part, []).append(send.id)
@@ -237,10 +235,9 @@ def _begin(tx: Transaction, sends: Sequence[GatewaySend], due_on: datetime) -> N
 
 
 def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
-    """Moves messages on by what their gateways answered; an outcome counts only while the lease is held.
-
-    Accepted to the last part: wired. Otherwise errored, to be tried again after five minutes times the errors, and
-    failed with a reason at the third error. Parts that were accepted are not sent again.
+    """Updates messages by the responses of their gateways; an outcome counts only while the lease is held. A message is
+    wired when all parts are accepted. After an error it is errored and tried again after five minutes times the number
+    of errors; after the third error it is failed with a reason. Accepted parts are not sent again.
     """
     held = _lock_held(tx, [outcome.send for outcome in outcomes])
     mine = [outcome for outcome in outcomes if outcome.send.id in held]

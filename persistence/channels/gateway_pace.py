@@ -1,4 +1,4 @@
-"""The limit of a gateway in messages per second, kept over all workers by one moment on its channel."""
+"""The rate limit of a gateway in messages per second, stored for all workers as one time on its channel."""
 
 import math
 from collections import Counter
@@ -13,15 +13,15 @@ from persistence.tables.channels import channel
 
 SLOWEST, FASTEST = 0.01, 10_000.0
 BURST_PART = 20
-"""At most a twentieth of a second's messages goes at once, so that workers need not look for every single one."""
+"""At most a twentieth of a second's messages is sent at once, so that workers need not wake up for every single
+message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """A limit and how far it is used: the generic cell rate algorithm.
-
-    `spent_until` is when a gateway that was always given as much as it may would be given the next message.
-    In no second more messages go than `per_second`: what may go at once is taken off the rate.
+    """A rate limit and its use, by the generic cell rate algorithm. `spent_until` is when a gateway that always gets
+    the maximum would get the next message. In no second more than `per_second` messages are sent: the size of a burst
+    is subtracted from the rate.
     """
 
     per_second: float
@@ -38,18 +38,18 @@ class Pace:
 
     @property
     def allowance(self) -> int:
-        """How many messages may go now."""
+        """How many messages may be sent now."""
         ahead_seconds = (max(self.spent_until, self.now) - self.now).total_seconds()
         return max(self.burst - math.ceil(round(ahead_seconds / self.interval_seconds, 6)), 0)
 
     @property
     def next_on(self) -> datetime:
-        """When half a burst may go again."""
+        """When half a burst may be sent again."""
         seconds = (self.burst - max(self.burst // 2, 1)) * self.interval_seconds
         return self.spent_until - timedelta(seconds=seconds)
 
     def after(self, messages: int) -> "Pace":
-        """The pace once so many more messages have gone."""
+        """The pace after so many more messages were sent."""
         spent = timedelta(seconds=messages * self.interval_seconds)
         return Pace(self.per_second, max(self.spent_until, self.now) + spent, self.now)
 

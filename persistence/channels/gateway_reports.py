@@ -1,4 +1,5 @@
-"""What gateways report: incoming messages, contacts that opted out. For outgoing ones see `delivery_reports`."""
+"""Reports of gateways: incoming messages and contacts that opted out. For statuses of outgoing messages see
+`delivery_reports`."""
 
 import hashlib
 from collections.abc import Mapping
@@ -27,12 +28,12 @@ from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
 
 
 class WrongSecret(Exception):
-    """A call for a gateway does not bring its secret."""
+    """A call of a gateway does not contain its secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A gateway that calls; its contacts have addresses of one `scheme`, `config` holds the settings of its type."""
+    """A gateway that calls; its contacts have URNs of one `scheme`, `config` holds the settings of its type."""
 
     source: Source
     scheme: str
@@ -49,7 +50,7 @@ class GatewayMessage:
 
 
 def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | None) -> Gateway:
-    """The active gateway of a type with this uuid, for a call that brings its secret. Raises Refused, WrongSecret."""
+    """The active gateway of a type with this UUID, for a call with its secret. Raises Refused, WrongSecret."""
     rows = channel.c
     columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country)
     kept = (rows.schemes, rows.config, rows.secret, rows.previous_secret, rows.secret_rotated_on)
@@ -66,10 +67,11 @@ def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | No
 
 
 def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -> int | None:
-    """Store an incoming message; its id, None when its sender is blocked. Raises Refused for an unusable sender."""
+    """Store an incoming message; returns its id, or None if its sender is blocked. Raises Refused for an invalid
+    sender."""
     urn = _sender(gateway, report.sender)
     text = clean_text(report.text)[:TEXT_LENGTH]
-    # Without a time of its own a report cannot be told from a second message with the same text.
+    # Without a time, a repeated report cannot be distinguished from a second message with the same text.
     stamp = report.moment.isoformat() if report.moment is not None else new_uuid()
     name = hashlib.sha256(f"gateway\x1f{urn.identity}\x1f{stamp}\x1f{text}".encode()).hexdigest()
     known = find_known_messages(tx, gateway.source.id, [name]).get(name)
@@ -83,7 +85,7 @@ def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -
 
 
 def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
-    """The contact opted out: it is stopped, leaves its flow and all groups, and a channel event says so."""
+    """The contact opted out: it is stopped and leaves its flow and all groups, and a channel event is recorded."""
     urn, source = _sender(gateway, sender), gateway.source
     owner = ensure_owners(tx, source.workspace_id, [urn], channel_id=source.id, changes=True)[urn.identity]
     mine = (contact.c.workspace_id == source.workspace_id) & (contact.c.id == owner.contact_id)
@@ -111,7 +113,7 @@ def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
 
 
 def _sender(gateway: Gateway, sender: str) -> Urn:
-    if clean_text(sender) != sender:  # such characters cannot be stored, and leaving them out would name another
+    if clean_text(sender) != sender:  # such characters cannot be stored, and without them it would be another URN
         raise Refused("The sender is not a valid address.")
     try:
         if gateway.scheme == "tel":

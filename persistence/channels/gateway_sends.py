@@ -1,7 +1,6 @@
-"""The queue of HTTP gateways: what they still have to be given, a row for each message (relayer protocol, section 22).
-
-A message goes to its gateway in parts, one request each. The row remembers how many parts were begun and how many the
-gateway has accepted; it goes when the last one is accepted or the message is given up.
+"""The queue of HTTP gateways, with a row for each message that they do not have yet (relayer protocol, section 22). A
+message is sent to its gateway in parts, one request each. The row stores how many parts were begun and how many the
+gateway has accepted; it is deleted when the last part is accepted or the message is given up.
 """
 
 from collections.abc import Collection
@@ -12,11 +11,11 @@ from persistence.database import Transaction
 from persistence.tables.messages import gateway_send, message
 
 CONVERSATION, BULK = 0, 1
-"""Priorities: answers to somebody and single messages go before broadcasts, campaigns and starts of flows."""
+"""Priorities: replies and single messages come before broadcasts, campaigns and flow starts."""
 
 
 def queue_sends(tx: Transaction, uuids: Collection[str], priority: int) -> None:
-    """Queue messages for their gateways, by uuid; one statement."""
+    """Queue messages for their gateways, by UUID; one statement."""
     if not uuids:
         return
     fresh = [literal(priority), literal(0), literal(0), literal(0), message.c.created_on, message.c.created_on]
@@ -26,6 +25,6 @@ def queue_sends(tx: Transaction, uuids: Collection[str], priority: int) -> None:
 
 
 def drop_sends_of(tx: Transaction, workspace_id: int, channel_ids: Collection[int]) -> None:
-    """Forget what gateways that are released still had to be given."""
+    """Delete the queues of released gateways."""
     rows = gateway_send.c
     tx.execute(delete(gateway_send).where(rows.workspace_id == workspace_id, rows.channel_id.in_(channel_ids)))

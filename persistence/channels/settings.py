@@ -1,4 +1,4 @@
-"""Settings of gateways that only administrators see and change: the secrets of their calls, and their limits."""
+"""Settings of gateways that only administrators see and change: the secrets of their calls, and their rate limits."""
 
 import hmac
 import secrets
@@ -21,7 +21,7 @@ from persistence.tables.channels import channel
 
 SECRET_BYTES = 24
 OVERLAP = timedelta(hours=24)
-"""For so long after a rotation the former secret counts too, unless it is ended at once."""
+"""For this long after a rotation the former secret is also accepted, unless it is ended at once."""
 
 SETTINGS_ROW = declare_record(
     {
@@ -36,16 +36,15 @@ SETTINGS_ROW = declare_record(
 
 
 CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equals(channel.c.uuid)})
-"""What `describe_settings` makes the records of."""
+"""The columns that `describe_settings` reads."""
 
 
 def change_channel_settings(
     tx: Transaction, workspace_id: int, uuid: str, *, changes: dict[str, Any], rotates: bool, ends_former: bool
 ) -> str:
-    """Changes a gateway's limit if `changes` holds one, and its secret if that is asked for; the record as JSON text.
-
-    The record leaves the secret out: answers are kept for repeated requests. Raises RecordMissing, and Refused for
-    phones.
+    """Changes a gateway's rate limit if `changes` contains one, and its secret if requested; returns the record as JSON
+    text. The record leaves out the secret, because responses are stored for repeated requests. Raises RecordMissing,
+    and Refused for phones.
     """
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
     held = select(channel.c.type).where(mine).with_for_update(key_share=True)
@@ -66,7 +65,7 @@ def change_channel_settings(
 
 
 def describe_settings(tx: Transaction, stored: str, root: str) -> str:
-    """The record of what CHANNEL_SETTINGS reads; `root` is the address of the service. Phones have no settings."""
+    """The record made from what CHANNEL_SETTINGS reads; `root` is the URL of the service. Phones have no settings."""
     return _describe(tx, orjson.loads(stored), root)
 
 
@@ -86,23 +85,23 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str) -> str:
 
 
 def callback_path(channel_type: str, channel_uuid: str, secret: str) -> str:
-    """The path that a gateway calls; an action follows."""
+    """The path that a gateway calls, followed by an action."""
     return TYPES[channel_type].callback_path.format(uuid=channel_uuid, secret=secret)
 
 
 def new_gateway_secret() -> str:
-    """Letters, digits, hyphens and underscores: it stands in an address."""
+    """A secret of letters, digits, hyphens and underscores, because it is part of a URL."""
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
 def is_one_of(secrets_in_force: list[str | None], given: str | None) -> bool:
-    """Whether a call brings one of these secrets, compared in constant time."""
+    """Whether a call contains one of these secrets, compared in constant time."""
     compared = [hmac.compare_digest((given or "").encode(), secret.encode()) for secret in secrets_in_force if secret]
     return any(compared)
 
 
 def read_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
-    """The present secret of a gateway. Raises RecordMissing, Refused for one that cannot be decrypted."""
+    """The current secret of a gateway. Raises RecordMissing, and Refused if it cannot be decrypted."""
     _, sealed = _lock_gateway(tx, workspace_id, channel_uuid)
     secret: str | None = open_or_none(tx.dialect, channel.c.secret, sealed)
     if secret is None:
@@ -111,8 +110,7 @@ def read_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -
 
 
 def rotate_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str, *, ends_former: bool = False) -> str:
-    """Gives a gateway a new secret, which is returned; the former one counts for a day more unless it is ended.
-
+    """Gives a gateway a new secret, which is returned; the former one is valid for one more day unless it is ended.
     Raises RecordMissing.
     """
     channel_id, sealed = _lock_gateway(tx, workspace_id, channel_uuid)
@@ -124,14 +122,14 @@ def rotate_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str,
 
 
 def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second: float | None) -> None:
-    """Sets the limit of a gateway; None takes it away. Raises RecordMissing."""
+    """Sets the rate limit of a gateway; None removes it. Raises RecordMissing."""
     channel_id, _ = _lock_gateway(tx, workspace_id, channel_uuid)
     limit = {"messages_per_second": per_second, "paced_until": None}
     tx.execute(update(channel).where(channel.c.id == channel_id).values(**limit))
 
 
 def _lock_gateway(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, str | None]:
-    """The id of a gateway, whose row stays locked, and its secret as it is stored."""
+    """The id of a gateway, whose row is locked, and its stored secret."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
     statement = select(channel.c.id, sealed_text(channel.c.secret)).where(mine, IS_GATEWAY)
     row = tx.execute(statement.with_for_update(key_share=True)).first() if is_uuid(channel_uuid) else None

@@ -1,4 +1,4 @@
-"""The delivery URL of a channel: where its events go, which of them, and the secret they are signed with."""
+"""The delivery URL of a channel: where its events are sent, which events, and the secret that signs them."""
 
 import base64
 import secrets
@@ -27,7 +27,7 @@ def new_webhook_secret() -> str:
 
 
 def check_webhook_url(url: str, field: str = "url") -> str:
-    """The URL without spaces around it; raises InvalidInput for one that can never be called."""
+    """The URL without white space around it; raises InvalidInput for a URL that can never be called."""
     url = url.strip()
     try:
         parts = urlsplit(url)
@@ -46,11 +46,10 @@ def check_webhook_url(url: str, field: str = "url") -> str:
 def set_channel_webhook(
     tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None, events: Sequence[str] | None = None
 ) -> str | None:
-    """Sends a channel's events (None: all) to a URL from now on, or nowhere; the secret they are signed with.
-
-    What waits for the former URL goes to the new one, or is given up when there is none. The secret stays the same when
-    only the URL or the events change. A receiver that was switched off because it
-    failed for long is on again. Raises RecordMissing, InvalidInput.
+    """Sets the delivery URL of a channel, or removes it, and its events (None: all); returns the secret that signs
+    them. Pending events are sent to the new URL, or given up if there is none. The secret stays the same if only the
+    URL or the events change. A receiver that was switched off because it failed for long is switched on. Raises
+    RecordMissing, InvalidInput.
     """
     unknown = sorted(set(events or ()) - set(CHANNEL_EVENTS))
     if unknown:
@@ -69,16 +68,15 @@ def set_channel_webhook(
 
 
 def switch_on_webhook(tx: Transaction, workspace_id: int, channel_uuid: str) -> bool:
-    """Sends events again to a delivery URL that failed for long, or forgets that it failed; says whether it did.
-
-    Raises RecordMissing.
+    """Switches on a delivery URL that failed for long, or clears its failures; returns whether it had failed. Raises
+    RecordMissing.
     """
     channel_id, _ = _lock(tx, workspace_id, channel_uuid)
     return end_trouble(tx, channel_ids=[channel_id]) > 0
 
 
 def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
-    """Gives a channel a new secret, which is returned; for a day events are signed with the old one too."""
+    """Gives a channel a new secret, which is returned; for one day events are also signed with the old one."""
     channel_id, former = _lock(tx, workspace_id, channel_uuid)
     secret = new_webhook_secret()
     values = {"webhook_secret": secret, "webhook_previous_secret": former, "webhook_rotated_on": tx.now}
@@ -87,7 +85,8 @@ def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str)
 
 
 def _lock(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, str | None]:
-    """The id and signing secret of a channel, whose row stays locked: two changes at once must not make two secrets."""
+    """The id and signing secret of a channel, whose row is locked: two concurrent changes must not create two
+    secrets."""
     kept = channel.c.webhook_secret
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
     statement = select(channel.c.id, sealed_text(kept)).where(mine).with_for_update()
@@ -95,5 +94,5 @@ def _lock(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, s
     if row is None:
         raise RecordMissing("No such channel.")
     channel_id, sealed = row
-    # One that cannot be decrypted counts as none: setting it anew is how it is mended.
+    # A secret that cannot be decrypted counts as none, so that setting a new one repairs it.
     return channel_id, open_or_none(tx.dialect, kept, sealed)

@@ -54,7 +54,7 @@ def register(commands: Commands) -> None:
         "run", help="sync repeatedly, send the messages of the server, report them sent and delivered"
     )
     run.add_argument("--every", type=seconds, default=2.0, metavar="SECONDS", help="default: 2")
-    run.add_argument("--syncs", type=whole_number(1), metavar="N", help="end after so many syncs syncs")
+    run.add_argument("--syncs", type=whole_number(1), metavar="N", help="end after so many syncs")
 
 
 def run_phone(options: argparse.Namespace) -> None:

@@ -1,7 +1,5 @@
-"""The types of channels, a folder each. Nothing outside the folders of a type names it.
-
-`worker/channels/` has a folder of the same name for how its gateways are called, `handlers/channels/` one for what they
-call.
+"""The channel types, one folder each. No code outside the folders of a type names it. `worker/channels/` has a folder
+of the same name for calls to its gateways, `handlers/channels/` one for calls from them.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What a channel type declares about its channels, for all sides to go by."""
+"""What a channel type declares about its channels."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -6,10 +6,9 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of a gateway: the stored `config` has it under its name, `channel create` as an option.
-
-    A `text` may hold a secret and comes from a file as well, a `url` is such a text with {{variables}}, a `secret`
-    comes from a file only, a `number` lies between two bounds.
+    """One setting of a gateway: the stored `config` has it under its name, and `channel create` has an option for it. A
+    `text` may contain a secret, so it can also be read from a file; a `url` is such a text with {{variables}}; a
+    `secret` is only read from a file; a `number` is between two bounds.
     """
 
     name: str
@@ -29,10 +28,9 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class ChannelType:
-    """`is_relayer`: its channels register themselves and fetch their messages by the relayer protocol. Workers call all
-    others, which are gateways: for them `callback_path` is where they call us, and `settings` says how they are called.
-
-    `schemes` are those of the URNs that a channel may serve; `roles` are what flows may use it for.
+    """`is_relayer`: its channels register themselves and fetch their messages by the relayer protocol. All others are
+    gateways, which workers call: for them `callback_path` is the path that they call, and `settings` describes how they
+    are called. `schemes` are the URN schemes that a channel may serve; `roles` are what flows may use it for.
     """
 
     name: str

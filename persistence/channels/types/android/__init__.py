@@ -1,4 +1,4 @@
-"""Android phones that relay SMS. What they say and are answered is the relayer protocol: `handlers/relay/`."""
+"""Android phones that relay SMS. Their requests are in the relayer protocol: `handlers/relay/`."""
 
 from persistence.channels.types.declaration import ChannelType
 

@@ -1,4 +1,4 @@
-"""HTTP gateways of any provider: what they are sent is written as a template."""
+"""HTTP gateways of any provider: a template describes the requests to them."""
 
 from flows.urn_schemes import SCHEMES
 from persistence.channels.types.declaration import ChannelType, Setting
