@@ -108,18 +108,21 @@ def build(database: Database, contacts: int) -> tuple[int, list[int]]:
     with Progress(transient=True) as progress:
         write_rows(database, contact, contact_rows(workspace.id, contacts), contacts, progress, "contacts")
         write_rows(database, contact_urn, urn_rows(workspace.id, contacts), contacts, progress, "URNs")
-        write_rows(database, group_membership, member_rows(groups, contacts), members, progress, "members")
+        write_rows(
+            database, group_membership, member_rows(workspace.id, groups, contacts), members, progress, "members"
+        )
     with database.writing() as tx:
         tx.execute(text("ANALYZE"))
     return workspace.id, groups
 
 
-def member_rows(groups: Sequence[int], contacts: int) -> Iterator[Row]:
+def member_rows(workspace_id: int, groups: Sequence[int], contacts: int) -> Iterator[Row]:
     for number in range(contacts):
         home = number * len(groups) // contacts
-        yield {"group_id": groups[home], "contact_id": number + 1}
+        member = {"workspace_id": workspace_id, "contact_id": number + 1}
+        yield member | {"group_id": groups[home]}
         if number % ALSO_IN_NEXT == 0:
-            yield {"group_id": groups[(home + 1) % len(groups)], "contact_id": number + 1}
+            yield member | {"group_id": groups[(home + 1) % len(groups)]}
 
 
 def insert_bare(database: Database, workspace_id: int, count: int) -> float:

@@ -47,7 +47,7 @@ def build(database: Database, secret_key: str, messages: int, contacts: int) -> 
         write_rows(database, contact_urn, urn_rows(workspace.id, contacts), contacts, progress, "URNs")
         write_rows(database, message, _messages(workspace.id, messages, contacts), messages, progress, "messages")
         labeled = messages // LABELED_EVERY
-        write_rows(database, message_label, _labels(label_id, labeled), labeled, progress, "labels")
+        write_rows(database, message_label, _labels(workspace.id, label_id, labeled), labeled, progress, "labels")
     with database.writing() as tx:
         tx.execute(text("ANALYZE"))
         one = tx.execute(select(contact.c.uuid).where(contact.c.id == contacts // 2)).scalar_one()
@@ -152,7 +152,8 @@ def _messages(workspace_id: int, count: int, contacts: int) -> Iterator[Row]:
         }
 
 
-def _labels(label_id: int, count: int) -> Iterator[Row]:
+def _labels(workspace_id: int, label_id: int, count: int) -> Iterator[Row]:
     for number in range(count):
         index = number * LABELED_EVERY
-        yield {"message_id": index + 1, "label_id": label_id, "created_on": START + index * SPACING}
+        link = {"workspace_id": workspace_id, "message_id": index + 1, "label_id": label_id}
+        yield {**link, "created_on": START + index * SPACING}

@@ -112,17 +112,18 @@ def find_groups(tx: Transaction, workspace_id: int, references: Sequence[str]) -
     return [row.id for row in find_all_called(tx, workspace_id, group, references, "groups")]
 
 
-def save_audience(tx: Transaction, tables: AudienceTables, thing_id: int, audience: Audience) -> None:
+def save_audience(
+    tx: Transaction, workspace_id: int, tables: AudienceTables, thing_id: int, audience: Audience
+) -> None:
     """Links a new broadcast or start to its contacts and groups; its query is a column of its own row."""
+    thing = {"workspace_id": workspace_id, tables.link: thing_id}
     named = dict.fromkeys(audience.address_ids, False) | dict.fromkeys(audience.contact_ids, True)
     if named:
-        rows = [
-            {tables.link: thing_id, "contact_id": one, "is_named": is_named} for one, is_named in sorted(named.items())
-        ]
+        rows = [{**thing, "contact_id": one, "is_named": is_named} for one, is_named in sorted(named.items())]
         tx.execute(insert(tables.contacts), rows)
     chosen = dict.fromkeys(audience.group_ids, False) | dict.fromkeys(audience.excluded_group_ids, True)
     if chosen:
-        groups = [{tables.link: thing_id, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
+        groups = [{**thing, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
         tx.execute(insert(tables.groups), groups)
 
 

@@ -74,7 +74,8 @@ def make_members(database: Database, workspace: Workspace, count: int, due_date:
         rows = [{"workspace_id": workspace.id, "uuid": new_uuid(), "fields": stored, **times} for _ in range(count)]
         tx.execute(insert(contact), rows)
         ids = tx.execute(select(contact.c.id)).scalars().all()
-        tx.execute(insert(group_membership), [{"group_id": group_id, "contact_id": one} for one in ids])
+        mine = {"workspace_id": workspace.id, "group_id": group_id}
+        tx.execute(insert(group_membership), [{**mine, "contact_id": one} for one in ids])
 
 
 def scheduled(database: Database, contact_id: int | None = None) -> list[datetime]:

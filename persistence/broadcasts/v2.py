@@ -79,6 +79,6 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
     }
     statement = insert(broadcast).values(workspace_id=workspace_id, **values).returning(broadcast.c.id)
     broadcast_id = tx.execute(statement).scalar_one()
-    save_audience(tx, OF_BROADCAST, broadcast_id, new.audience)
+    save_audience(tx, workspace_id, OF_BROADCAST, broadcast_id, new.audience)
     tx.wake(WAKE)
     return broadcast_id

@@ -90,7 +90,7 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
     }
     statement = insert(flow_start).values(workspace_id=workspace_id, **values).returning(flow_start.c.id)
     start_id = tx.execute(statement).scalar_one()
-    save_audience(tx, OF_START, start_id, new.audience)
+    save_audience(tx, workspace_id, OF_START, start_id, new.audience)
     tx.wake(WAKE)
     return start_id
 

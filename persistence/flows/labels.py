@@ -43,7 +43,7 @@ def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) 
         label_id = tx.execute(made).scalar_one()
     held = (labeled_flow.c.flow_id == flow_id) & (labeled_flow.c.label_id == label_id)
     if tx.execute(select(labeled_flow.c.flow_id).where(held)).first() is None:
-        tx.execute(insert(labeled_flow).values(flow_id=flow_id, label_id=label_id))
+        tx.execute(insert(labeled_flow).values(workspace_id=workspace_id, flow_id=flow_id, label_id=label_id))
         _touch(tx, workspace_id, flow_id)
 
 

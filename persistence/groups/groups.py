@@ -78,6 +78,8 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
     tx.flush()
     tx.execute(delete(group_membership).where(group_membership.c.group_id == group_id))
+    using = (campaign.c.workspace_id == workspace_id) & (campaign.c.group_id == group_id)
+    tx.execute(update(campaign).where(using).values(group_id=None))
     tx.execute(trigger_group.delete().where(trigger_group.c.group_id == group_id))
     tx.execute(delete(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id))
 

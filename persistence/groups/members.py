@@ -27,7 +27,10 @@ def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: 
     """Put contacts into a group; returns those that were not in it."""
     if not contact_ids:
         return []
-    rows = [{"group_id": group_id, "contact_id": contact_id} for contact_id in sorted(set(contact_ids))]
+    rows = [
+        {"workspace_id": workspace_id, "group_id": group_id, "contact_id": contact_id}
+        for contact_id in sorted(set(contact_ids))
+    ]
     statement = tx.upsert(group_membership).values(rows).on_conflict_do_nothing()
     added = list(tx.execute(statement.returning(group_membership.c.contact_id)).scalars())
     _count(tx, workspace_id, group_id, len(added))

@@ -71,7 +71,10 @@ def add_label(
     rows = tx.execute(_chosen(workspace_id, message_ids)).all()
     if len(rows) < len(message_ids) and not may_be_gone:
         raise LostRace
-    links = [{"message_id": number, "label_id": label_id, "created_on": created_on} for number, created_on, _ in rows]
+    links = [
+        {"workspace_id": workspace_id, "message_id": number, "label_id": label_id, "created_on": created_on}
+        for number, created_on, _ in rows
+    ]
     if not links:
         return
     statement = tx.upsert(message_label).values(links).on_conflict_do_nothing().returning(message_label.c.message_id)

@@ -38,7 +38,7 @@ def store_received(
 ) -> dict[str, Stored]:
     """Store incoming messages as `queued` for handling, by external id; repeats give the message that exists.
 
-    What another workspace got through the channel while it had it is not stored again and is missing from the result.
+    What another workspace got through the channel while it had it must have been left out (`find_known_messages`).
     Two statements whatever the number. Wakes the workers that handle incoming messages when there are new ones.
     """
     wanted = {report.external_id: report for report in reports}
@@ -46,7 +46,7 @@ def store_received(
         return {}
     columns = message.c
     rows = [_row(tx, workspace_id, channel_id, report) for report in wanted.values()]
-    target: list[Column[Any]] = [columns.channel_id, columns.direction, columns.external_id]
+    target: list[Column[Any]] = [columns.channel_id, columns.direction, columns.external_id, columns.workspace_id]
     # Many rows for one short statement: a statement that lists fifty rows takes longer to compile than to run.
     tx.execute(tx.upsert(message).on_conflict_do_nothing(index_elements=target), rows)
     known = select(columns.id, columns.external_id, columns.uuid).where(

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from alembic import context
-from sqlalchemy import insert
+from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 
+from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.notes import works_for
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.sql.columns import UtcDateTime, UuidText
@@ -14,15 +15,25 @@ from persistence.tables.service import schema_note
 from relayboard.base.version import program_version
 
 
-def render_type(kind: str, item: object, _autogenerate: object) -> str | Literal[False]:
-    """Our column types as plain ones, so that revisions never import the application."""
+def render_item(kind: str, item: object, _autogenerate: object) -> str | Literal[False]:
+    """Our column types as plain ones, so that revisions never import the application, and keys with the workspace."""
     if kind == "type" and isinstance(item, UtcDateTime):
         return 'sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")'
     if kind == "type" and isinstance(item, UuidText):
         return 'sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")'
     if kind == "type" and isinstance(item, Sealed):
         return "sa.Text()"
+    if isinstance(item, PrimaryKeyConstraint) and _is_owned(item.table):
+        return f"keys.primary_key({', '.join(repr(name) for name in [item.table.name, *item.columns.keys()])})"
+    if isinstance(item, ForeignKeyConstraint) and _is_owned(item.table) and item.referred_table.name not in SHARED:
+        names = [item.table.name, item.column_keys[0], item.referred_table.name]
+        ondelete = f", ondelete={item.ondelete!r}" if item.ondelete else ""
+        return f"keys.reference({', '.join(map(repr, names))}{ondelete})"
     return False
+
+
+def _is_owned(table: Table) -> bool:
+    return OWNER in table.columns and table.name not in SHARED
 
 
 def note_revision(ctx: Any, step: Any, heads: Any, run_args: Any) -> None:
@@ -45,7 +56,7 @@ context.configure(
     # On PostgreSQL a revision may leave its transaction, to make an index beside the work that goes on.
     transaction_per_migration=not is_sqlite,
     on_version_apply=note_revision,
-    render_item=render_type,
+    render_item=render_item,
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -17,9 +17,9 @@ def forget_calls_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     """Delete the channel events of contacts, and remember the names of what their phones reported."""
     rows = channel_event.c
     theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
-    names = select(rows.channel_id, rows.external_id, literal(tx.now, UtcDateTime))
+    names = select(rows.workspace_id, rows.channel_id, rows.external_id, literal(tx.now, UtcDateTime))
     kept = tx.upsert(forgotten_report).from_select(
-        ["channel_id", "report_key", "forgotten_on"], names.where(theirs, rows.external_id.is_not(None))
+        ["workspace_id", "channel_id", "report_key", "forgotten_on"], names.where(theirs, rows.external_id.is_not(None))
     )
     tx.execute(kept.on_conflict_do_nothing())
     tx.execute(delete(channel_event).where(theirs))

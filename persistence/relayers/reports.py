@@ -102,7 +102,7 @@ def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) 
     statement = (
         tx.upsert(channel_event)
         .values(list(rows.values()))
-        .on_conflict_do_nothing(index_elements=[columns.channel_id, columns.external_id])
+        .on_conflict_do_nothing(index_elements=[columns.channel_id, columns.external_id, columns.workspace_id])
         .returning(columns.id, columns.external_id)
     )
     events = []

@@ -146,8 +146,9 @@ def _record_sync(tx: Transaction, phone: Source, upload: Upload, outgoing_count:
     if status is None:
         return
     values = {name: value for name, value in _state(status).items() if name in sync_record.c}
+    mine = {"workspace_id": phone.workspace_id, "channel_id": phone.id}
     counts = {"incoming_count": max(0, upload.command_count - 2), "outgoing_count": outgoing_count}
-    tx.execute(insert(sync_record).values(channel_id=phone.id, created_on=tx.now, **values, **counts))
+    tx.execute(insert(sync_record).values(**mine, created_on=tx.now, **values, **counts))
 
 
 def trim_syncs(tx: Transaction, limit: int) -> int:

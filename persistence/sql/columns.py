@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Column,
     DateTime,
     ForeignKey,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Text,
     TypedColumns,
     TypeDecorator,
+    UniqueConstraint,
     text,
 )
 from sqlalchemy.dialects import postgresql
@@ -89,7 +91,7 @@ class UuidText(TypeDecorator[str]):
         return None if value is None else str(value)
 
 
-LARGEST_ID = 2**31 - 1
+LARGEST_ID = 2**63 - 1
 NO_ID = 0
 """What no record has."""
 
@@ -120,24 +122,39 @@ def is_uuid(text: str) -> bool:
         return False
 
 
+BigId = BigInteger().with_variant(Integer, "sqlite")
+"""The id of a record, 64 bits wide; SQLite numbers a table's rows itself only in a column called INTEGER."""
+
+
 class NumberedColumns(TypedColumns):
-    """The integer id that v1 shows and that phones need below 2**31; never given twice (see `numbered_table`)."""
+    """An id that is never given twice (see `numbered_table`)."""
 
     id: Named[int] = Column(Integer, primary_key=True, autoincrement=True)
 
 
-class OwnedColumns(NumberedColumns):
-    """What every row of a workspace has."""
+class LinkColumns(TypedColumns):
+    """What every row has that links records of a workspace; the keys of both records lead to the workspace."""
 
+    workspace_id: Named[int] = Column(Integer)
+
+
+class OwnedColumns(NumberedColumns):
+    """What every row of a workspace has; only ids that phones see in their protocol stay below 2**31."""
+
+    id: Named[int] = Column(BigId, primary_key=True, autoincrement=True)
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"))
 
 
 class UuidColumns(NumberedColumns):
+    """What everything has that clients know by its UUID and that is no workspace's."""
+
     uuid: Named[str] = Column(UuidText, unique=True, default=new_uuid)
 
 
-class RecordColumns(OwnedColumns, UuidColumns):
+class RecordColumns(OwnedColumns):
     """What every record of a workspace has that clients know by its UUID."""
+
+    uuid: Named[str] = Column(UuidText, default=new_uuid)
 
 
 class NamedRecordColumns(RecordColumns):
@@ -151,7 +168,9 @@ Columns = TypeVar("Columns", bound=TypedColumns)
 
 
 def numbered_table(name: str, columns: type[Columns], *items: SchemaItem, **options: Any) -> Table[Columns]:
-    """A table with an integer id, indexes and constraints."""
+    """A table with an integer id, indexes and constraints; the UUIDs of records are unique in their workspace."""
+    if issubclass(columns, RecordColumns):
+        items = (UniqueConstraint("uuid", "workspace_id"), *items)
     return Table(name, metadata, columns, *items, sqlite_autoincrement=True, **options)
 
 

@@ -4,6 +4,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, UniqueConstraint
 
 from persistence.sql.columns import (
+    BigId,
     Json,
     NamedRecordColumns,
     OwnedColumns,
@@ -20,19 +21,19 @@ UNSCHEDULED = "scheduling_since IS NOT NULL"
 
 
 class CampaignEventColumns(RecordColumns):
-    campaign_id: Named[int] = Column(Integer, ForeignKey("campaign.id"))
+    campaign_id: Named[int] = Column(BigId, ForeignKey("campaign.id"))
     relative_to: Named[str] = Column(String(KEY_LENGTH))
     offset: Named[int] = Column(Integer)
     unit: Named[str] = Column(String(7))
     delivery_hour: Named[int] = Column(Integer)
     message: Named[Any] = Column(Json, nullable=True)
     base_language: Named[str | None] = Column(String(3))
-    flow_id: Named[int | None] = Column(Integer, ForeignKey("flow.id"))
+    flow_id: Named[int | None] = Column(BigId, ForeignKey("flow.id"))
     start_mode: Named[str] = Column(String(1), default=INTERRUPT)
     is_deleted: Named[bool] = Column(Boolean, default=False)
     timed_on: Named[datetime] = Column(UtcDateTime)
     scheduling_since: Named[datetime | None] = Column(UtcDateTime)
-    scheduling_after_id: Named[int] = Column(Integer, default=0)
+    scheduling_after_id: Named[int] = Column(BigId, default=0)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
@@ -52,7 +53,7 @@ LIVING = "NOT is_archived"
 
 
 class CampaignColumns(NamedRecordColumns):
-    group_id: Named[int | None] = Column(Integer, ForeignKey("contact_group.id", ondelete="SET NULL"))
+    group_id: Named[int | None] = Column(BigId, ForeignKey("contact_group.id"))
     former_group_uuid: Named[str | None] = Column(UuidText)
     former_group_name: Named[str | None] = Column(String(64))
     is_archived: Named[bool] = Column(Boolean, default=False)
@@ -73,8 +74,8 @@ UNFIRED = "fired_on IS NULL"
 
 
 class CampaignFireColumns(OwnedColumns):
-    event_id: Named[int] = Column(Integer, ForeignKey("campaign_event.id"))
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    event_id: Named[int] = Column(BigId, ForeignKey("campaign_event.id"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     due_on: Named[datetime] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
     fired_on: Named[datetime | None] = Column(UtcDateTime)
@@ -83,7 +84,7 @@ class CampaignFireColumns(OwnedColumns):
 campaign_fire = numbered_table(
     "campaign_fire",
     CampaignFireColumns,
-    UniqueConstraint("event_id", "contact_id", "due_on"),
+    UniqueConstraint("event_id", "contact_id", "due_on", "workspace_id"),
     partial_index("ix_campaign_fire_due", "workspace_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_event_due", "event_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_fired", "fired_on", "id", where="fired_on IS NOT NULL"),

@@ -18,6 +18,7 @@ from sqlalchemy import (
 
 from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
 from persistence.sql.columns import (
+    BigId,
     Json,
     NumberedColumns,
     OwnedColumns,
@@ -41,7 +42,9 @@ class ChannelAlarmColumns(OwnedColumns):
 channel_alarm = numbered_table(
     "channel_alarm",
     ChannelAlarmColumns,
-    partial_index("uq_channel_alarm_open", "channel_id", "kind", where="closed_on IS NULL", unique=True),
+    partial_index(
+        "uq_channel_alarm_open", "channel_id", "kind", "workspace_id", where="closed_on IS NULL", unique=True
+    ),
     Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
     Index("ix_channel_alarm_closed", "closed_on", "id"),
 )
@@ -50,7 +53,7 @@ channel_alarm = numbered_table(
 
 class ChannelEventColumns(RecordColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     type: Named[str] = Column(String(16))
     urn: Named[str | None] = Column(String(255))
     extra: Named[Any] = Column(Json, nullable=True)
@@ -63,7 +66,7 @@ class ChannelEventColumns(RecordColumns):
 channel_event = numbered_table(
     "channel_event",
     ChannelEventColumns,
-    UniqueConstraint("channel_id", "external_id"),
+    UniqueConstraint("channel_id", "external_id", "workspace_id"),
     Index("ix_channel_event_page", "workspace_id", "created_on", "id"),
     Index("ix_channel_event_contact", "contact_id", "created_on", "id"),
     Index("ix_channel_event_calls", "workspace_id", "type", "created_on", "id"),
@@ -134,7 +137,7 @@ tokens are sealed because they let a phone register again; `config` holds how a 
 included. The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""
 
 
-class ForgottenReportColumns(NumberedColumns):
+class ForgottenReportColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     report_key: Named[str] = Column(String(255))
     forgotten_on: Named[datetime] = Column(UtcDateTime)
@@ -143,7 +146,7 @@ class ForgottenReportColumns(NumberedColumns):
 forgotten_report = numbered_table(
     "forgotten_report",
     ForgottenReportColumns,
-    Index("uq_forgotten_report", "channel_id", "report_key", unique=True),
+    Index("uq_forgotten_report", "channel_id", "report_key", "workspace_id", unique=True),
     Index("ix_forgotten_report_age", "forgotten_on", "id"),
 )
 """`report_key` is the `external_id` that a channel event had: a hash, which tells nothing of the contact."""
@@ -190,7 +193,7 @@ waiting_registration = numbered_table(
 """A registration under the device uuid of a known phone but another push token, until it is claimed."""
 
 
-class SyncRecordColumns(NumberedColumns):
+class SyncRecordColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     created_on: Named[datetime] = Column(UtcDateTime)
     power_level: Named[int] = Column(Integer)

@@ -12,13 +12,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    TypedColumns,
     UniqueConstraint,
 )
 
 from persistence.sql.columns import (
     FOUND_BY,
+    BigId,
     JsonIndexed,
+    LinkColumns,
     NamedRecordColumns,
     OwnedColumns,
     RecordColumns,
@@ -38,7 +39,7 @@ class ContactColumns(RecordColumns):
     status: Named[str] = Column(String(8), default=ACTIVE)
     is_deleted: Named[bool] = Column(Boolean, default=False)
     fields: Named[Any] = Column(JsonIndexed, nullable=False)
-    current_flow_id: Named[int | None] = Column(Integer)
+    current_flow_id: Named[int | None] = Column(BigId)
     open_ticket_count: Named[int] = Column(Integer, default=0)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
@@ -57,7 +58,7 @@ contact = numbered_table(
 
 
 class ContactUrnColumns(OwnedColumns):
-    contact_id: Named[int | None] = Column(Integer, ForeignKey("contact.id"))
+    contact_id: Named[int | None] = Column(BigId, ForeignKey("contact.id"))
     scheme: Named[str] = Column(String(16))
     path: Named[str] = Column(String(255))
     display: Named[str | None] = Column(String(255))
@@ -109,7 +110,7 @@ class GroupColumns(NamedRecordColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
     evaluated_until: Named[datetime | None] = Column(UtcDateTime)
-    evaluated_after_id: Named[int] = Column(Integer, default=0)
+    evaluated_after_id: Named[int] = Column(BigId, default=0)
 
 
 group = numbered_table(
@@ -124,9 +125,9 @@ group = numbered_table(
 order of their ids; `evaluated_after_id` is the last one looked at."""
 
 
-class GroupMembershipColumns(TypedColumns):
-    group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id"), primary_key=True)
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"), primary_key=True)
+class GroupMembershipColumns(LinkColumns):
+    group_id: Named[int] = Column(BigId, ForeignKey("contact_group.id"), primary_key=True)
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"), primary_key=True)
 
 
 group_membership = Table(

@@ -4,7 +4,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, Named, String, Text, UniqueConstraint
 
 from persistence.secrets.encrypted_columns import sealed_column
-from persistence.sql.columns import Json, OwnedColumns, RecordColumns, UtcDateTime, numbered_table, partial_index
+from persistence.sql.columns import BigId, Json, OwnedColumns, RecordColumns, UtcDateTime, numbered_table, partial_index
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 
@@ -12,8 +12,8 @@ PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 class DeliveryColumns(RecordColumns):
     event: Named[str] = Column(String(16))
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
-    subscriber_id: Named[int | None] = Column(Integer)
-    contact_id: Named[int | None] = Column(Integer, ForeignKey("contact.id"))
+    subscriber_id: Named[int | None] = Column(BigId)
+    contact_id: Named[int | None] = Column(BigId, ForeignKey("contact.id"))
     receiver: Named[str] = Column(String(300))
     url: Named[str] = Column(Text)
     content_type: Named[str] = Column(String(64))
@@ -44,7 +44,7 @@ delivery is due at `due_on`; a worker leases it by moving that into the future, 
 
 
 class DeliveryAttemptColumns(RecordColumns):
-    delivery_id: Named[int] = Column(Integer, ForeignKey("delivery.id", ondelete="CASCADE"))
+    delivery_id: Named[int] = Column(BigId, ForeignKey("delivery.id", ondelete="CASCADE"))
     number: Named[int] = Column(Integer)
     scheduled_on: Named[datetime] = Column(UtcDateTime)
     finished_on: Named[datetime] = Column(UtcDateTime)
@@ -61,7 +61,7 @@ delivery_attempt = numbered_table(
 
 
 class ResthookEventColumns(OwnedColumns):
-    resthook_id: Named[int] = Column(Integer, ForeignKey("resthook.id"))
+    resthook_id: Named[int] = Column(BigId, ForeignKey("resthook.id"))
     data: Named[Any] = Column(Json, nullable=False)
     created_on: Named[datetime] = Column(UtcDateTime)
 
@@ -77,7 +77,7 @@ resthook_event = numbered_table(
 
 
 class ResthookSubscriberColumns(OwnedColumns):
-    resthook_id: Named[int] = Column(Integer, ForeignKey("resthook.id"))
+    resthook_id: Named[int] = Column(BigId, ForeignKey("resthook.id"))
     target_url: Named[str] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
     webhook_secret = sealed_column("resthook_subscriber", "webhook_secret")
@@ -88,7 +88,7 @@ class ResthookSubscriberColumns(OwnedColumns):
 resthook_subscriber = numbered_table(
     "resthook_subscriber",
     ResthookSubscriberColumns,
-    Index("uq_resthook_subscriber_target", "resthook_id", "target_url", unique=True),
+    Index("uq_resthook_subscriber_target", "resthook_id", "target_url", "workspace_id", unique=True),
     Index("ix_resthook_subscriber_page", "workspace_id", "created_on", "id"),
 )
 
@@ -111,7 +111,7 @@ resthook = numbered_table(
 
 class WebhookTroubleColumns(OwnedColumns):
     channel_id: Named[int | None] = Column(Integer)
-    subscriber_id: Named[int | None] = Column(Integer, unique=True)
+    subscriber_id: Named[int | None] = Column(BigId)
     began_on: Named[datetime] = Column(UtcDateTime)
     last_failed_on: Named[datetime] = Column(UtcDateTime)
     given_up: Named[int] = Column(Integer)
@@ -120,7 +120,10 @@ class WebhookTroubleColumns(OwnedColumns):
 
 
 webhook_trouble = numbered_table(
-    "webhook_trouble", WebhookTroubleColumns, UniqueConstraint("channel_id", "workspace_id")
+    "webhook_trouble",
+    WebhookTroubleColumns,
+    UniqueConstraint("channel_id", "workspace_id"),
+    UniqueConstraint("subscriber_id", "workspace_id"),
 )
 """Either a channel's or a resthook subscriber's. Without foreign keys to them, so that recording deliveries never waits
 for a phone's sync nor fails over a subscriber that has just ended; a row left over means nothing."""

@@ -1,11 +1,13 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Text, TypedColumns
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Text
 
 from persistence.sql.columns import (
     FOUND_BY,
+    BigId,
     Json,
+    LinkColumns,
     OwnedColumns,
     RecordColumns,
     UtcDateTime,
@@ -20,7 +22,7 @@ IS_PASSIVE = "is_passive"
 
 
 class FlowStartColumns(RecordColumns):
-    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
+    flow_id: Named[int] = Column(BigId, ForeignKey("flow.id"))
     status: Named[str] = Column(String(11))
     start_type: Named[str] = Column(String(11))
     restart_participants: Named[bool] = Column(Boolean, default=True)
@@ -34,7 +36,7 @@ class FlowStartColumns(RecordColumns):
     started: Named[int] = Column(Integer, default=0)
     contact_count: Named[int] = Column(Integer, default=0)
     batch_count: Named[int] = Column(Integer, default=0)
-    last_contact_id: Named[int] = Column(Integer, default=0)
+    last_contact_id: Named[int] = Column(BigId, default=0)
     is_expanded: Named[bool] = Column(Boolean, default=False)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
@@ -63,9 +65,9 @@ batches, and with `is_expanded` all were found: `total` says how many, -1 until 
 that are done. With `makes_runs` the runs are made as soon as their contacts are found."""
 
 
-class FlowStartContactColumns(TypedColumns):
-    start_id: Named[int] = Column(Integer, ForeignKey("flow_start.id"), primary_key=True)
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"), primary_key=True)
+class FlowStartContactColumns(LinkColumns):
+    start_id: Named[int] = Column(BigId, ForeignKey("flow_start.id"), primary_key=True)
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"), primary_key=True)
     is_named: Named[bool] = Column(Boolean)
 
 
@@ -73,9 +75,9 @@ flow_start_contact = Table("flow_start_contact", metadata, FlowStartContactColum
 """`is_named` tells contacts that were named from those found by an address."""
 
 
-class FlowStartGroupColumns(TypedColumns):
-    start_id: Named[int] = Column(Integer, ForeignKey("flow_start.id"), primary_key=True)
-    group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True)
+class FlowStartGroupColumns(LinkColumns):
+    start_id: Named[int] = Column(BigId, ForeignKey("flow_start.id"), primary_key=True)
+    group_id: Named[int] = Column(BigId, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True)
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
@@ -86,7 +88,7 @@ flow_start_group = Table(
 
 
 class FlowStartBatchColumns(OwnedColumns):
-    start_id: Named[int] = Column(Integer, ForeignKey("flow_start.id"))
+    start_id: Named[int] = Column(BigId, ForeignKey("flow_start.id"))
     number: Named[int] = Column(Integer)
     contact_ids: Named[Any] = Column(Json, nullable=False)
     status: Named[str] = Column(String(7), default=PENDING)
@@ -98,7 +100,7 @@ class FlowStartBatchColumns(OwnedColumns):
 flow_start_batch = numbered_table(
     "flow_start_batch",
     FlowStartBatchColumns,
-    Index("uq_flow_start_batch_number", "start_id", "number", unique=True),
+    Index("uq_flow_start_batch_number", "start_id", "number", "workspace_id", unique=True),
     partial_index("ix_flow_start_batch_due", "workspace_id", "number", "id", where="status = 'pending'"),
 )
 """At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait

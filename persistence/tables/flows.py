@@ -11,11 +11,19 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    TypedColumns,
     UniqueConstraint,
 )
 
-from persistence.sql.columns import Json, NamedRecordColumns, OwnedColumns, UtcDateTime, metadata, numbered_table
+from persistence.sql.columns import (
+    BigId,
+    Json,
+    LinkColumns,
+    NamedRecordColumns,
+    OwnedColumns,
+    UtcDateTime,
+    metadata,
+    numbered_table,
+)
 
 
 class FlowLabelColumns(NamedRecordColumns):
@@ -27,23 +35,25 @@ flow_label = numbered_table(
 )
 
 
-class LabeledFlowColumns(TypedColumns):
-    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"), primary_key=True)
-    label_id: Named[int] = Column(Integer, ForeignKey("flow_label.id"), primary_key=True)
+class LabeledFlowColumns(LinkColumns):
+    flow_id: Named[int] = Column(BigId, ForeignKey("flow.id"), primary_key=True)
+    label_id: Named[int] = Column(BigId, ForeignKey("flow_label.id"), primary_key=True)
 
 
 labeled_flow = Table("labeled_flow", metadata, LabeledFlowColumns, Index("ix_labeled_flow_label", "label_id"))
 
 
 class FlowRevisionColumns(OwnedColumns):
-    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
+    flow_id: Named[int] = Column(BigId, ForeignKey("flow.id"))
     number: Named[int] = Column(Integer)
     spec_version: Named[str] = Column(String(16))
     definition: Named[str] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-flow_revision = numbered_table("flow_revision", FlowRevisionColumns, UniqueConstraint("flow_id", "number"))
+flow_revision = numbered_table(
+    "flow_revision", FlowRevisionColumns, UniqueConstraint("flow_id", "number", "workspace_id")
+)
 """`definition` is the whole definition as JSON text, never changed once stored."""
 
 FLOW_NAME_LENGTH = 64

@@ -19,7 +19,9 @@ from sqlalchemy import (
 )
 
 from persistence.sql.columns import (
+    BigId,
     Json,
+    LinkColumns,
     NamedRecordColumns,
     OwnedColumns,
     RecordColumns,
@@ -43,7 +45,7 @@ class BroadcastColumns(RecordColumns):
     query: Named[str | None] = Column(Text)
     total: Named[int] = Column(Integer, default=-1)
     started: Named[int] = Column(Integer, default=0)
-    last_contact_id: Named[int] = Column(Integer, default=0)
+    last_contact_id: Named[int] = Column(BigId, default=0)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 
@@ -64,9 +66,9 @@ broadcast = numbered_table(
 order of their ids; `last_contact_id` is the last that has its message, committed together with it."""
 
 
-class BroadcastContactColumns(TypedColumns):
-    broadcast_id: Named[int] = Column(Integer, ForeignKey("broadcast.id"), primary_key=True)
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"), primary_key=True)
+class BroadcastContactColumns(LinkColumns):
+    broadcast_id: Named[int] = Column(BigId, ForeignKey("broadcast.id"), primary_key=True)
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"), primary_key=True)
     is_named: Named[bool] = Column(Boolean)
 
 
@@ -74,9 +76,9 @@ broadcast_contact = Table("broadcast_contact", metadata, BroadcastContactColumns
 """`is_named` tells contacts that were named from those found by an address."""
 
 
-class BroadcastGroupColumns(TypedColumns):
-    broadcast_id: Named[int] = Column(Integer, ForeignKey("broadcast.id"), primary_key=True)
-    group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True)
+class BroadcastGroupColumns(LinkColumns):
+    broadcast_id: Named[int] = Column(BigId, ForeignKey("broadcast.id"), primary_key=True)
+    group_id: Named[int] = Column(BigId, ForeignKey("contact_group.id", ondelete="CASCADE"), primary_key=True)
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
@@ -87,7 +89,7 @@ broadcast_group = Table(
 
 class GatewaySendColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
-    message_id: Named[int] = Column(Integer, ForeignKey("message.id", ondelete="CASCADE"), unique=True)
+    message_id: Named[int] = Column(Integer, ForeignKey("message.id", ondelete="CASCADE"))
     priority: Named[int] = Column(Integer)
     parts_begun: Named[int] = Column(Integer)
     parts_accepted: Named[int] = Column(Integer)
@@ -97,7 +99,10 @@ class GatewaySendColumns(OwnedColumns):
 
 
 gateway_send = numbered_table(
-    "gateway_send", GatewaySendColumns, Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id")
+    "gateway_send",
+    GatewaySendColumns,
+    UniqueConstraint("message_id", "workspace_id"),
+    Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id"),
 )
 """`due_on` is when the next part may be sent; a worker leases a part by moving it into the future and counting the part
 as begun. A lease that ran out with more parts begun than accepted is of a worker that died: nobody knows whether the
@@ -118,9 +123,9 @@ label = numbered_table(
 """`message_count` counts visible messages and changes in the transaction that labels, archives or deletes them."""
 
 
-class MessageLabelColumns(TypedColumns):
+class MessageLabelColumns(LinkColumns):
     message_id: Named[int] = Column(Integer, ForeignKey("message.id"), primary_key=True)
-    label_id: Named[int] = Column(Integer, ForeignKey("label.id"), primary_key=True)
+    label_id: Named[int] = Column(BigId, ForeignKey("label.id"), primary_key=True)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
@@ -163,11 +168,12 @@ FOLDER_RULE = """CASE
 
 
 class MessageColumns(RecordColumns):
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    id: Named[int] = Column(Integer, primary_key=True, autoincrement=True)
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     urn: Named[str | None] = Column(String(255))
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
-    broadcast_id: Named[int | None] = Column(Integer)
-    flow_id: Named[int | None] = Column(Integer)
+    broadcast_id: Named[int | None] = Column(BigId)
+    flow_id: Named[int | None] = Column(BigId)
     direction: Named[str] = Column(String(3))
     type: Named[str] = Column(String(5), default="text")
     status: Named[str] = Column(String(9))
@@ -190,7 +196,7 @@ class MessageColumns(RecordColumns):
 message = numbered_table(
     "message",
     MessageColumns,
-    UniqueConstraint("channel_id", "direction", "external_id"),
+    UniqueConstraint("channel_id", "direction", "external_id", "workspace_id"),
     CheckConstraint("direction IN ('in', 'out')", name="direction"),
     CheckConstraint("visibility IN ('visible', 'archived', 'deleted')", name="visibility"),
     Index("ix_message_page", "workspace_id", "created_on", "id"),
@@ -251,7 +257,7 @@ template = numbered_table(
 
 
 class TemplateTranslationColumns(OwnedColumns):
-    template_id: Named[int] = Column(Integer, ForeignKey("template.id"))
+    template_id: Named[int] = Column(BigId, ForeignKey("template.id"))
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     language: Named[str] = Column(String(3))
     locale: Named[str] = Column(String(6))
@@ -264,6 +270,6 @@ class TemplateTranslationColumns(OwnedColumns):
 template_translation = numbered_table(
     "template_translation",
     TemplateTranslationColumns,
-    Index("uq_template_translation", "template_id", "channel_id", "locale", unique=True),
+    Index("uq_template_translation", "template_id", "channel_id", "locale", "workspace_id", unique=True),
 )
 """`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""

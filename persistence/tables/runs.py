@@ -4,6 +4,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, UniqueConstraint
 
 from persistence.sql.columns import (
+    BigId,
     Json,
     OwnedColumns,
     RecordColumns,
@@ -15,10 +16,10 @@ from persistence.sql.columns import (
 
 
 class FlowRunColumns(RecordColumns):
-    session_id: Named[int | None] = Column(Integer, ForeignKey("flow_session.id"))
-    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
-    start_id: Named[int | None] = Column(Integer, ForeignKey("flow_start.id"))
+    session_id: Named[int | None] = Column(BigId, ForeignKey("flow_session.id"))
+    flow_id: Named[int] = Column(BigId, ForeignKey("flow.id"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    start_id: Named[int | None] = Column(BigId, ForeignKey("flow_start.id"))
     parent_uuid: Named[str | None] = Column(UuidText)
     status: Named[str] = Column(String(11))
     responded: Named[bool] = Column(Boolean, default=False)
@@ -43,7 +44,9 @@ flow_run = numbered_table(
     ),
     partial_index("ix_flow_run_open", "flow_id", where="status IN ('active', 'waiting')"),
     partial_index("ix_flow_run_ended", "workspace_id", "exited_on", "id", where="exited_on IS NOT NULL"),
-    partial_index("uq_flow_run_start", "start_id", "contact_id", where="start_id IS NOT NULL", unique=True),
+    partial_index(
+        "uq_flow_run_start", "start_id", "contact_id", "workspace_id", where="start_id IS NOT NULL", unique=True
+    ),
 )
 """`results` and `path` are what the API shows as `values` and `path`; `visits` holds, for each step of the path, what
 only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. `start_id` stands only
@@ -52,11 +55,11 @@ session was made ahead and waits for a worker."""
 
 
 class FlowSessionColumns(RecordColumns):
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     session_type: Named[str] = Column(String(16))
     status: Named[str] = Column(String(11))
     state: Named[Any] = Column(Json, nullable=True)
-    current_flow_id: Named[int | None] = Column(Integer, ForeignKey("flow.id"))
+    current_flow_id: Named[int | None] = Column(BigId, ForeignKey("flow.id"))
     sprint_count: Named[int] = Column(Integer)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
@@ -68,7 +71,7 @@ class FlowSessionColumns(RecordColumns):
 flow_session = numbered_table(
     "flow_session",
     FlowSessionColumns,
-    partial_index("uq_flow_session_waiting", "contact_id", where="status = 'waiting'", unique=True),
+    partial_index("uq_flow_session_waiting", "contact_id", "workspace_id", where="status = 'waiting'", unique=True),
     partial_index("ix_flow_session_timeout", "workspace_id", "timeout_on", "id", where="status = 'waiting'"),
     partial_index("ix_flow_session_expiry", "workspace_id", "expires_on", "id", where="status = 'waiting'"),
     Index("ix_flow_session_contact", "contact_id", "created_on", "id"),
@@ -78,10 +81,10 @@ the contact's row repeats. `timeout_on` and `expires_on` belong to the wait afte
 
 
 class ParkedSprintColumns(OwnedColumns):
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     kind: Named[str] = Column(String(8))
     receiver: Named[str] = Column(String(36))
-    batch_id: Named[int | None] = Column(Integer)
+    batch_id: Named[int | None] = Column(BigId)
     parked_on: Named[datetime] = Column(UtcDateTime)
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
 
 from persistence.secrets.encrypted_columns import sealed_column
 from persistence.sql.columns import (
+    BigId,
     Json,
     NamedRecordColumns,
     NumberedColumns,
@@ -37,13 +38,13 @@ class ArchiveColumns(OwnedColumns):
     start_date: Named[date] = Column(Date)
     part: Named[int] = Column(Integer, default=0)
     record_count: Named[int] = Column(Integer)
-    last_record_id: Named[int] = Column(Integer, default=0)
+    last_record_id: Named[int] = Column(BigId, default=0)
     stored_before: Named[datetime | None] = Column(UtcDateTime)
     size: Named[int] = Column(BigInteger)
     hash: Named[str | None] = Column(String(32))
     location: Named[str | None] = Column(Text)
     is_trimmed: Named[bool] = Column(Boolean, default=False)
-    rollup_id: Named[int | None] = Column(Integer, ForeignKey("archive.id"))
+    rollup_id: Named[int | None] = Column(BigId, ForeignKey("archive.id"))
     created_on: Named[datetime] = Column(UtcDateTime)
 
 

@@ -3,6 +3,7 @@ from datetime import datetime
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
 
 from persistence.sql.columns import (
+    BigId,
     NamedRecordColumns,
     OwnedColumns,
     RecordColumns,
@@ -29,9 +30,9 @@ OPEN, CLOSED = "open", "closed"
 
 
 class TicketColumns(RecordColumns):
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     status: Named[str] = Column(String(6), default=OPEN)
-    topic_id: Named[int] = Column(Integer, ForeignKey("topic.id"))
+    topic_id: Named[int] = Column(BigId, ForeignKey("topic.id"))
     assignee_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
     opened_by_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
     flow_uuid: Named[str | None] = Column(UuidText)
@@ -46,17 +47,17 @@ ticket = numbered_table(
     TicketColumns,
     Index("ix_ticket_page", "workspace_id", "modified_on", "id"),
     Index("ix_ticket_contact", "contact_id", "modified_on", "id"),
-    partial_index("uq_ticket_open", "contact_id", where="status = 'open'", unique=True),
+    partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
 )
 """A contact has at most one open ticket. `flow_uuid` and `flow_name` are the flow that opened it, as it was then."""
 
 
 class TicketEventColumns(OwnedColumns):
-    ticket_id: Named[int] = Column(Integer, ForeignKey("ticket.id", ondelete="CASCADE"))
+    ticket_id: Named[int] = Column(BigId, ForeignKey("ticket.id", ondelete="CASCADE"))
     type: Named[str] = Column(String(13))
     user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
     assignee_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
-    topic_id: Named[int | None] = Column(Integer, ForeignKey("topic.id"))
+    topic_id: Named[int | None] = Column(BigId, ForeignKey("topic.id"))
     note: Named[str | None] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
 

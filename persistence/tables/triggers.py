@@ -1,16 +1,25 @@
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Time, TypedColumns
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Time
 
-from persistence.sql.columns import Json, RecordColumns, UtcDateTime, metadata, numbered_table, partial_index
+from persistence.sql.columns import (
+    BigId,
+    Json,
+    LinkColumns,
+    RecordColumns,
+    UtcDateTime,
+    metadata,
+    numbered_table,
+    partial_index,
+)
 
 FIRST_WORD, ONLY_WORD = "first", "only"
 
 
 class TriggerColumns(RecordColumns):
     type: Named[str] = Column(String(16))
-    flow_id: Named[int] = Column(Integer, ForeignKey("flow.id"))
+    flow_id: Named[int] = Column(BigId, ForeignKey("flow.id"))
     keywords: Named[Any] = Column(Json, nullable=False)
     match: Named[str] = Column(String(5), default=FIRST_WORD)
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
@@ -40,9 +49,9 @@ trigger = numbered_table(
 it was made for by the clocks of the workspace; `next_fire_on` is null once it will not fire again."""
 
 
-class TriggerGroupColumns(TypedColumns):
-    trigger_id: Named[int] = Column(Integer, ForeignKey("trigger.id", ondelete="CASCADE"), primary_key=True)
-    group_id: Named[int] = Column(Integer, ForeignKey("contact_group.id"), primary_key=True)
+class TriggerGroupColumns(LinkColumns):
+    trigger_id: Named[int] = Column(BigId, ForeignKey("trigger.id", ondelete="CASCADE"), primary_key=True)
+    group_id: Named[int] = Column(BigId, ForeignKey("contact_group.id"), primary_key=True)
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
@@ -50,9 +59,9 @@ trigger_group = Table("trigger_group", metadata, TriggerGroupColumns, Index("ix_
 """The groups a trigger is for, or not for. A schedule starts the contacts of its groups."""
 
 
-class TriggerContactColumns(TypedColumns):
-    trigger_id: Named[int] = Column(Integer, ForeignKey("trigger.id", ondelete="CASCADE"), primary_key=True)
-    contact_id: Named[int] = Column(Integer, ForeignKey("contact.id"), primary_key=True)
+class TriggerContactColumns(LinkColumns):
+    trigger_id: Named[int] = Column(BigId, ForeignKey("trigger.id", ondelete="CASCADE"), primary_key=True)
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"), primary_key=True)
 
 
 trigger_contact = Table("trigger_contact", metadata, TriggerContactColumns)

@@ -54,8 +54,15 @@ def start_for_closed(tx: Transaction, workspace_id: int, ticket_ids: Sequence[in
             contacts[starts[-1]["uuid"]] = each.contact_id
     if starts:
         tx.execute(insert(flow_start), starts)
-        made = tx.execute(select(flow_start.c.id, flow_start.c.uuid).where(flow_start.c.uuid.in_(contacts)))
-        named = [{"start_id": start_id, "contact_id": contacts[uuid], "is_named": True} for start_id, uuid in made]
+        made = tx.execute(
+            select(flow_start.c.id, flow_start.c.uuid).where(
+                flow_start.c.workspace_id == workspace_id, flow_start.c.uuid.in_(contacts)
+            )
+        )
+        named = [
+            {"workspace_id": workspace_id, "start_id": start_id, "contact_id": contacts[uuid], "is_named": True}
+            for start_id, uuid in made
+        ]
         tx.execute(insert(flow_start_contact), named)
         tx.wake(WAKE)
 

@@ -74,13 +74,16 @@ def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
         modified_on=tx.now,
     )
     groups = [
-        {"trigger_id": trigger_id, "group_id": group_id, "is_excluded": is_excluded}
+        {"workspace_id": workspace_id, "trigger_id": trigger_id, "group_id": group_id, "is_excluded": is_excluded}
         for is_excluded, ids in ((False, new.group_ids), (True, new.excluded_group_ids))
         for group_id in sorted(ids)
     ]
     if groups:
         tx.execute(insert(trigger_group), groups)
-    contacts = [{"trigger_id": trigger_id, "contact_id": contact_id} for contact_id in sorted(new.contact_ids)]
+    contacts = [
+        {"workspace_id": workspace_id, "trigger_id": trigger_id, "contact_id": contact_id}
+        for contact_id in sorted(new.contact_ids)
+    ]
     if contacts:
         tx.execute(insert(trigger_contact), contacts)
     return trigger_id

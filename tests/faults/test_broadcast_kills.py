@@ -41,7 +41,9 @@ def make_members(database: Database, workspace: Workspace) -> tuple[list[int], l
         tx.execute(insert(contact_urn), urns)
         groups = list(tx.execute(select(group.c.id).where(group.c.uuid.in_(uuids))).scalars())
         homes = {(groups[one % GROUPS], one) for one in ids} | {(groups[one % 3], one) for one in ids}
-        tx.execute(insert(group_membership), [{"group_id": home, "contact_id": one} for home, one in sorted(homes)])
+        mine = {"workspace_id": workspace.id}
+        members = [{**mine, "group_id": home, "contact_id": one} for home, one in sorted(homes)]
+        tx.execute(insert(group_membership), members)
     return ids, uuids
 
 

@@ -39,7 +39,8 @@ def make_members(database: Database, workspace: Workspace) -> list[int]:
         uuid = tx.execute(select(field.c.uuid)).scalar_one()
         tx.execute(update(contact).values(fields={uuid: {"text": moment, "datetime": moment}}))
         ids = list(tx.execute(select(contact.c.id)).scalars())
-        tx.execute(insert(group_membership), [{"group_id": group_id, "contact_id": one} for one in ids])
+        mine = {"workspace_id": workspace.id, "group_id": group_id}
+        tx.execute(insert(group_membership), [{**mine, "contact_id": one} for one in ids])
     return ids
 
 

@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import Table, UniqueConstraint, inspect
 
 from persistence.database import Database
 from persistence.migrations import current_revision, downgrade, upgrade
+from persistence.migrations.keys import OWNER, SHARED
 from persistence.tables import metadata
 from testbed.servers import postgres_database
+
+GLOBAL = {"registration_window", "secret_key_check", "waiting_registration"}
+"""What is of no workspace and referred to by none: registrations of phones that are not claimed yet, and a check."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -31,8 +35,42 @@ def test_upgrading_an_empty_database_gives_the_tables_of_the_code(empty_database
     upgrade(empty_database.engine)
 
     with empty_database.engine.connect() as connection:
-        differences = compare_metadata(MigrationContext.configure(connection), metadata)
+        options = {"include_object": _is_compared}
+        differences = compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
     assert differences == []
+
+
+def _is_compared(_item: object, _name: str | None, kind: str, *_rest: object) -> bool:
+    return kind != "foreign_key_constraint"
+
+
+def test_rows_of_workspaces_have_the_workspace_in_all_keys_on_postgresql(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+    found = inspect(empty_database.engine)
+    spread = {OWNER} if not empty_database.sqlite else set()
+
+    for table in metadata.sorted_tables:
+        is_owned = OWNER in table.c and table.name not in SHARED
+        primary = set(found.get_pk_constraint(table.name)["constrained_columns"])
+        assert primary == {each.name for each in table.primary_key} | (spread if is_owned else set())
+        present = {(*each["constrained_columns"],) for each in found.get_foreign_keys(table.name)}
+        wanted = set()
+        for each in table.foreign_keys:
+            is_within = is_owned and each.column.table.name not in SHARED
+            wanted.add((each.parent.name, *(spread if is_within else ())))
+        assert present == wanted, table.name
+
+
+@pytest.mark.parametrize("table", metadata.sorted_tables, ids=lambda table: table.name)
+def test_what_is_unique_for_rows_of_workspaces_is_so_in_their_workspace(table: Table) -> None:
+    if OWNER not in table.c or table.name in SHARED:
+        assert table.name in SHARED | GLOBAL
+        return
+
+    constraints = [each for each in table.constraints if isinstance(each, UniqueConstraint)]
+    uniques = [*constraints, *(each for each in table.indexes if each.unique)]
+    assert [each.name for each in uniques if OWNER not in each.columns] == []
+    assert not table.c[OWNER].nullable
 
 
 def test_upgrading_twice_changes_nothing(empty_database: Database) -> None:

@@ -150,7 +150,7 @@ def test_archived_messages_leave_the_counts_of_labels(add, archive_all, database
     message_id = add(OLD)
     with database.writing() as tx:
         label_id = create_label(tx, workspace.id, "Complaint")
-        row = {"message_id": message_id, "label_id": label_id, "created_on": OLD}
+        row = {"workspace_id": workspace.id, "message_id": message_id, "label_id": label_id, "created_on": OLD}
         tx.execute(insert(message_label).values(row))
         tx.execute(label.update().values(message_count=1))
 

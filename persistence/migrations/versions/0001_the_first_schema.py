@@ -4,6 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
+from persistence.migrations import keys
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -108,13 +110,6 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_table(
-        "workspace_clock",
-        sa.Column("workspace_id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("stamped_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_workspace_clock_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", name=op.f("pk_workspace_clock")),
-    )
-    op.create_table(
         "api_token",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
@@ -136,24 +131,24 @@ def upgrade() -> None:
 
     op.create_table(
         "archive",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("archive_type", sa.String(length=7), nullable=False),
         sa.Column("period", sa.String(length=7), nullable=False),
         sa.Column("start_date", sa.Date(), nullable=False),
         sa.Column("part", sa.Integer(), nullable=False),
         sa.Column("record_count", sa.Integer(), nullable=False),
-        sa.Column("last_record_id", sa.Integer(), nullable=False),
+        sa.Column("last_record_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("stored_before", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("hash", sa.String(length=32), nullable=True),
         sa.Column("location", sa.Text(), nullable=True),
         sa.Column("is_trimmed", sa.Boolean(), nullable=False),
-        sa.Column("rollup_id", sa.Integer(), nullable=True),
+        sa.Column("rollup_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["rollup_id"], ["archive.id"], name=op.f("fk_archive_rollup_id")),
+        keys.primary_key("archive", "id"),
+        keys.reference("archive", "rollup_id", "archive"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_archive_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_archive")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("archive", schema=None) as batch_op:
@@ -172,7 +167,7 @@ def upgrade() -> None:
 
     op.create_table(
         "boundary_alias",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("boundary_id", sa.Integer(), nullable=False),
         sa.Column(
@@ -181,9 +176,9 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column("name_key", sa.Text(), nullable=False),
+        keys.primary_key("boundary_alias", "id"),
         sa.ForeignKeyConstraint(["boundary_id"], ["boundary.id"], name=op.f("fk_boundary_alias_boundary_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_boundary_alias_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_boundary_alias")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("boundary_alias", schema=None) as batch_op:
@@ -238,7 +233,9 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("channel", schema=None) as batch_op:
         batch_op.create_index("ix_channel_address", ["workspace_id", "address"], unique=False)
+        batch_op.create_index("ix_channel_device", ["device_uuid"], unique=False)
         batch_op.create_index("ix_channel_page", ["workspace_id", "created_on", "id"], unique=False)
+        batch_op.create_index("ix_channel_parted_from", ["parted_from_id"], unique=False)
         batch_op.create_index("ix_channel_seen", ["workspace_id", "last_seen", "id"], unique=False)
         batch_op.create_index(
             "uq_channel_device",
@@ -247,80 +244,20 @@ def upgrade() -> None:
             postgresql_where=sa.text("is_active AND parted_from_id IS NULL"),
             sqlite_where=sa.text("is_active AND parted_from_id IS NULL"),
         )
-        batch_op.create_index("ix_channel_device", ["device_uuid"], unique=False)
-        batch_op.create_index("ix_channel_parted_from", ["parted_from_id"], unique=False)
-
-    op.create_table(
-        "waiting_registration",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("channel_id", sa.Integer(), nullable=False),
-        sa.Column("claim_code", sa.String(length=9), nullable=False),
-        sa.Column("secret", sa.Text(), nullable=True),
-        sa.Column("push_token", sa.Text(), nullable=True),
-        sa.Column("country", sa.String(length=2), nullable=True),
-        sa.Column("device", sa.String(length=255), nullable=True),
-        sa.Column("os", sa.String(length=255), nullable=True),
-        sa.Column("last_seen", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_waiting_registration_channel_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_waiting_registration")),
-        sa.UniqueConstraint("claim_code", name=op.f("uq_waiting_registration_claim_code")),
-        sqlite_autoincrement=True,
-    )
-    with op.batch_alter_table("waiting_registration", schema=None) as batch_op:
-        batch_op.create_index("ix_waiting_registration_channel", ["channel_id"], unique=False)
-        batch_op.create_index("ix_waiting_registration_seen", ["last_seen"], unique=False)
-
-    op.create_table(
-        "forgotten_report",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("channel_id", sa.Integer(), nullable=False),
-        sa.Column("report_key", sa.String(length=255), nullable=False),
-        sa.Column("forgotten_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_forgotten_report_channel_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_forgotten_report")),
-        sqlite_autoincrement=True,
-    )
-    with op.batch_alter_table("forgotten_report", schema=None) as batch_op:
-        batch_op.create_index("ix_forgotten_report_age", ["forgotten_on", "id"], unique=False)
-        batch_op.create_index("uq_forgotten_report", ["channel_id", "report_key"], unique=True)
-
-    op.create_table(
-        "former_channel",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("channel_id", sa.Integer(), nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
-        sa.Column("name", sa.String(length=64), nullable=True),
-        sa.Column("address", sa.String(length=255), nullable=True),
-        sa.Column("webhook_url", sa.Text(), nullable=True),
-        sa.Column("webhook_events", sa.JSON(), nullable=True),
-        sa.Column("webhook_secret", sa.Text(), nullable=True),
-        sa.Column("webhook_previous_secret", sa.Text(), nullable=True),
-        sa.Column(
-            "webhook_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True
-        ),
-        sa.Column("left_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_former_channel_channel_id")),
-        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_former_channel_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_former_channel")),
-        sqlite_autoincrement=True,
-    )
-    with op.batch_alter_table("former_channel", schema=None) as batch_op:
-        batch_op.create_index("uq_former_channel", ["channel_id", "workspace_id"], unique=True)
 
     op.create_table(
         "classifier",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("type", sa.String(length=32), nullable=False),
         sa.Column("intents", sa.JSON(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("classifier", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_classifier_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_classifier")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_classifier_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_classifier_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("classifier", schema=None) as batch_op:
@@ -329,24 +266,27 @@ def upgrade() -> None:
 
     op.create_table(
         "contact",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=128), nullable=True),
         sa.Column("language", sa.String(length=3), nullable=True),
         sa.Column("timezone", sa.String(length=64), nullable=True),
         sa.Column("status", sa.String(length=8), nullable=False),
         sa.Column("is_deleted", sa.Boolean(), nullable=False),
-        sa.Column("fields", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
-        sa.Column("current_flow_id", sa.Integer(), nullable=True),
+        sa.Column(
+            "fields", sa.JSON().with_variant(postgresql.JSONB(astext_type=sa.Text()), "postgresql"), nullable=False
+        ),
+        sa.Column("current_flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("open_ticket_count", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("last_seen_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("handling_until", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        keys.primary_key("contact", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_contact_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_contact")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_contact_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_contact_uuid_workspace_id")),
+        info={"found_by": "is_deleted IN (true, false)"},
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("contact", schema=None) as batch_op:
@@ -354,9 +294,9 @@ def upgrade() -> None:
 
     op.create_table(
         "contact_field",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("key", sa.String(length=36), nullable=False),
         sa.Column("name", sa.String(length=36), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
@@ -365,9 +305,9 @@ def upgrade() -> None:
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("agent_access", sa.String(length=4), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("contact_field", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_contact_field_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_contact_field")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_contact_field_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_contact_field_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("contact_field", schema=None) as batch_op:
@@ -377,9 +317,9 @@ def upgrade() -> None:
 
     op.create_table(
         "contact_group",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("query", sa.Text(), nullable=True),
@@ -389,10 +329,10 @@ def upgrade() -> None:
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("evaluated_until", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
-        sa.Column("evaluated_after_id", sa.Integer(), nullable=False),
+        sa.Column("evaluated_after_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        keys.primary_key("contact_group", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_contact_group_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_contact_group")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_contact_group_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_contact_group_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("contact_group", schema=None) as batch_op:
@@ -408,9 +348,9 @@ def upgrade() -> None:
 
     op.create_table(
         "flow",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("type", sa.String(length=10), nullable=False),
@@ -430,9 +370,9 @@ def upgrade() -> None:
         sa.Column("expired_run_count", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("flow", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_flow_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_flow_uuid_workspace_id")),
         sa.UniqueConstraint("workspace_id", "name_key", name=op.f("uq_flow_workspace_id_name_key")),
         sqlite_autoincrement=True,
     )
@@ -442,15 +382,15 @@ def upgrade() -> None:
 
     op.create_table(
         "flow_label",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("flow_label", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_label_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_label")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_flow_label_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_flow_label_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("flow_label", schema=None) as batch_op:
@@ -458,18 +398,18 @@ def upgrade() -> None:
 
     op.create_table(
         "global_value",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("key", sa.String(length=36), nullable=False),
         sa.Column("name", sa.String(length=36), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("value", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("global_value", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_global_value_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_global_value")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_global_value_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_global_value_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("global_value", schema=None) as batch_op:
@@ -486,24 +426,24 @@ def upgrade() -> None:
         sa.Column("status", sa.Integer(), nullable=True),
         sa.Column("body", sa.Text(), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("idempotency_answer", "workspace_id", "operation", "key"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_idempotency_answer_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", "operation", "key", name=op.f("pk_idempotency_answer")),
     )
     with op.batch_alter_table("idempotency_answer", schema=None) as batch_op:
         batch_op.create_index("ix_idempotency_answer_created_on", ["created_on"], unique=False)
 
     op.create_table(
         "label",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("message_count", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("label", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_label_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_label")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_label_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_label_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("label", schema=None) as batch_op:
@@ -512,17 +452,17 @@ def upgrade() -> None:
 
     op.create_table(
         "media",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("content_type", sa.String(length=255), nullable=False),
         sa.Column("filename", sa.String(length=255), nullable=False),
         sa.Column("size", sa.Integer(), nullable=False),
         sa.Column("url", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("media", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_media_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_media")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_media_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_media_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("media", schema=None) as batch_op:
@@ -532,8 +472,8 @@ def upgrade() -> None:
         "media_usage",
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("bytes", sa.BigInteger(), nullable=False),
+        keys.primary_key("media_usage", "workspace_id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_media_usage_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", name=op.f("pk_media_usage")),
     )
     op.create_table(
         "membership",
@@ -541,24 +481,24 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer(), nullable=False),
         sa.Column("role", sa.String(length=16), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("membership", "workspace_id", "user_id"),
         sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_membership_user_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_membership_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", "user_id", name=op.f("pk_membership")),
     )
     with op.batch_alter_table("membership", schema=None) as batch_op:
         batch_op.create_index("ix_membership_page", ["workspace_id", "created_on", "user_id"], unique=False)
 
     op.create_table(
         "optin",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("optin", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_optin_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_optin")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_optin_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_optin_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("optin", schema=None) as batch_op:
@@ -571,18 +511,18 @@ def upgrade() -> None:
         sa.Column("scope", sa.String(length=24), nullable=False),
         sa.Column("began_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("taken", sa.Integer(), nullable=False),
+        keys.primary_key("rate_window", "workspace_id", "scope"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_rate_window_workspace_id")),
-        sa.PrimaryKeyConstraint("workspace_id", "scope", name=op.f("pk_rate_window")),
     )
     op.create_table(
         "resthook",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("slug", sa.String(length=50), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("resthook", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_resthook")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("resthook", schema=None) as batch_op:
@@ -591,16 +531,16 @@ def upgrade() -> None:
 
     op.create_table(
         "template",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=512), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("template", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_template_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_template")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_template_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_template_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("template", schema=None) as batch_op:
@@ -609,16 +549,16 @@ def upgrade() -> None:
 
     op.create_table(
         "ticketer",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("type", sa.String(length=32), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("ticketer", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_ticketer_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_ticketer")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_ticketer_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_ticketer_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("ticketer", schema=None) as batch_op:
@@ -627,18 +567,18 @@ def upgrade() -> None:
 
     op.create_table(
         "topic",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
         sa.Column("is_system", sa.Boolean(), nullable=False),
         sa.Column("open_count", sa.Integer(), nullable=False),
         sa.Column("closed_count", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("topic", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_topic_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_topic")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_topic_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_topic_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("topic", schema=None) as batch_op:
@@ -647,26 +587,35 @@ def upgrade() -> None:
 
     op.create_table(
         "webhook_trouble",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=True),
-        sa.Column("subscriber_id", sa.Integer(), nullable=True),
+        sa.Column("subscriber_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("began_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("last_failed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("given_up", sa.Integer(), nullable=False),
         sa.Column("switched_off_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),
+        keys.primary_key("webhook_trouble", "id"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_webhook_trouble_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_webhook_trouble")),
         sa.UniqueConstraint("channel_id", "workspace_id", name=op.f("uq_webhook_trouble_channel_id_workspace_id")),
-        sa.UniqueConstraint("subscriber_id", name=op.f("uq_webhook_trouble_subscriber_id")),
+        sa.UniqueConstraint(
+            "subscriber_id", "workspace_id", name=op.f("uq_webhook_trouble_subscriber_id_workspace_id")
+        ),
         sqlite_autoincrement=True,
     )
     op.create_table(
+        "workspace_clock",
+        sa.Column("workspace_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("stamped_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("workspace_clock", "workspace_id"),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_workspace_clock_workspace_id")),
+    )
+    op.create_table(
         "broadcast",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("status", sa.String(length=11), nullable=False),
         sa.Column("urns", sa.JSON(), nullable=False),
         sa.Column("text", sa.JSON(), nullable=False),
@@ -679,13 +628,13 @@ def upgrade() -> None:
         sa.Column("query", sa.Text(), nullable=True),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("started", sa.Integer(), nullable=False),
-        sa.Column("last_contact_id", sa.Integer(), nullable=False),
+        sa.Column("last_contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("broadcast", "id"),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_broadcast_channel_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_broadcast_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_broadcast")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_broadcast_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_broadcast_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("broadcast", schema=None) as batch_op:
@@ -700,26 +649,22 @@ def upgrade() -> None:
 
     op.create_table(
         "campaign",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
         sa.Column("name_key", sa.Text(), nullable=False),
-        sa.Column("group_id", sa.Integer(), nullable=True),
+        sa.Column("group_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column(
-            "former_group_uuid",
-            sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"),
-            nullable=True,
+            "former_group_uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=True
         ),
         sa.Column("former_group_name", sa.String(length=64), nullable=True),
         sa.Column("is_archived", sa.Boolean(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["group_id"], ["contact_group.id"], name=op.f("fk_campaign_group_id"), ondelete="SET NULL"
-        ),
+        keys.primary_key("campaign", "id"),
+        keys.reference("campaign", "group_id", "contact_group"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_campaign_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaign")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_campaign_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_campaign_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("campaign", schema=None) as batch_op:
@@ -735,15 +680,15 @@ def upgrade() -> None:
 
     op.create_table(
         "channel_alarm",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=False),
         sa.Column("kind", sa.String(length=12), nullable=False),
         sa.Column("opened_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("closed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        keys.primary_key("channel_alarm", "id"),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_channel_alarm_channel_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_channel_alarm_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_channel_alarm")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("channel_alarm", schema=None) as batch_op:
@@ -751,7 +696,7 @@ def upgrade() -> None:
         batch_op.create_index("ix_channel_alarm_closed", ["closed_on", "id"], unique=False)
         batch_op.create_index(
             "uq_channel_alarm_open",
-            ["channel_id", "kind"],
+            ["channel_id", "kind", "workspace_id"],
             unique=True,
             postgresql_where=sa.text("closed_on IS NULL"),
             sqlite_where=sa.text("closed_on IS NULL"),
@@ -759,11 +704,11 @@ def upgrade() -> None:
 
     op.create_table(
         "channel_event",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("type", sa.String(length=16), nullable=False),
         sa.Column("urn", sa.String(length=255), nullable=True),
         sa.Column("extra", sa.JSON(), nullable=True),
@@ -771,12 +716,17 @@ def upgrade() -> None:
         sa.Column("occurred_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("is_pending", sa.Boolean(), nullable=False),
+        keys.primary_key("channel_event", "id"),
+        keys.reference("channel_event", "contact_id", "contact"),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_channel_event_channel_id")),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_channel_event_contact_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_channel_event_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_channel_event")),
-        sa.UniqueConstraint("channel_id", "external_id", name=op.f("uq_channel_event_channel_id_external_id")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_channel_event_uuid")),
+        sa.UniqueConstraint(
+            "channel_id",
+            "external_id",
+            "workspace_id",
+            name=op.f("uq_channel_event_channel_id_external_id_workspace_id"),
+        ),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_channel_event_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("channel_event", schema=None) as batch_op:
@@ -793,18 +743,18 @@ def upgrade() -> None:
 
     op.create_table(
         "contact_urn",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=True),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("scheme", sa.String(length=16), nullable=False),
         sa.Column("path", sa.String(length=255), nullable=False),
         sa.Column("display", sa.String(length=255), nullable=True),
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=True),
+        keys.primary_key("contact_urn", "id"),
+        keys.reference("contact_urn", "contact_id", "contact"),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_contact_urn_channel_id")),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_contact_urn_contact_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_contact_urn_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_contact_urn")),
         sa.UniqueConstraint("workspace_id", "scheme", "path", name=op.f("uq_contact_urn_workspace_id_scheme_path")),
         sqlite_autoincrement=True,
     )
@@ -813,13 +763,13 @@ def upgrade() -> None:
 
     op.create_table(
         "delivery",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("event", sa.String(length=16), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=True),
-        sa.Column("subscriber_id", sa.Integer(), nullable=True),
-        sa.Column("contact_id", sa.Integer(), nullable=True),
+        sa.Column("subscriber_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("receiver", sa.String(length=300), nullable=False),
         sa.Column("url", sa.Text(), nullable=False),
         sa.Column("content_type", sa.String(length=64), nullable=False),
@@ -832,12 +782,12 @@ def upgrade() -> None:
         sa.Column("finished_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("last_status", sa.Integer(), nullable=True),
         sa.Column("last_error", sa.Text(), nullable=True),
+        keys.primary_key("delivery", "id"),
+        keys.reference("delivery", "contact_id", "contact"),
         sa.CheckConstraint("status IN ('pending', 'delivered', 'failed')", name=op.f("ck_delivery_status")),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_delivery_channel_id")),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_delivery_contact_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_delivery_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_delivery_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_delivery_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("delivery", schema=None) as batch_op:
@@ -861,40 +811,42 @@ def upgrade() -> None:
 
     op.create_table(
         "flow_revision",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("spec_version", sa.String(length=16), nullable=False),
         sa.Column("definition", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_flow_revision_flow_id")),
+        keys.primary_key("flow_revision", "id"),
+        keys.reference("flow_revision", "flow_id", "flow"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_revision_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_revision")),
-        sa.UniqueConstraint("flow_id", "number", name=op.f("uq_flow_revision_flow_id_number")),
+        sa.UniqueConstraint(
+            "flow_id", "number", "workspace_id", name=op.f("uq_flow_revision_flow_id_number_workspace_id")
+        ),
         sqlite_autoincrement=True,
     )
     op.create_table(
         "flow_session",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("session_type", sa.String(length=16), nullable=False),
         sa.Column("status", sa.String(length=11), nullable=False),
         sa.Column("state", sa.JSON(), nullable=True),
-        sa.Column("current_flow_id", sa.Integer(), nullable=True),
+        sa.Column("current_flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("sprint_count", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("ended_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("timeout_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("expires_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_flow_session_contact_id")),
-        sa.ForeignKeyConstraint(["current_flow_id"], ["flow.id"], name=op.f("fk_flow_session_current_flow_id")),
+        keys.primary_key("flow_session", "id"),
+        keys.reference("flow_session", "contact_id", "contact"),
+        keys.reference("flow_session", "current_flow_id", "flow"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_session_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_session")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_flow_session_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_flow_session_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("flow_session", schema=None) as batch_op:
@@ -915,7 +867,7 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "uq_flow_session_waiting",
-            ["contact_id"],
+            ["contact_id", "workspace_id"],
             unique=True,
             postgresql_where=sa.text("status = 'waiting'"),
             sqlite_where=sa.text("status = 'waiting'"),
@@ -923,10 +875,10 @@ def upgrade() -> None:
 
     op.create_table(
         "flow_start",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("status", sa.String(length=11), nullable=False),
         sa.Column("start_type", sa.String(length=11), nullable=False),
         sa.Column("restart_participants", sa.Boolean(), nullable=False),
@@ -940,15 +892,16 @@ def upgrade() -> None:
         sa.Column("started", sa.Integer(), nullable=False),
         sa.Column("contact_count", sa.Integer(), nullable=False),
         sa.Column("batch_count", sa.Integer(), nullable=False),
-        sa.Column("last_contact_id", sa.Integer(), nullable=False),
+        sa.Column("last_contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("is_expanded", sa.Boolean(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("flow_start", "id"),
+        keys.reference("flow_start", "flow_id", "flow"),
         sa.ForeignKeyConstraint(["created_by_id"], ["app_user.id"], name=op.f("fk_flow_start_created_by_id")),
-        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_flow_start_flow_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_start_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_start")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_flow_start_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_flow_start_uuid_workspace_id")),
+        info={"found_by": "start_type IN ('manual', 'api', 'api_v1')"},
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("flow_start", schema=None) as batch_op:
@@ -969,23 +922,65 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "forgotten_report",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("report_key", sa.String(length=255), nullable=False),
+        sa.Column("forgotten_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("forgotten_report", "id"),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_forgotten_report_channel_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_forgotten_report_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("forgotten_report", schema=None) as batch_op:
+        batch_op.create_index("ix_forgotten_report_age", ["forgotten_on", "id"], unique=False)
+        batch_op.create_index("uq_forgotten_report", ["channel_id", "report_key", "workspace_id"], unique=True)
+
+    op.create_table(
+        "former_channel",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=True),
+        sa.Column("address", sa.String(length=255), nullable=True),
+        sa.Column("webhook_url", sa.Text(), nullable=True),
+        sa.Column("webhook_events", sa.JSON(), nullable=True),
+        sa.Column("webhook_secret", sa.Text(), nullable=True),
+        sa.Column("webhook_previous_secret", sa.Text(), nullable=True),
+        sa.Column(
+            "webhook_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True
+        ),
+        sa.Column("left_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("former_channel", "id"),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_former_channel_channel_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_former_channel_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("former_channel", schema=None) as batch_op:
+        batch_op.create_index("uq_former_channel", ["channel_id", "workspace_id"], unique=True)
+
+    op.create_table(
         "group_membership",
-        sa.Column("group_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_group_membership_contact_id")),
-        sa.ForeignKeyConstraint(["group_id"], ["contact_group.id"], name=op.f("fk_group_membership_group_id")),
-        sa.PrimaryKeyConstraint("group_id", "contact_id", name=op.f("pk_group_membership")),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("group_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        keys.primary_key("group_membership", "group_id", "contact_id"),
+        keys.reference("group_membership", "contact_id", "contact"),
+        keys.reference("group_membership", "group_id", "contact_group"),
     )
     with op.batch_alter_table("group_membership", schema=None) as batch_op:
         batch_op.create_index("ix_group_membership_contact", ["contact_id", "group_id"], unique=False)
 
     op.create_table(
         "labeled_flow",
-        sa.Column("flow_id", sa.Integer(), nullable=False),
-        sa.Column("label_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_labeled_flow_flow_id")),
-        sa.ForeignKeyConstraint(["label_id"], ["flow_label.id"], name=op.f("fk_labeled_flow_label_id")),
-        sa.PrimaryKeyConstraint("flow_id", "label_id", name=op.f("pk_labeled_flow")),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("label_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        keys.primary_key("labeled_flow", "flow_id", "label_id"),
+        keys.reference("labeled_flow", "flow_id", "flow"),
+        keys.reference("labeled_flow", "label_id", "flow_label"),
     )
     with op.batch_alter_table("labeled_flow", schema=None) as batch_op:
         batch_op.create_index("ix_labeled_flow_label", ["label_id"], unique=False)
@@ -993,13 +988,13 @@ def upgrade() -> None:
     op.create_table(
         "message",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("urn", sa.String(length=255), nullable=True),
         sa.Column("channel_id", sa.Integer(), nullable=True),
-        sa.Column("broadcast_id", sa.Integer(), nullable=True),
-        sa.Column("flow_id", sa.Integer(), nullable=True),
+        sa.Column("broadcast_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("direction", sa.String(length=3), nullable=False),
         sa.Column("type", sa.String(length=5), nullable=False),
         sa.Column("status", sa.String(length=9), nullable=False),
@@ -1025,16 +1020,20 @@ def upgrade() -> None:
             ),
             nullable=True,
         ),
+        keys.primary_key("message", "id"),
+        keys.reference("message", "contact_id", "contact"),
         sa.CheckConstraint("direction IN ('in', 'out')", name=op.f("ck_message_direction")),
         sa.CheckConstraint("visibility IN ('visible', 'archived', 'deleted')", name=op.f("ck_message_visibility")),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_message_channel_id")),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_message_contact_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_message_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_message")),
         sa.UniqueConstraint(
-            "channel_id", "direction", "external_id", name=op.f("uq_message_channel_id_direction_external_id")
+            "channel_id",
+            "direction",
+            "external_id",
+            "workspace_id",
+            name=op.f("uq_message_channel_id_direction_external_id_workspace_id"),
         ),
-        sa.UniqueConstraint("uuid", name=op.f("uq_message_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_message_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("message", schema=None) as batch_op:
@@ -1085,41 +1084,17 @@ def upgrade() -> None:
         )
 
     op.create_table(
-        "gateway_send",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("channel_id", sa.Integer(), nullable=False),
-        sa.Column("message_id", sa.Integer(), nullable=False),
-        sa.Column("priority", sa.Integer(), nullable=False),
-        sa.Column("parts_begun", sa.Integer(), nullable=False),
-        sa.Column("parts_accepted", sa.Integer(), nullable=False),
-        sa.Column("error_count", sa.Integer(), nullable=False),
-        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.Column("due_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_gateway_send_channel_id")),
-        sa.ForeignKeyConstraint(
-            ["message_id"], ["message.id"], name=op.f("fk_gateway_send_message_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_gateway_send_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_gateway_send")),
-        sa.UniqueConstraint("message_id", name=op.f("uq_gateway_send_message_id")),
-        sqlite_autoincrement=True,
-    )
-    with op.batch_alter_table("gateway_send", schema=None) as batch_op:
-        batch_op.create_index("ix_gateway_send_due", ["channel_id", "priority", "due_on", "id"], unique=False)
-
-    op.create_table(
         "parked_sprint",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("kind", sa.String(length=8), nullable=False),
         sa.Column("receiver", sa.String(length=36), nullable=False),
-        sa.Column("batch_id", sa.Integer(), nullable=True),
+        sa.Column("batch_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("parked_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_parked_sprint_contact_id")),
+        keys.primary_key("parked_sprint", "id"),
+        keys.reference("parked_sprint", "contact_id", "contact"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_parked_sprint_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_parked_sprint")),
         sa.UniqueConstraint(
             "workspace_id", "contact_id", "kind", name=op.f("uq_parked_sprint_workspace_id_contact_id_kind")
         ),
@@ -1137,14 +1112,14 @@ def upgrade() -> None:
 
     op.create_table(
         "resthook_event",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("resthook_id", sa.Integer(), nullable=False),
+        sa.Column("resthook_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("data", sa.JSON(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["resthook_id"], ["resthook.id"], name=op.f("fk_resthook_event_resthook_id")),
+        keys.primary_key("resthook_event", "id"),
+        keys.reference("resthook_event", "resthook_id", "resthook"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_event_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_resthook_event")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("resthook_event", schema=None) as batch_op:
@@ -1154,9 +1129,9 @@ def upgrade() -> None:
 
     op.create_table(
         "resthook_subscriber",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("resthook_id", sa.Integer(), nullable=False),
+        sa.Column("resthook_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("target_url", sa.Text(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("webhook_secret", sa.Text(), nullable=True),
@@ -1164,18 +1139,21 @@ def upgrade() -> None:
         sa.Column(
             "webhook_rotated_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True
         ),
-        sa.ForeignKeyConstraint(["resthook_id"], ["resthook.id"], name=op.f("fk_resthook_subscriber_resthook_id")),
+        keys.primary_key("resthook_subscriber", "id"),
+        keys.reference("resthook_subscriber", "resthook_id", "resthook"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_resthook_subscriber_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_resthook_subscriber")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("resthook_subscriber", schema=None) as batch_op:
         batch_op.create_index("ix_resthook_subscriber_page", ["workspace_id", "created_on", "id"], unique=False)
-        batch_op.create_index("uq_resthook_subscriber_target", ["resthook_id", "target_url"], unique=True)
+        batch_op.create_index(
+            "uq_resthook_subscriber_target", ["resthook_id", "target_url", "workspace_id"], unique=True
+        )
 
     op.create_table(
         "sync_record",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("power_level", sa.Integer(), nullable=False),
@@ -1186,8 +1164,9 @@ def upgrade() -> None:
         sa.Column("retry_count", sa.Integer(), nullable=False),
         sa.Column("incoming_count", sa.Integer(), nullable=False),
         sa.Column("outgoing_count", sa.Integer(), nullable=False),
+        keys.primary_key("sync_record", "id"),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_sync_record_channel_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_sync_record")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_sync_record_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("sync_record", schema=None) as batch_op:
@@ -1196,9 +1175,9 @@ def upgrade() -> None:
 
     op.create_table(
         "template_translation",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("template_id", sa.Integer(), nullable=False),
+        sa.Column("template_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=False),
         sa.Column("language", sa.String(length=3), nullable=False),
         sa.Column("locale", sa.String(length=6), nullable=False),
@@ -1206,23 +1185,25 @@ def upgrade() -> None:
         sa.Column("namespace", sa.String(length=128), nullable=False),
         sa.Column("variable_count", sa.Integer(), nullable=False),
         sa.Column("status", sa.String(length=24), nullable=False),
+        keys.primary_key("template_translation", "id"),
+        keys.reference("template_translation", "template_id", "template"),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_template_translation_channel_id")),
-        sa.ForeignKeyConstraint(["template_id"], ["template.id"], name=op.f("fk_template_translation_template_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_template_translation_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_template_translation")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("template_translation", schema=None) as batch_op:
-        batch_op.create_index("uq_template_translation", ["template_id", "channel_id", "locale"], unique=True)
+        batch_op.create_index(
+            "uq_template_translation", ["template_id", "channel_id", "locale", "workspace_id"], unique=True
+        )
 
     op.create_table(
         "ticket",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("status", sa.String(length=6), nullable=False),
-        sa.Column("topic_id", sa.Integer(), nullable=False),
+        sa.Column("topic_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("assignee_id", sa.Integer(), nullable=True),
         sa.Column("opened_by_id", sa.Integer(), nullable=True),
         sa.Column("flow_uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=True),
@@ -1230,13 +1211,13 @@ def upgrade() -> None:
         sa.Column("opened_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("closed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
+        keys.primary_key("ticket", "id"),
+        keys.reference("ticket", "contact_id", "contact"),
+        keys.reference("ticket", "topic_id", "topic"),
         sa.ForeignKeyConstraint(["assignee_id"], ["app_user.id"], name=op.f("fk_ticket_assignee_id")),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_ticket_contact_id")),
         sa.ForeignKeyConstraint(["opened_by_id"], ["app_user.id"], name=op.f("fk_ticket_opened_by_id")),
-        sa.ForeignKeyConstraint(["topic_id"], ["topic.id"], name=op.f("fk_ticket_topic_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_ticket_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_ticket")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_ticket_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_ticket_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("ticket", schema=None) as batch_op:
@@ -1244,7 +1225,7 @@ def upgrade() -> None:
         batch_op.create_index("ix_ticket_page", ["workspace_id", "modified_on", "id"], unique=False)
         batch_op.create_index(
             "uq_ticket_open",
-            ["contact_id"],
+            ["contact_id", "workspace_id"],
             unique=True,
             postgresql_where=sa.text("status = 'open'"),
             sqlite_where=sa.text("status = 'open'"),
@@ -1252,11 +1233,11 @@ def upgrade() -> None:
 
     op.create_table(
         "trigger",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
         sa.Column("type", sa.String(length=16), nullable=False),
-        sa.Column("flow_id", sa.Integer(), nullable=False),
+        sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("keywords", sa.JSON(), nullable=False),
         sa.Column("match", sa.String(length=5), nullable=False),
         sa.Column("channel_id", sa.Integer(), nullable=True),
@@ -1267,11 +1248,11 @@ def upgrade() -> None:
         sa.Column("next_fire_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("trigger", "id"),
+        keys.reference("trigger", "flow_id", "flow"),
         sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_trigger_channel_id")),
-        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_trigger_flow_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_trigger_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_trigger")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_trigger_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_trigger_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("trigger", schema=None) as batch_op:
@@ -1293,52 +1274,72 @@ def upgrade() -> None:
         batch_op.create_index("ix_trigger_page", ["workspace_id", "created_on", "id"], unique=False)
 
     op.create_table(
+        "waiting_registration",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("claim_code", sa.String(length=9), nullable=False),
+        sa.Column("secret", sa.Text(), nullable=True),
+        sa.Column("push_token", sa.Text(), nullable=True),
+        sa.Column("country", sa.String(length=2), nullable=True),
+        sa.Column("device", sa.String(length=255), nullable=True),
+        sa.Column("os", sa.String(length=255), nullable=True),
+        sa.Column("last_seen", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_waiting_registration_channel_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_waiting_registration")),
+        sa.UniqueConstraint("claim_code", name=op.f("uq_waiting_registration_claim_code")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("waiting_registration", schema=None) as batch_op:
+        batch_op.create_index("ix_waiting_registration_channel", ["channel_id"], unique=False)
+        batch_op.create_index("ix_waiting_registration_seen", ["last_seen"], unique=False)
+
+    op.create_table(
         "broadcast_contact",
-        sa.Column("broadcast_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("broadcast_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("is_named", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(["broadcast_id"], ["broadcast.id"], name=op.f("fk_broadcast_contact_broadcast_id")),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_broadcast_contact_contact_id")),
-        sa.PrimaryKeyConstraint("broadcast_id", "contact_id", name=op.f("pk_broadcast_contact")),
+        keys.primary_key("broadcast_contact", "broadcast_id", "contact_id"),
+        keys.reference("broadcast_contact", "broadcast_id", "broadcast"),
+        keys.reference("broadcast_contact", "contact_id", "contact"),
     )
     op.create_table(
         "broadcast_group",
-        sa.Column("broadcast_id", sa.Integer(), nullable=False),
-        sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("broadcast_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("group_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("is_excluded", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(["broadcast_id"], ["broadcast.id"], name=op.f("fk_broadcast_group_broadcast_id")),
-        sa.ForeignKeyConstraint(
-            ["group_id"], ["contact_group.id"], name=op.f("fk_broadcast_group_group_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("broadcast_id", "group_id", name=op.f("pk_broadcast_group")),
+        keys.primary_key("broadcast_group", "broadcast_id", "group_id"),
+        keys.reference("broadcast_group", "broadcast_id", "broadcast"),
+        keys.reference("broadcast_group", "group_id", "contact_group", ondelete="CASCADE"),
     )
     with op.batch_alter_table("broadcast_group", schema=None) as batch_op:
         batch_op.create_index("ix_broadcast_group_group", ["group_id"], unique=False)
 
     op.create_table(
         "campaign_event",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("campaign_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("campaign_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("relative_to", sa.String(length=36), nullable=False),
         sa.Column("offset", sa.Integer(), nullable=False),
         sa.Column("unit", sa.String(length=7), nullable=False),
         sa.Column("delivery_hour", sa.Integer(), nullable=False),
         sa.Column("message", sa.JSON(), nullable=True),
         sa.Column("base_language", sa.String(length=3), nullable=True),
-        sa.Column("flow_id", sa.Integer(), nullable=True),
+        sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("start_mode", sa.String(length=1), nullable=False),
         sa.Column("is_deleted", sa.Boolean(), nullable=False),
         sa.Column("timed_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("scheduling_since", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
-        sa.Column("scheduling_after_id", sa.Integer(), nullable=False),
+        sa.Column("scheduling_after_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name=op.f("fk_campaign_event_campaign_id")),
-        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_campaign_event_flow_id")),
+        keys.primary_key("campaign_event", "id"),
+        keys.reference("campaign_event", "campaign_id", "campaign"),
+        keys.reference("campaign_event", "flow_id", "flow"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_campaign_event_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaign_event")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_campaign_event_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_campaign_event_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("campaign_event", schema=None) as batch_op:
@@ -1355,10 +1356,10 @@ def upgrade() -> None:
 
     op.create_table(
         "delivery_attempt",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("delivery_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("delivery_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("scheduled_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("finished_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
@@ -1366,12 +1367,10 @@ def upgrade() -> None:
         sa.Column("status", sa.Integer(), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("answer", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["delivery_id"], ["delivery.id"], name=op.f("fk_delivery_attempt_delivery_id"), ondelete="CASCADE"
-        ),
+        keys.primary_key("delivery_attempt", "id"),
+        keys.reference("delivery_attempt", "delivery_id", "delivery", ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_delivery_attempt_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_delivery_attempt")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_delivery_attempt_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_delivery_attempt_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("delivery_attempt", schema=None) as batch_op:
@@ -1379,13 +1378,13 @@ def upgrade() -> None:
 
     op.create_table(
         "flow_run",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("session_id", sa.Integer(), nullable=True),
-        sa.Column("flow_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
-        sa.Column("start_id", sa.Integer(), nullable=True),
+        sa.Column("uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=False),
+        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("start_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column(
             "parent_uuid", sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql"), nullable=True
         ),
@@ -1398,13 +1397,13 @@ def upgrade() -> None:
         sa.Column("modified_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("expires_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("exited_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_flow_run_contact_id")),
-        sa.ForeignKeyConstraint(["flow_id"], ["flow.id"], name=op.f("fk_flow_run_flow_id")),
-        sa.ForeignKeyConstraint(["session_id"], ["flow_session.id"], name=op.f("fk_flow_run_session_id")),
-        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_run_start_id")),
+        keys.primary_key("flow_run", "id"),
+        keys.reference("flow_run", "contact_id", "contact"),
+        keys.reference("flow_run", "flow_id", "flow"),
+        keys.reference("flow_run", "session_id", "flow_session"),
+        keys.reference("flow_run", "start_id", "flow_start"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_run_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_run")),
-        sa.UniqueConstraint("uuid", name=op.f("uq_flow_run_uuid")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_flow_run_uuid_workspace_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("flow_run", schema=None) as batch_op:
@@ -1435,7 +1434,7 @@ def upgrade() -> None:
         batch_op.create_index("ix_flow_run_session", ["session_id"], unique=False)
         batch_op.create_index(
             "uq_flow_run_start",
-            ["start_id", "contact_id"],
+            ["start_id", "contact_id", "workspace_id"],
             unique=True,
             postgresql_where=sa.text("start_id IS NOT NULL"),
             sqlite_where=sa.text("start_id IS NOT NULL"),
@@ -1443,18 +1442,18 @@ def upgrade() -> None:
 
     op.create_table(
         "flow_start_batch",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("start_id", sa.Integer(), nullable=False),
+        sa.Column("start_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("contact_ids", sa.JSON(), nullable=False),
         sa.Column("status", sa.String(length=7), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("leased_until", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_start_batch_start_id")),
+        keys.primary_key("flow_start_batch", "id"),
+        keys.reference("flow_start_batch", "start_id", "flow_start"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_start_batch_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_flow_start_batch")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("flow_start_batch", schema=None) as batch_op:
@@ -1465,62 +1464,83 @@ def upgrade() -> None:
             postgresql_where=sa.text("status = 'pending'"),
             sqlite_where=sa.text("status = 'pending'"),
         )
-        batch_op.create_index("uq_flow_start_batch_number", ["start_id", "number"], unique=True)
+        batch_op.create_index("uq_flow_start_batch_number", ["start_id", "number", "workspace_id"], unique=True)
 
     op.create_table(
         "flow_start_contact",
-        sa.Column("start_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("start_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("is_named", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_flow_start_contact_contact_id")),
-        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_start_contact_start_id")),
-        sa.PrimaryKeyConstraint("start_id", "contact_id", name=op.f("pk_flow_start_contact")),
+        keys.primary_key("flow_start_contact", "start_id", "contact_id"),
+        keys.reference("flow_start_contact", "contact_id", "contact"),
+        keys.reference("flow_start_contact", "start_id", "flow_start"),
     )
     op.create_table(
         "flow_start_group",
-        sa.Column("start_id", sa.Integer(), nullable=False),
-        sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("start_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("group_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("is_excluded", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["group_id"], ["contact_group.id"], name=op.f("fk_flow_start_group_group_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(["start_id"], ["flow_start.id"], name=op.f("fk_flow_start_group_start_id")),
-        sa.PrimaryKeyConstraint("start_id", "group_id", name=op.f("pk_flow_start_group")),
+        keys.primary_key("flow_start_group", "start_id", "group_id"),
+        keys.reference("flow_start_group", "group_id", "contact_group", ondelete="CASCADE"),
+        keys.reference("flow_start_group", "start_id", "flow_start"),
     )
     with op.batch_alter_table("flow_start_group", schema=None) as batch_op:
         batch_op.create_index("ix_flow_start_group_group", ["group_id"], unique=False)
 
     op.create_table(
-        "message_label",
+        "gateway_send",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
         sa.Column("message_id", sa.Integer(), nullable=False),
-        sa.Column("label_id", sa.Integer(), nullable=False),
+        sa.Column("priority", sa.Integer(), nullable=False),
+        sa.Column("parts_begun", sa.Integer(), nullable=False),
+        sa.Column("parts_accepted", sa.Integer(), nullable=False),
+        sa.Column("error_count", sa.Integer(), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
-        sa.ForeignKeyConstraint(["label_id"], ["label.id"], name=op.f("fk_message_label_label_id")),
-        sa.ForeignKeyConstraint(["message_id"], ["message.id"], name=op.f("fk_message_label_message_id")),
-        sa.PrimaryKeyConstraint("message_id", "label_id", name=op.f("pk_message_label")),
+        sa.Column("due_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("gateway_send", "id"),
+        keys.reference("gateway_send", "message_id", "message", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_gateway_send_channel_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_gateway_send_workspace_id")),
+        sa.UniqueConstraint("message_id", "workspace_id", name=op.f("uq_gateway_send_message_id_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("gateway_send", schema=None) as batch_op:
+        batch_op.create_index("ix_gateway_send_due", ["channel_id", "priority", "due_on", "id"], unique=False)
+
+    op.create_table(
+        "message_label",
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("message_id", sa.Integer(), nullable=False),
+        sa.Column("label_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("message_label", "message_id", "label_id"),
+        keys.reference("message_label", "label_id", "label"),
+        keys.reference("message_label", "message_id", "message"),
     )
     with op.batch_alter_table("message_label", schema=None) as batch_op:
         batch_op.create_index("ix_message_label_page", ["label_id", "created_on", "message_id"], unique=False)
 
     op.create_table(
         "ticket_event",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("ticket_id", sa.Integer(), nullable=False),
+        sa.Column("ticket_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("type", sa.String(length=13), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=True),
         sa.Column("assignee_id", sa.Integer(), nullable=True),
-        sa.Column("topic_id", sa.Integer(), nullable=True),
+        sa.Column("topic_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("note", sa.Text(), nullable=True),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
+        keys.primary_key("ticket_event", "id"),
+        keys.reference("ticket_event", "ticket_id", "ticket", ondelete="CASCADE"),
+        keys.reference("ticket_event", "topic_id", "topic"),
         sa.ForeignKeyConstraint(["assignee_id"], ["app_user.id"], name=op.f("fk_ticket_event_assignee_id")),
-        sa.ForeignKeyConstraint(
-            ["ticket_id"], ["ticket.id"], name=op.f("fk_ticket_event_ticket_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(["topic_id"], ["topic.id"], name=op.f("fk_ticket_event_topic_id")),
         sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_ticket_event_user_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_ticket_event_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_ticket_event")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("ticket_event", schema=None) as batch_op:
@@ -1528,43 +1548,45 @@ def upgrade() -> None:
 
     op.create_table(
         "trigger_contact",
-        sa.Column("trigger_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_trigger_contact_contact_id")),
-        sa.ForeignKeyConstraint(
-            ["trigger_id"], ["trigger.id"], name=op.f("fk_trigger_contact_trigger_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("trigger_id", "contact_id", name=op.f("pk_trigger_contact")),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("trigger_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        keys.primary_key("trigger_contact", "trigger_id", "contact_id"),
+        keys.reference("trigger_contact", "contact_id", "contact"),
+        keys.reference("trigger_contact", "trigger_id", "trigger", ondelete="CASCADE"),
     )
     op.create_table(
         "trigger_group",
-        sa.Column("trigger_id", sa.Integer(), nullable=False),
-        sa.Column("group_id", sa.Integer(), nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("trigger_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("group_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("is_excluded", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(["group_id"], ["contact_group.id"], name=op.f("fk_trigger_group_group_id")),
-        sa.ForeignKeyConstraint(
-            ["trigger_id"], ["trigger.id"], name=op.f("fk_trigger_group_trigger_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("trigger_id", "group_id", name=op.f("pk_trigger_group")),
+        keys.primary_key("trigger_group", "trigger_id", "group_id"),
+        keys.reference("trigger_group", "group_id", "contact_group"),
+        keys.reference("trigger_group", "trigger_id", "trigger", ondelete="CASCADE"),
     )
     with op.batch_alter_table("trigger_group", schema=None) as batch_op:
         batch_op.create_index("ix_trigger_group_group", ["group_id"], unique=False)
 
     op.create_table(
         "campaign_fire",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("workspace_id", sa.Integer(), nullable=False),
-        sa.Column("event_id", sa.Integer(), nullable=False),
-        sa.Column("contact_id", sa.Integer(), nullable=False),
+        sa.Column("event_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("contact_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("due_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("created_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=False),
         sa.Column("fired_on", sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite"), nullable=True),
-        sa.ForeignKeyConstraint(["contact_id"], ["contact.id"], name=op.f("fk_campaign_fire_contact_id")),
-        sa.ForeignKeyConstraint(["event_id"], ["campaign_event.id"], name=op.f("fk_campaign_fire_event_id")),
+        keys.primary_key("campaign_fire", "id"),
+        keys.reference("campaign_fire", "contact_id", "contact"),
+        keys.reference("campaign_fire", "event_id", "campaign_event"),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_campaign_fire_workspace_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_campaign_fire")),
         sa.UniqueConstraint(
-            "event_id", "contact_id", "due_on", name=op.f("uq_campaign_fire_event_id_contact_id_due_on")
+            "event_id",
+            "contact_id",
+            "due_on",
+            "workspace_id",
+            name=op.f("uq_campaign_fire_event_id_contact_id_due_on_workspace_id"),
         ),
         sqlite_autoincrement=True,
     )
@@ -1639,6 +1661,10 @@ def downgrade() -> None:
         batch_op.drop_index("ix_message_label_page")
 
     op.drop_table("message_label")
+    with op.batch_alter_table("gateway_send", schema=None) as batch_op:
+        batch_op.drop_index("ix_gateway_send_due")
+
+    op.drop_table("gateway_send")
     with op.batch_alter_table("flow_start_group", schema=None) as batch_op:
         batch_op.drop_index("ix_flow_start_group_group")
 
@@ -1698,6 +1724,11 @@ def downgrade() -> None:
 
     op.drop_table("broadcast_group")
     op.drop_table("broadcast_contact")
+    with op.batch_alter_table("waiting_registration", schema=None) as batch_op:
+        batch_op.drop_index("ix_waiting_registration_seen")
+        batch_op.drop_index("ix_waiting_registration_channel")
+
+    op.drop_table("waiting_registration")
     with op.batch_alter_table("trigger", schema=None) as batch_op:
         batch_op.drop_index("ix_trigger_page")
         batch_op.drop_index(
@@ -1750,10 +1781,6 @@ def downgrade() -> None:
         )
 
     op.drop_table("parked_sprint")
-    with op.batch_alter_table("gateway_send", schema=None) as batch_op:
-        batch_op.drop_index("ix_gateway_send_due")
-
-    op.drop_table("gateway_send")
     with op.batch_alter_table("message", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_message_unhandled",
@@ -1796,6 +1823,15 @@ def downgrade() -> None:
         batch_op.drop_index("ix_group_membership_contact")
 
     op.drop_table("group_membership")
+    with op.batch_alter_table("former_channel", schema=None) as batch_op:
+        batch_op.drop_index("uq_former_channel")
+
+    op.drop_table("former_channel")
+    with op.batch_alter_table("forgotten_report", schema=None) as batch_op:
+        batch_op.drop_index("uq_forgotten_report")
+        batch_op.drop_index("ix_forgotten_report_age")
+
+    op.drop_table("forgotten_report")
     with op.batch_alter_table("flow_start", schema=None) as batch_op:
         batch_op.drop_index(
             "ix_flow_start_unfinished",
@@ -1886,6 +1922,7 @@ def downgrade() -> None:
         batch_op.drop_index("ix_broadcast_page")
 
     op.drop_table("broadcast")
+    op.drop_table("workspace_clock")
     op.drop_table("webhook_trouble")
     with op.batch_alter_table("topic", schema=None) as batch_op:
         batch_op.drop_index("uq_topic_name")
@@ -1971,30 +2008,16 @@ def downgrade() -> None:
         batch_op.drop_index("ix_classifier_page")
 
     op.drop_table("classifier")
-    with op.batch_alter_table("forgotten_report", schema=None) as batch_op:
-        batch_op.drop_index("uq_forgotten_report")
-        batch_op.drop_index("ix_forgotten_report_age")
-
-    op.drop_table("forgotten_report")
-    with op.batch_alter_table("former_channel", schema=None) as batch_op:
-        batch_op.drop_index("uq_former_channel")
-
-    op.drop_table("former_channel")
-    with op.batch_alter_table("waiting_registration", schema=None) as batch_op:
-        batch_op.drop_index("ix_waiting_registration_seen")
-        batch_op.drop_index("ix_waiting_registration_channel")
-
-    op.drop_table("waiting_registration")
     with op.batch_alter_table("channel", schema=None) as batch_op:
-        batch_op.drop_index("ix_channel_parted_from")
-        batch_op.drop_index("ix_channel_device")
         batch_op.drop_index(
             "uq_channel_device",
             postgresql_where=sa.text("is_active AND parted_from_id IS NULL"),
             sqlite_where=sa.text("is_active AND parted_from_id IS NULL"),
         )
         batch_op.drop_index("ix_channel_seen")
+        batch_op.drop_index("ix_channel_parted_from")
         batch_op.drop_index("ix_channel_page")
+        batch_op.drop_index("ix_channel_device")
         batch_op.drop_index("ix_channel_address")
 
     op.drop_table("channel")
@@ -2016,7 +2039,6 @@ def downgrade() -> None:
         batch_op.drop_index("ix_api_token_workspace_id")
 
     op.drop_table("api_token")
-    op.drop_table("workspace_clock")
     op.drop_table("workspace")
     with op.batch_alter_table("worker_heartbeat", schema=None) as batch_op:
         batch_op.drop_index("ix_worker_heartbeat_seen")

@@ -50,7 +50,8 @@ def add_trigger(database: Database, workspace: Workspace, uuid: str, *, is_archi
         flow_id = tx.execute(insert(flow).values(shown | lists | times).returning(flow.c.id)).scalar_one()
         row = {"type": "keyword", "flow_id": flow_id, "keywords": ["join"], "is_archived": is_archived} | times
         trigger_id = tx.execute(insert(trigger).values(row | {"uuid": new_uuid()}).returning(trigger.c.id)).scalar_one()
-        tx.execute(insert(trigger_group).values(trigger_id=trigger_id, group_id=group_id, is_excluded=False))
+        link = {"workspace_id": workspace.id, "trigger_id": trigger_id, "group_id": group_id}
+        tx.execute(insert(trigger_group).values(link))
 
 
 class TestCountOfMembers:

@@ -149,7 +149,8 @@ def people(database, workspace):
                 tx.execute(insert(contact_urn).values(urn))
             for uuid in person["groups"]:
                 group_id = 101 if uuid == FARMERS else 102
-                tx.execute(insert(group_membership).values(group_id=group_id, contact_id=number))
+                link = {"workspace_id": workspace.id, "group_id": group_id, "contact_id": number}
+                tx.execute(insert(group_membership).values(link))
     add_run(database, workspace, 234, 1)
     return PEOPLE
 

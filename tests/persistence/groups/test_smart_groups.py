@@ -83,7 +83,7 @@ def test_manual_groups_are_left_alone(database, workspace):
     group_id = add_group(database, workspace, "Chosen", None)
     contact_id = add_contact(database, workspace)
     with database.writing() as tx:
-        tx.execute(insert(group_membership).values(group_id=group_id, contact_id=contact_id))
+        tx.execute(insert(group_membership).values(workspace_id=workspace.id, group_id=group_id, contact_id=contact_id))
         tx.execute(update(group).values(member_count=1))
 
     refresh(database, workspace, contact_id)
@@ -95,7 +95,7 @@ def test_a_query_that_no_longer_makes_sense_has_no_members(database, workspace):
     group_id = add_group(database, workspace, "Lost", 'fields.gone != ""')
     contact_id = add_contact(database, workspace)
     with database.writing() as tx:
-        tx.execute(insert(group_membership).values(group_id=group_id, contact_id=contact_id))
+        tx.execute(insert(group_membership).values(workspace_id=workspace.id, group_id=group_id, contact_id=contact_id))
         tx.execute(update(group).where(group.c.id == group_id).values(member_count=1))
 
     refresh(database, workspace, contact_id)

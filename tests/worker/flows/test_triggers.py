@@ -108,7 +108,8 @@ def test_the_most_specific_trigger_wins(stage: Stage) -> None:
     with stage.database.writing() as tx:
         group_id = create_group(tx, stage.workspace.id, "Members")
         add_members(tx, stage.workspace.id, group_id, [amina])
-        tx.execute(insert(trigger_group).values(trigger_id=members, group_id=group_id, is_excluded=False))
+        mine = {"workspace_id": stage.workspace.id}
+        tx.execute(insert(trigger_group).values({**mine, "trigger_id": members, "group_id": group_id}))
 
     stage.receive(AMINA, "go")
     stage.receive(BEN, "go")
