@@ -26,10 +26,14 @@ from relayboard.base.settings import Settings, load_settings
 from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import KEYS, SECRET_KEY, make_token
 from tests.api import Api
+from tests.partitions import partition
 
 # A loaded machine is no reason to fail: bounds of time are tested where they are promised.
 hypothesis_settings.register_profile("relayboard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("relayboard")
+
+PARTITIONS = int(os.environ.get("TEST_PARTITIONS", "0"))
+"""How many partitions by workspace the tables of workspaces have on PostgreSQL; 0 for none."""
 
 
 def pytest_configure() -> None:
@@ -68,6 +72,8 @@ def postgres_template(postgres_url: str) -> Iterator[str]:
     """The name of a migrated database that tests copy."""
     with postgres_database(postgres_url) as url:
         engine = create_engine(url)
+        if PARTITIONS:
+            partition(engine, PARTITIONS)
         upgrade(engine)
         engine.dispose()
         name = make_url(url).database
