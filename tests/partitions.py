@@ -15,9 +15,7 @@ def partition(engine: Engine, count: int) -> None:
     """From now on tables of rows of workspaces that are made through this engine have `count` partitions."""
 
     @event.listens_for(engine, "before_cursor_execute", retval=True)
-    def divide(
-        _connection: Connection, _cursor: Any, statement: str, parameters: Any, *_rest: Any
-    ) -> tuple[str, Any]:
+    def divide(_connection: Connection, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> tuple[str, Any]:
         if _owned_table(statement) is not None:
             statement = f"{statement.rstrip()} PARTITION BY HASH ({OWNER})"
         return statement, parameters

@@ -1,0 +1,118 @@
+"""Spreading a database over machines, against a recording stand-in that asks what the extension asks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, create_engine, inspect, text
+
+from persistence.migrations import MigrationError
+from persistence.migrations.distribution import distribute
+from persistence.migrations.keys import OWNER, SHARED
+from persistence.tables import metadata
+from tests.servers import postgres_database
+
+STAND_IN = """
+CREATE TABLE handed_over (number serial, table_name regclass PRIMARY KEY, owner text, beside text);
+CREATE VIEW citus_tables AS SELECT table_name FROM handed_over;
+CREATE FUNCTION create_reference_table(table_name regclass) RETURNS void LANGUAGE sql AS
+    'INSERT INTO handed_over (table_name) VALUES (table_name)';
+CREATE FUNCTION create_distributed_table(
+    table_name regclass, distribution_column text, colocate_with text DEFAULT 'default'
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE lacking text;
+BEGIN
+    SELECT string_agg(indexrelid::regclass::text, ', ') INTO lacking FROM pg_index
+    WHERE indrelid = create_distributed_table.table_name AND indisunique AND NOT EXISTS (
+        SELECT FROM pg_attribute WHERE attrelid = indrelid AND attnum = ANY(indkey) AND attname = distribution_column
+    );
+    IF lacking IS NOT NULL THEN
+        RAISE EXCEPTION 'unique on "%" without the distribution column: %', table_name, lacking;
+    END IF;
+    IF EXISTS (
+        SELECT FROM pg_constraint WHERE contype = 'f' AND create_distributed_table.table_name IN (conrelid, confrelid)
+    ) THEN
+        RAISE EXCEPTION 'cannot distribute "%" with references to or from tables that are not', table_name;
+    END IF;
+    INSERT INTO handed_over (table_name, owner, beside) VALUES (table_name, distribution_column, colocate_with);
+END $$;
+"""
+
+
+@pytest.fixture
+def engine(postgres_url: str, postgres_template: str) -> Iterator[Engine]:
+    with postgres_database(postgres_url, postgres_template) as url:
+        made = create_engine(url)
+        yield made
+        made.dispose()
+
+
+@pytest.fixture
+def stand_in(engine: Engine) -> Engine:
+    with engine.begin() as connection:
+        connection.execute(text(STAND_IN))
+    return engine
+
+
+def references(engine: Engine) -> dict[str, set[tuple[str, ...]]]:
+    found = inspect(engine)
+    return {
+        each.name: {(*key["constrained_columns"], key["referred_table"]) for key in found.get_foreign_keys(each.name)}
+        for each in metadata.sorted_tables
+    }
+
+
+def handed_over(engine: Engine) -> dict[str, tuple[str | None, str | None]]:
+    with engine.connect() as connection:
+        rows = connection.execute(text("SELECT table_name::text, owner, beside FROM handed_over ORDER BY number"))
+        return {name: (owner, beside) for name, owner, beside in rows}
+
+
+def test_tables_of_workspaces_are_spread_side_by_side_and_shared_ones_copied(stand_in: Engine) -> None:
+    before = references(stand_in)
+
+    done = distribute(stand_in)
+
+    found = handed_over(stand_in)
+    assert set(found) == {*done.copied, *done.spread}
+    owned = {each.name for each in metadata.sorted_tables if OWNER in each.c} - SHARED
+    assert set(done.spread) == owned
+    assert set(done.copied) >= SHARED
+    assert {found[name] for name in done.copied} == {(None, None)}
+    first, *others = [found[name] for name in found if name in owned]
+    assert first == (OWNER, "default")
+    assert set(others) == {(OWNER, next(name for name in found if name in owned))}
+    assert list(found)[: len(done.copied)] == [name for name in found if name in done.copied]
+    assert references(stand_in) == before
+
+
+def test_spreading_again_does_nothing(stand_in: Engine) -> None:
+    done = distribute(stand_in)
+
+    assert distribute(stand_in) == done
+
+
+def test_tables_that_came_later_are_spread_beside_the_others(stand_in: Engine) -> None:
+    distribute(stand_in)
+    before = references(stand_in)
+    with stand_in.begin() as connection:
+        connection.execute(text("DELETE FROM handed_over WHERE table_name = 'message_label'::regclass"))
+
+    distribute(stand_in)
+
+    assert handed_over(stand_in)["message_label"][0] == OWNER
+    assert references(stand_in) == before
+
+
+def test_a_database_without_the_extension_is_left_as_it_is(engine: Engine) -> None:
+    before = references(engine)
+
+    with pytest.raises(MigrationError, match="CREATE EXTENSION citus"):
+        distribute(engine)
+
+    assert references(engine) == before
+
+
+def test_a_database_in_sqlite_cannot_be_spread(sqlite_template: Path) -> None:
+    with pytest.raises(MigrationError, match="only a database in PostgreSQL"):
+        distribute(create_engine(f"sqlite:///{sqlite_template}"))
