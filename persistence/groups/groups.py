@@ -1,6 +1,6 @@
 """Contact groups: manual ones, smart ones with a query, and the system's own."""
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import Select, delete, select, update
 
 from persistence.database import Transaction
 from persistence.errors import Refused

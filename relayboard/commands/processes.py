@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 from persistence.database import database_name
 from persistence.migrations import BASE, HEAD, goes_back, move_to
+from persistence.migrations.distribution import distribute
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed, print_json
@@ -55,9 +56,13 @@ def register(commands: Commands) -> None:
     worker.add_argument("--metrics-host", default="127.0.0.1", help="address for metrics; 0.0.0.0 for all")
     worker.set_defaults(run=run_worker)
     migrate = commands.add_parser("migrate", help="migrate the schema to the newest revision, or to another one")
-    migrate.add_argument(
-        "--to", default=HEAD, metavar="REV", help="name of a revision, head (newest) or base (no tables)"
+    ends = migrate.add_mutually_exclusive_group()
+    ends.add_argument(
+        "--distribute",
+        action="store_true",
+        help="migrate to the newest revision and spread the tables over machines with the extension Citus",
     )
+    ends.add_argument("--to", default=HEAD, metavar="REV", help="name of a revision, head (newest) or base (no tables)")
     migrate.add_argument("--yes", action="store_true", help="go back, to an older revision, without being asked")
     migrate.add_argument(
         "--database", metavar="NAME", help="for --to base: the name of the database whose tables are all to be deleted"
@@ -140,8 +145,11 @@ def run_migrate(options: argparse.Namespace) -> None:
     with configured_database(settings) as database:
         if goes_back(database.engine, options.to):
             _confirm_way_back(options, database_name(database.engine))
-        revision = move_to(database.engine, options.to)
-    print_json({"revision": revision})
+        done: dict[str, Any] = {"revision": move_to(database.engine, options.to)}
+        if options.distribute:
+            spread = distribute(database.engine)
+            done |= {"copied": spread.copied, "spread": spread.spread}
+    print_json(done)
 
 
 def _confirm_way_back(options: argparse.Namespace, name: str) -> None:

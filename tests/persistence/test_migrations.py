@@ -14,8 +14,8 @@ from persistence.migrations.keys import OWNER, SHARED
 from persistence.tables import metadata
 from testbed.servers import postgres_database
 
-GLOBAL = {"registration_window", "secret_key_check", "waiting_registration"}
-"""What is of no workspace and referred to by none: registrations of phones that are not claimed yet, and a check."""
+GLOBAL = {"registration_window", "schema_note", "secret_key_check", "waiting_registration", "worker_heartbeat"}
+"""What is of no workspace, and nothing of a workspace refers to it."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
