@@ -145,7 +145,7 @@ def run_migrate(options: argparse.Namespace) -> None:
     with configured_database(settings) as database:
         if goes_back(database.engine, options.to):
             _confirm_way_back(options, database_name(database.engine))
-        done: dict[str, Any] = {"revision": move_to(database.engine, options.to)}
+        done: dict[str, object] = {"revision": move_to(database.engine, options.to)}
         if options.distribute:
             spread = distribute(database.engine)
             done |= {"copied": spread.copied, "spread": spread.spread}
