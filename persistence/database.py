@@ -1,4 +1,4 @@
-"""The engine and the unit of work: one transaction per request or job, wake-ups only after its commit."""
+"""The engine and the unit of work: one transaction per request or job, with wake-ups only after its commit."""
 
 import contextlib
 import json
@@ -46,19 +46,19 @@ Columns = TypeVarTuple("Columns")
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 Wake = Callable[[frozenset[str]], None]
-"""Told after a commit which kinds of work (`webhooks`, `sending`, ...) have new rows; losing it only costs seconds."""
+"""Called after a commit with the jobs (`webhooks`, `sending`, ...) that have new rows; losing a call only costs
+seconds."""
 
 
 class BeforeCommit(Protocol):
-    """A hook: what a unit of work does last, so that rows that many wait for are held for a moment only.
-
-    `is_last` tells the one that comes after all others.
+    """A hook: what a unit of work does last, so that rows for which many transactions wait are locked only briefly.
+    `is_last` marks the hook that runs after all others.
     """
 
     is_last: bool
 
     def flush(self, tx: "Transaction") -> None:
-        """Does it, just before the commit; again when there is more since, or nothing."""
+        """Runs the hook just before the commit; it may be called again, with new work or without any."""
         ...
 
 
@@ -66,7 +66,7 @@ Put = TypeVar("Put", bound=BeforeCommit)
 
 
 class Busy(Exception):
-    """Another process or thread is writing, and this one was not to wait for it."""
+    """Another process or thread is writing, and the caller did not want to wait."""
 
 
 def utc_now() -> datetime:
@@ -78,7 +78,7 @@ def _no_wake(kinds: frozenset[str]) -> None:
 
 
 class Transaction:
-    """A unit of work: a connection in one transaction, the moment it began, and the wake-ups due after it."""
+    """A unit of work: a connection in one transaction, the time when it began, and the wake-ups after its commit."""
 
     __slots__ = ("_before_commit", "_kinds", "connection", "held_workspaces", "now", "read_clock", "sqlite")
 
@@ -109,25 +109,26 @@ class Transaction:
         return self.connection.execute(statement, parameters)
 
     def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
-        """A new row; its id."""
+        """Insert a row; returns its id."""
         return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
 
     def upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
-        """An insert whose `on_conflict_do_nothing` or `on_conflict_do_update` says what becomes of rows that exist."""
+        """An insert statement; its `on_conflict_do_nothing` or `on_conflict_do_update` says what happens to existing
+        rows."""
         return sqlite.insert(table) if self.sqlite else postgresql.insert(table)
 
     def wake(self, kind: str) -> None:
-        """Remember to wake the workers of this kind of work once the transaction is committed."""
+        """Wake the workers of this job once the transaction is committed."""
         self._kinds.add(kind)
 
     def before_commit(self, kind: type[Put]) -> Put:
-        """The hook of this kind in this unit of work, to note there what is to be done at its end."""
+        """The hook of this type in this unit of work, which collects what to do at its end."""
         found = self._before_commit.setdefault(kind, kind())
         assert isinstance(found, kind)
         return found
 
     def flush(self) -> None:
-        """Runs the hooks, before the commit or before what they change is read."""
+        """Runs the hooks, before the commit or before their changes are read."""
         for each in sorted(self._before_commit.values(), key=lambda each: each.is_last):
             each.flush(self)
 
@@ -137,10 +138,9 @@ class Transaction:
 
 
 class Database:
-    """Access to one database; `reading` and `writing` give units of work.
-
-    A unit of work rolls back unless its block ends without an exception. On SQLite a writing one takes the write lock
-    at its start, so that it never fails half-way because another writer came first.
+    """Access to one database; `reading` and `writing` return units of work. A unit of work rolls back if its block
+    raises an exception. On SQLite a writing one takes the write lock at its start, so that it never fails halfway
+    because another writer came first.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Database:
         statement_timeout_seconds: int = 30,
         keys: KeyRing | None = None,
     ) -> None:
-        """`keys` open and seal the secrets in it; without them these can neither be read nor written."""
+        """`keys` decrypt and encrypt its secrets, which cannot be read or written without them."""
         self.url = url
         self.clock = clock
         self.wake = wake
@@ -167,17 +167,15 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """A unit of work that only reads.
-
-        On PostgreSQL its statements stand alone: under READ COMMITTED a transaction would not make them agree more,
-        and its BEGIN and COMMIT would double the round trips of a page.
+        """A unit of work that only reads. On PostgreSQL it has no transaction: under READ COMMITTED a transaction would
+        not make its statements agree, and BEGIN and COMMIT would double the round trips of a page.
         """
         with self._reading_engine.connect() as connection, connection.begin():
             yield Transaction(connection, self.clock)
 
     @contextlib.contextmanager
     def glancing(self, timeout_seconds: float) -> Iterator[Transaction]:
-        """A unit of work that only reads, and each of whose statements gives up after so long (on PostgreSQL)."""
+        """A unit of work that only reads; each of its statements gives up after a timeout (on PostgreSQL)."""
         with self.engine.connect() as connection, connection.begin():
             if not self.sqlite:
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(timeout_seconds * 1000)}")
@@ -185,7 +183,8 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self, *, patient: bool = True) -> Iterator[Transaction]:
-        """A unit of work that writes. One that is not patient raises Busy while another holds SQLite's write lock."""
+        """A unit of work that writes. If it is not patient, it raises Busy while another one holds SQLite's write
+        lock."""
         with self.engine.connect() as connection:
             connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
             with connection.begin():
@@ -196,7 +195,7 @@ class Database:
             self.wake(transaction.woken)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Run `work` in a unit of work; one that lost a race to another transaction is run again on what that left."""
+        """Run `work` in a unit of work; if it loses a race to another transaction, it is run again on the new state."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self.writing() as tx:
@@ -207,12 +206,13 @@ class Database:
         raise AssertionError("unreachable")
 
     def watch_connections(self, note: Callable[[int], object]) -> int:
-        """Has `note` told 1 for each connection that is taken from the pool and -1 when it is back; how many can be."""
+        """Call `note` with 1 for each connection that is taken from the pool and with -1 when it is returned;
+        returns the pool's size."""
         watch_pool(self.engine.pool, note)
         return self._most_connections
 
     def is_reachable(self) -> bool:
-        """Whether a trivial statement runs; raises the driver's error when it does not."""
+        """Run a trivial statement; raises the driver's error if it fails."""
         with self.engine.connect() as connection:
             return bool(connection.execute(text("select 1")).scalar_one() == 1)
 
@@ -231,7 +231,7 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
         "pool_size": pool_size,
         "max_overflow": MAX_OVERFLOW,
         "pool_timeout": 10,
-        "hide_parameters": True,  # errors are logged, the texts of messages are not
+        "hide_parameters": True,  # errors are logged, but not the values in their messages
     }
     if parsed.get_backend_name() == "sqlite":
         if parsed.database and not parsed.database.startswith((":memory:", "file:")):
@@ -253,9 +253,9 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
 
 
 def create_patient_engine(engine: Engine) -> Engine:
-    """An engine on the same database whose connections wait as long as it takes, for the work of operators.
-
-    Each connection is new. SQLite does not check foreign keys on them: changing a table there means making it again.
+    """An engine on the same database whose connections wait without a time limit, for the work of operators. Each
+    connection is new. SQLite does not check foreign keys on them, because changing a table there means creating it
+    again.
     """
     if engine.dialect.name != "sqlite":
         return create_engine(engine.url, poolclass=NullPool, connect_args={"options": PATIENT_SESSION})
@@ -273,12 +273,12 @@ def _leave_foreign_keys(connection: sqlite3.Connection, _record: ConnectionPoolE
 
 
 def database_name(engine: Engine) -> str:
-    """The name of the database on its server, or of its file without the folder."""
+    """The name of the database on its server, or the name of its file without the folder."""
     return Path(engine.url.database or "").name
 
 
 def postgres_dsn(url: str) -> str:
-    """The URL of a database in PostgreSQL as its own library reads it, without the name of a driver."""
+    """The URL of a PostgreSQL database for libpq, without the name of a driver."""
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
@@ -287,7 +287,7 @@ def _note_idle(_connection: DBAPIConnection, record: ConnectionPoolEntry) -> Non
 
 
 def _check_idle_connection(connection: Any, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
-    """Ask a connection that lay idle for a second whether it still lives; asking each time would cost a round trip."""
+    """Check a connection that was idle for a second; checking it each time would cost a round trip."""
     idle_since = record.info.get("idle_since")
     if idle_since is None or time.monotonic() - idle_since < IDLE_UNCHECKED_SECONDS:
         return
@@ -307,7 +307,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry
     cursor = connection.cursor()
     pragmas: Iterable[str] = (
         "journal_mode=WAL",
-        "synchronous=FULL",  # what was accepted survives a power cut, not only the death of a process
+        "synchronous=FULL",  # accepted data survives a power failure, not only the death of a process
         "foreign_keys=ON",
         "cache_size=-64000",
         "temp_store=MEMORY",

@@ -1,5 +1,5 @@
-"""What persistence raises: the one family of rule violations, which handlers answer in one place, and what the
-database fails with, for those who know no SQLAlchemy."""
+"""The exceptions of persistence: one family of rule violations, which handlers turn into responses in one place, and
+database errors, for packages that do not import SQLAlchemy."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,23 +8,23 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, Operation
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 DatabaseError = SQLAlchemyError
-"""Whatever the database, its driver or the connection pool fails with."""
+"""The errors of the database, its driver and the connection pool."""
 DATABASE_AWAY = (OperationalError, PoolTimeout)
-"""The database cannot be reached or used now; nothing is wrong with the statement."""
+"""Errors that mean that the database cannot be reached or used now; nothing is wrong with the statement."""
 QUERY_CANCELED = "57014"
 SERIALIZATION_CODES = ("40001", "40P01")
 
 
 class RuleBroken(Exception):
-    """A request that the rules of the service refuse; nothing was changed."""
+    """A request violates a rule of the service; nothing was changed."""
 
 
 class LostRace(Exception):
-    """Another unit of work changed what this one had read; `Database.write` runs it again on what that left."""
+    """Another unit of work changed what this one had read; `Database.write` runs it again on the new state."""
 
 
 class InvalidInput(RuleBroken):
-    """Values that break a rule, keyed by field: `{"text": ["..."]}`, `{"urns": {"0": ["..."]}}`."""
+    """Values that violate a rule, keyed by field: `{"text": ["..."]}`, `{"urns": {"0": ["..."]}}`."""
 
     def __init__(self, errors: Mapping[str, Any]) -> None:
         super().__init__("; ".join(_list_sentences(errors)))
@@ -36,17 +36,17 @@ class InvalidInput(RuleBroken):
 
     @classmethod
     def at(cls, field: str, index: int | str, message: str) -> "InvalidInput":
-        """A bad element of a list or dictionary field."""
+        """A problem with an element of a list or dictionary field."""
         return cls({field: {str(index): [message]}})
 
     @classmethod
     def across(cls, message: str) -> "InvalidInput":
-        """A rule about several fields."""
+        """A problem that concerns several fields."""
         return cls({"non_field_errors": [message]})
 
 
 def _list_sentences(errors: object, place: str = "") -> Iterator[str]:
-    """Each text of a tree of errors with the place it is about, like `urns.0: No address.`."""
+    """Each message of a tree of errors with its place, like `urns.0: No address.`."""
     if isinstance(errors, Mapping):
         for key, inner in errors.items():
             name = "" if key == "non_field_errors" else str(key)
@@ -59,7 +59,7 @@ def _list_sentences(errors: object, place: str = "") -> Iterator[str]:
 
 
 class Refused(RuleBroken):
-    """A request that the present state or its parameters do not allow (400 with a detail)."""
+    """A request that the current state or its parameters do not allow (400 with a detail)."""
 
 
 class RecordMissing(RuleBroken):
@@ -81,14 +81,14 @@ class NotAllowed(RuleBroken):
 
 
 class LimitReached(RuleBroken):
-    """The workspace holds as many objects of this kind as it may."""
+    """The workspace has the maximum number of objects of this kind."""
 
     def __init__(self, message: str = "The workspace has reached its limit for this kind of object.") -> None:
         super().__init__(message)
 
 
 class Clash(RuleBroken):
-    """Two requests collide: the same idempotency key with another body."""
+    """Two requests conflict: the same idempotency key with another body."""
 
 
 def lost_a_race(error: DBAPIError | LostRace) -> bool:
@@ -99,7 +99,7 @@ def lost_a_race(error: DBAPIError | LostRace) -> bool:
 
 
 def has_broken(error: DatabaseError) -> bool:
-    """Whether the connection broke: if that was in a commit, nobody knows whether it took place."""
+    """Whether the connection broke: if it broke during a commit, it is unknown whether the commit succeeded."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
@@ -109,11 +109,12 @@ def took_too_long(error: DatabaseError) -> bool:
 
 
 def is_temporary(error: DatabaseError) -> bool:
-    """Whether a later attempt may succeed: the database is away or overloaded, or rivals won each time."""
+    """Whether a later attempt may succeed: the database is not available or overloaded, or other transactions won
+    every race."""
     is_lost = isinstance(error, DBAPIError) and lost_a_race(error)
     return is_lost or has_broken(error) or isinstance(error, (*DATABASE_AWAY, InterfaceError))
 
 
 def reason_of(error: DatabaseError) -> str:
-    """What the database said, without the statement."""
+    """The message of the database, without the statement."""
     return str((isinstance(error, DBAPIError) and error.orig) or error)

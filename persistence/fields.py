@@ -40,7 +40,7 @@ FIELD_RECORD = declare_record(
 
 
 def _visible_fields(query: ListQuery) -> list[Condition]:
-    """Agents do not see the fields hidden from them."""
+    """Agents do not see fields that are hidden from them."""
     return [field.c.agent_access != "none"] if query.is_agent else []
 
 
@@ -74,9 +74,8 @@ def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict
 
 
 def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None) -> int:
-    """A new field whose key is made from its name, unless one is given; returns its id.
-
-    Raises InvalidInput for a bad, reserved or taken name, LimitReached when the workspace is full.
+    """Create a field whose key is derived from its name, unless a key is given; returns its id. Raises InvalidInput for
+    a bad, reserved or taken name, LimitReached at the workspace's limit.
     """
     hold_workspace(tx, workspace_id)
     name = check_field_name(name)
@@ -93,7 +92,7 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
-    """Let agents do nothing with a field's values, see them, or change them too: one of ACCESSES."""
+    """Set what agents may do with a field's values: one of ACCESSES."""
     mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
     tx.execute(update(field).where(mine).values(agent_access=access))
 
@@ -121,10 +120,9 @@ DATE_TYPE = "datetime"
 
 
 def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
-    """Rename a field or change its type; its id. The key stays. Raises RecordMissing or InvalidInput.
-
-    A field that campaign events count from holds dates as long as they do. Groups whose queries name a field that
-    gets another type find their members again.
+    """Rename a field or change its type; returns its id. The key stays. Raises RecordMissing or InvalidInput. The type
+    of a field cannot change while campaign events count from it. Smart groups whose queries name the field find their
+    members again if its type changes.
     """
     hold_workspace(tx, workspace_id)
     field_id, uuid, present = require_field(tx, workspace_id, key)
@@ -142,9 +140,8 @@ def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: 
 
 
 def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
-    """Delete a field; contacts' values of it are never shown again.
-
-    Raises RecordMissing, and Refused while a query group, a campaign event or a flow uses it.
+    """Delete a field; contacts' values of it are never shown again. Raises RecordMissing, and Refused while a smart
+    group, a campaign event or a flow uses it.
     """
     hold_workspace(tx, workspace.id)
     field_id, uuid, _ = require_field(tx, workspace.id, key)

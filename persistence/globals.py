@@ -39,9 +39,8 @@ GLOBALS = ListSpec(
 
 
 def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> int:
-    """A new global whose key is made from its name; returns its id.
-
-    Raises InvalidInput for a bad or taken name or a bad value, LimitReached when the workspace is full.
+    """Create a global whose key is derived from its name; returns its id. Raises InvalidInput for a bad or taken name
+    or a bad value, LimitReached at the workspace's limit.
     """
     hold_workspace(tx, workspace_id)
     name, value = _check_name(name), _check_value(value)
@@ -57,9 +56,8 @@ def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> 
 
 
 def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name: str | None = None) -> int:
-    """Give a global another value and, where one is given, another name; its key stays. Returns its id.
-
-    Raises RecordMissing or InvalidInput.
+    """Change the value of a global and, if given, its name; its key stays. Returns its id. Raises RecordMissing or
+    InvalidInput.
     """
     hold_workspace(tx, workspace_id)
     global_id = _find(tx, workspace_id, key)

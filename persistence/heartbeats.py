@@ -1,4 +1,4 @@
-"""Which workers are alive: each says so in a row of its own, every few seconds."""
+"""Which workers are alive: each updates its own row every few seconds."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,13 +12,13 @@ from persistence.tables.service import worker_heartbeat
 
 BEAT_SECONDS = 10.0
 ALIVE_FOR = timedelta(seconds=45)
-"""A worker that has not been seen for so long is taken for dead: three beats missed, and time for a slow fourth."""
+"""A worker that has not been seen for this long counts as dead: three missed heartbeats, and time for a slow fourth."""
 KEPT_FOR = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a worker process says of itself; `revision` is the newest schema that its program knows."""
+    """The description of a worker process; `revision` is the newest schema that its program knows."""
 
     host: str
     pid: int
@@ -30,7 +30,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A worker as the database knows it."""
+    """A worker in the database."""
 
     host: str
     pid: int
@@ -43,7 +43,7 @@ class Heartbeat:
 
 
 def record_heartbeat(tx: Transaction, worker: Worker) -> None:
-    """The worker is alive now."""
+    """Record that the worker is alive now."""
     known: dict[str, Any] = {
         "uuid": worker.uuid,
         "host": worker.host[:255],
@@ -57,12 +57,12 @@ def record_heartbeat(tx: Transaction, worker: Worker) -> None:
 
 
 def end_heartbeat(tx: Transaction, worker: Worker) -> None:
-    """The worker stops cleanly: nobody need wonder where it is."""
+    """Delete the row of a worker that stops cleanly."""
     tx.execute(delete(worker_heartbeat).where(worker_heartbeat.c.uuid == worker.uuid))
 
 
 def list_heartbeats(tx: Transaction, limit: int = 1000) -> list[Heartbeat]:
-    """All workers that have not stopped cleanly, those that were seen last first."""
+    """All workers that have not stopped cleanly, the most recently seen first."""
     rows = worker_heartbeat.c
     found = tx.execute(select(worker_heartbeat).order_by(rows.seen_on.desc(), rows.id).limit(limit))
     return [
@@ -81,7 +81,7 @@ def list_heartbeats(tx: Transaction, limit: int = 1000) -> list[Heartbeat]:
 
 
 def trim_heartbeats(tx: Transaction, limit: int) -> int:
-    """Deletes workers that died and were not seen for KEPT_FOR; how many."""
+    """Deletes workers that died and were not seen for KEPT_FOR; returns their number."""
     rows = worker_heartbeat.c
     old = select(rows.id).where(rows.seen_on < tx.now - KEPT_FOR).order_by(rows.seen_on, rows.id).limit(limit)
     return tx.execute(delete(worker_heartbeat).where(rows.id.in_(old.scalar_subquery()))).rowcount

@@ -26,7 +26,7 @@ LABELS_V1 = replace(LABELS, filters={"name": contains(label.c.name_key), "uuid":
 
 
 def find_label(tx: Transaction, workspace_id: int, reference: str) -> int | None:
-    """The id of the label with this uuid, else with this name (any case)."""
+    """The id of the label with this UUID, otherwise with this name (in any case)."""
     return find_id(tx, workspace_id, label, reference, by_name=True)
 
 
@@ -37,9 +37,8 @@ def find_label_by_name(tx: Transaction, workspace_id: int, name: str) -> int | N
 
 
 def ensure_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
-    """The id of the label with this name (any case), which is made when there is none.
-
-    Raises InvalidInput for a bad name, LimitReached when full.
+    """The id of the label with this name (in any case), which is created if there is none. Raises InvalidInput for a
+    bad name, LimitReached at the workspace's limit.
     """
     label_id = find_label_by_name(tx, workspace_id, name)
     if label_id is None:
@@ -49,7 +48,8 @@ def ensure_label(tx: Transaction, workspace_id: int, name: str, *, field: str = 
 
 
 def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
-    """A new label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    """Create a label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
+    limit."""
     hold_workspace(tx, workspace_id)
     naming = free_name(tx, workspace_id, label, name, field=field)
     check_room(tx, workspace_id, label)
@@ -64,7 +64,7 @@ def rename_label(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
 
 
 def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Delete a label and take it off its messages, which stay. Raises RecordMissing."""
+    """Delete a label and remove it from its messages, which stay. Raises RecordMissing."""
     hold_workspace(tx, workspace_id)
     label_id = require_id(tx, workspace_id, label, uuid)
     _touch_messages(tx, workspace_id, label_id)
@@ -73,12 +73,12 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
 
 
 def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> None:
-    """Notes that labeled messages change now. Messages are locked before labels, in the order of ids."""
+    """Updates `modified_on` of labeled messages. Messages are locked before labels, in the order of ids."""
     labeled = select(message_label.c.message_id).where(message_label.c.label_id == label_id)
     theirs = (message.c.workspace_id == workspace_id) & message.c.id.in_(labeled)
     held = select(message.c.id).where(theirs).order_by(message.c.id).with_for_update()
     touched = tx.execute(update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))).rowcount
-    # Whoever is putting it on a message comes before this, and everybody else finds it changed or gone.
+    # A transaction that is adding the label to a message is waited for; later ones find the label changed or deleted.
     tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
     if tx.execute(select(func.count()).where(message_label.c.label_id == label_id)).scalar_one() != touched:
         raise LostRace
@@ -93,8 +93,7 @@ def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int)
 
 
 def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
-    """Keep others from labeling or moving these messages until this transaction ends, so that it counts each once.
-
+    """Lock these messages against labeling and archiving until this transaction ends, so that each is counted once.
     Returns how many there are.
     """
     held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update().subquery()
@@ -102,9 +101,8 @@ def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
 
 
 def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], direction: int) -> None:
-    """Take labeled messages out of their labels' counts (direction -1) or put them back (+1).
-
-    `messages` is the condition under which the caller, who holds them, changes visibility, before it does.
+    """Subtract labeled messages from their labels' counts (direction -1) or add them (+1). `messages` is the condition
+    for the messages whose visibility the caller changes; call it before the change, with the messages locked.
     """
     counted = (
         select(message_label.c.label_id, func.count().label("n"))

@@ -1,4 +1,4 @@
-"""List operations as data: what a record is, in which order records come, and what each query parameter asks for."""
+"""List operations as data: the record, the order of records, and the condition of each query parameter."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,8 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Who asks for a list, and the parameters that were given, by the contract's names and as it converts them."""
+    """The workspace, the role and the parameters of a list request; parameters have the contract's names and
+    converted values."""
 
     tx: Transaction
     workspace: Workspace
@@ -31,19 +32,18 @@ class ListQuery:
 
 
 Rule = Callable[[ListQuery, Any], Condition | Sequence[Condition]]
-"""What a parameter asks for: from a query and the parameter's value to the conditions of the records that fit."""
+"""A filter: from a query and the parameter's value to the conditions of matching records."""
 SimpleRule = Callable[[ListQuery, Any], Condition]
 
 
 @dataclass(frozen=True, slots=True)
 class ListSpec:
-    """The list of a resource in one generation of the API; its records also answer what creates and changes them.
-
-    `table` holds the records; where it has a `workspace_id`, only the asker's are found. `record` is built from
-    `source`, else from the table; `masked` takes its place in anonymous workspaces, and `show` changes its JSON text.
-    `standing` conditions hold whatever is asked. `options` are the parameters that are no filters of their own: the
-    order, the record or the standing conditions depend on them. `changing` names the filters of numbered pages whose
-    answer changes in a record's life (see `fetch_numbered_page`); None says that the order does.
+    """The list of a resource in one generation of the API; responses to creating and changing a record show the same
+    records. `table` contains the records; if it has a `workspace_id`, only the caller's are found. `record` is built
+    from `source`, by default from the table; `masked` replaces it in anonymous workspaces, and `show` changes its JSON
+    text. `standing` conditions always apply. `options` are parameters that are not filters: the order, the record or
+    the standing conditions depend on them. `changing` names the filters of numbered pages whose result can change for a
+    record (see `fetch_numbered_page`); None means that the order can change.
     """
 
     table: Table
@@ -61,15 +61,15 @@ class ListSpec:
         return self.order if isinstance(self.order, Order) else self.order(values)
 
     def keeps_places(self, values: Values) -> bool:
-        """Whether the records of a numbered list that are asked for were so from their beginning."""
+        """Whether the matching records of a numbered list have matched since they were created."""
         return self.changing is not None and not self.changing & values.keys()
 
     def select(self, query: ListQuery, order: Order) -> Selection:
-        """The records that are asked for."""
+        """The matching records."""
         return Selection(self._record(query), self._source(query), self.table.c.id, order, self.conditions(query))
 
     def select_ids(self, query: ListQuery) -> Select[int]:
-        """The ids of all records that are asked for."""
+        """The ids of all matching records."""
         return select(self.table.c.id).where(*self.conditions(query)).order_by(self.table.c.id)
 
     def conditions(self, query: ListQuery) -> list[Condition]:
@@ -77,7 +77,7 @@ class ListSpec:
         return [*self._mine(query), *standing, *self.asked(query)]
 
     def asked(self, query: ListQuery) -> list[Condition]:
-        """The conditions of the parameters that were given."""
+        """The conditions of the given parameters."""
         found: list[Condition] = []
         for name, rule in self.filters.items():
             if name in query.values:
@@ -86,7 +86,7 @@ class ListSpec:
         return found
 
     def read(self, query: ListQuery, *conditions: Condition, order_by: Sequence[ColumnElement[Any]] = ()) -> list[str]:
-        """The workspace's records that fit, as JSON texts."""
+        """The workspace's matching records, as JSON texts."""
         query.tx.flush()
         statement = select(as_text(self._record(query))).select_from(self._source(query))
         found = query.tx.execute(statement.where(*self._mine(query), *conditions).order_by(*order_by))
@@ -111,7 +111,7 @@ class ListSpec:
 
 
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
-    """A page of a list at a position, in one statement beside those that look up what parameters name."""
+    """A page of a list at a position, in one statement besides those that look up references in parameters."""
     page = fetch_page(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
     return Page(spec.shown(page.records), page.next, page.previous)
 
@@ -142,7 +142,7 @@ def read_record(
 
 
 def reversible(column: ColumnElement[Any], record_id: ColumnElement[int]) -> Callable[[Values], Order]:
-    """Newest first, oldest first where the parameter `reverse` asks for it."""
+    """Newest first, or oldest first with the parameter `reverse`."""
     newest_first, oldest_first = Order(column, record_id), Order(column, record_id, descending=False)
     return lambda values: oldest_first if values.get("reverse") else newest_first
 
@@ -166,12 +166,13 @@ def named(table: Table) -> Rule:
 
 
 def contains(key: ColumnElement[str]) -> Rule:
-    """Records with this anywhere in their name, in any case; `key` is the case-folded name."""
+    """Records whose name contains this text, in any case; `key` is the case-folded name."""
     return lambda _query, part: key.contains(name_key(part), autoescape=True)
 
 
 def belongs_to(column: ColumnElement[Any], table: Table, *, by: ColumnElement[str] | None = None) -> SimpleRule:
-    """Records of the one in the workspace that a uuid, or another column, names; `column` holds its id."""
+    """Records that belong to the record with this UUID, or value of another column, in the workspace; `column`
+    contains its id."""
 
     def rule(query: ListQuery, reference: str) -> Condition:
         if by is None and not is_uuid(reference):
@@ -184,9 +185,8 @@ def belongs_to(column: ColumnElement[Any], table: Table, *, by: ColumnElement[st
 
 
 def found_first(column: ColumnElement[Any], table: Table) -> SimpleRule:
-    """Like `belongs_to` for several uuids.
-
-    Their ids are looked up first, so that the database goes through their records and not through everybody's.
+    """Like `belongs_to` for several UUIDs. Their ids are looked up first, so that the database reads only their
+    records.
     """
 
     def rule(query: ListQuery, uuids: Sequence[str]) -> Condition:
@@ -198,7 +198,7 @@ def found_first(column: ColumnElement[Any], table: Table) -> SimpleRule:
 
 
 def together(names: Sequence[str], rule: Rule) -> dict[str, Rule]:
-    """Parameters that mean the same: their values are taken as one list."""
+    """Parameters with the same meaning: their values are combined into one list."""
 
     def rule_of(name: str) -> Rule:
         def apply(query: ListQuery, _values: object) -> Condition | Sequence[Condition]:
@@ -211,5 +211,5 @@ def together(names: Sequence[str], rule: Rule) -> dict[str, Rule]:
 
 
 def never(column: ColumnElement[Any]) -> Condition:
-    """What no record fits; the column holds ids."""
+    """A condition that no record meets; the column contains ids."""
     return column < 0

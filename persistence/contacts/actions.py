@@ -1,4 +1,4 @@
-"""Finding contacts, and what v2 and v1 bulk actions do to them."""
+"""Finds contacts, and performs the bulk actions of v2 and v1 on them."""
 
 from collections.abc import Sequence
 
@@ -32,10 +32,9 @@ def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
 def find_contacts(
     tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
 ) -> list[int]:
-    """The ids of contacts named by uuid or URN, without repeats; who is named by URN is held, as addresses move.
-
-    Raises InvalidInput naming the first one that is not found; deleted contacts are not found. Where a workspace hides
-    addresses none may be named: the answer would tell whose it is.
+    """The ids of contacts given by UUID or URN, without repeats; contacts given by URN are locked, because URNs can
+    move. Raises InvalidInput for the first one that is not found; deleted contacts are not found. In an anonymous
+    workspace URNs are not allowed: the response would tell whose they are.
     """
     uuids = {reference.lower() for reference in references if is_uuid(reference)}
     urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
@@ -58,7 +57,7 @@ def find_contacts(
 
 
 def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
-    """Put contacts into a manual group. Raises InvalidInput when one of them is not active; then nobody joins."""
+    """Add contacts to a manual group. Raises InvalidInput if one of them is not active; then none is added."""
     statuses = hold_contacts(tx, workspace_id, contact_ids)
     if any(status != ACTIVE for status in statuses):
         raise InvalidInput.across("Only active contacts can be in groups.")
@@ -71,9 +70,8 @@ def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], 
 
 
 def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Block contacts: they leave all groups and flows, what they send is dropped, and nothing is sent to them any more.
-
-    Messages that still waited to be sent fail.
+    """Block contacts: they leave all groups and flows, their messages are dropped, and nothing is sent to them. Queued
+    messages to them fail.
     """
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status != BLOCKED)
     interrupt_contacts(tx, workspace_id, contact_ids)
@@ -83,7 +81,7 @@ def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
 
 
 def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Make blocked contacts active again and put them into their query groups; manual groups do not come back."""
+    """Make blocked contacts active again and add them to their smart groups; manual groups are not restored."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status == BLOCKED)
     tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=stamped(tx, contact, workspace_id)))
     workspace = find_workspace(tx, workspace_id)
@@ -92,23 +90,23 @@ def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
 
 
 def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Take contacts out of the flow they wait in; a sprint that is under way for one of them is not recorded."""
+    """Interrupt the flow in which contacts wait; a running sprint of one of them is not recorded."""
     interrupt_sessions(tx, workspace_id, contact_ids, ends_leases=True)
 
 
 def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """`interrupt_contacts` for the older generation, which lets runs end as expired."""
+    """`interrupt_contacts` for v1, where the runs end as expired."""
     interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, ends_leases=True)
 
 
 def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Archive every visible incoming message of these contacts; labels no longer count them."""
+    """Archive all visible incoming messages of these contacts; labels no longer count them."""
     theirs = (
         (message.c.workspace_id == workspace_id)
         & message.c.contact_id.in_(contact_ids)
         & (message.c.direction == INCOMING)
     )
-    # All of them, not only the visible ones: others become visible while this waits.
+    # All of them, not only visible ones: others may become visible while this waits for locks.
     hold_messages(tx, theirs)
     visible = theirs & (message.c.visibility == VISIBLE)
     recount_after(tx, workspace_id, visible, -1)

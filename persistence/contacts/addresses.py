@@ -1,4 +1,4 @@
-"""Addresses as requests give them: read by the workspace's country, refused where they would tell whose they are."""
+"""URNs in requests: normalized with the workspace's country, and rejected where they would tell whose they are."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
 
 
 def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
-    """Normalized URNs without repeats. Raises InvalidInput at the first bad one."""
+    """Normalized URNs without repeats. Raises InvalidInput for the first bad one."""
     found = find_urns(tx, workspace, texts)
     for index, text in enumerate(texts):
         if text not in found:
@@ -26,9 +26,8 @@ def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field
 
 
 def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
-    """Like `read_urns`, of people who are to get something. Raises InvalidInput where the workspace hides addresses.
-
-    Lists would show the message or run under its contact, and so tell whose address it is.
+    """Like `read_urns`, for the URNs of recipients. Raises InvalidInput in an anonymous workspace: lists would show the
+    message or run with its contact, and so tell whose URN it is.
     """
     if texts and workspace.is_anonymous:
         raise InvalidInput.on(field, HIDDEN)
@@ -36,7 +35,7 @@ def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str],
 
 
 def read_lookup(tx: Transaction, workspace: Workspace, text: str) -> Urn:
-    """The address by which a query looks up a contact. Raises Refused where addresses are hidden, and for a bad one."""
+    """The URN by which a query looks up a contact. Raises Refused in an anonymous workspace, and for a bad URN."""
     if workspace.is_anonymous:
         raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
     found = find_urns(tx, workspace, [text])
@@ -46,9 +45,8 @@ def read_lookup(tx: Transaction, workspace: Workspace, text: str) -> Urn:
 
 
 def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Mapping[str, Urn]:
-    """Those texts that are addresses, normalized.
-
-    Short codes and names of senders reach contacts through channels only; once a contact has one, it counts as it is.
+    """Those strings that are URNs, normalized. Contacts get short codes and names of senders only from channels; once a
+    contact has one, it is accepted unchanged.
     """
     bare = {text: urn for text in texts if (urn := _read_bare(text)) is not None}
     present = _find_present(tx, workspace.id, list(bare.values())) if bare else set()
@@ -63,7 +61,7 @@ def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Ma
 
 
 def _is_too_long(text: str) -> bool:
-    """Whether a text is too long for an address, as it is stored with its escapes."""
+    """Whether a string is too long for a URN, which is stored with escapes."""
     try:
         return len(str(parse(text))) > URN_LENGTH_MAX
     except UrnError:
@@ -71,7 +69,7 @@ def _is_too_long(text: str) -> bool:
 
 
 def _read_bare(text: str) -> Urn | None:
-    """A `tel` address that is not international, as it stands."""
+    """A `tel` URN that is not international, unchanged."""
     try:
         urn = parse(text)
     except UrnError:

@@ -1,4 +1,4 @@
-"""Filters of lists by contacts: whose addresses or groups a query names."""
+"""Filters of lists by contacts: by their URNs or groups."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,12 +14,11 @@ from persistence.tables.contacts import contact_urn, group, group_membership
 
 
 def select_owners(query: ListQuery, texts: Sequence[str], parameter: str) -> Select[int | None]:
-    """The contacts who have one of these addresses; strings that are not addresses are left out.
-
-    Raises Refused in a workspace that hides addresses.
+    """The contacts who have one of these URNs; strings that are not URNs are left out. Raises Refused in an anonymous
+    workspace.
     """
     refuse_addresses(query, parameter)
-    # A plain `+` in a query string arrives as a blank.
+    # An unescaped `+` in a query string arrives as a space.
     wanted = [text.strip().replace(": ", ":+") for text in texts]
     urns = list(find_urns(query.tx, query.workspace, wanted).values())
     mine = (contact_urn.c.workspace_id == query.workspace.id) & contact_urn.c.contact_id.is_not(None)
@@ -27,13 +26,13 @@ def select_owners(query: ListQuery, texts: Sequence[str], parameter: str) -> Sel
 
 
 def refuse_addresses(query: ListQuery, parameter: str) -> None:
-    """Raises Refused in a workspace that hides addresses: even an empty list would tell who exists."""
+    """Raises Refused in an anonymous workspace: even an empty list would tell who exists."""
     if query.workspace.is_anonymous:
         raise Refused(f"Parameter {parameter} cannot be used in an anonymous workspace.")
 
 
 def in_groups(column: ColumnElement[Any]) -> Rule:
-    """Records of the members of groups that are named by uuid, through the column that holds a contact's id."""
+    """Records of the members of groups, given by UUID; the column contains a contact's id."""
 
     def rule(query: ListQuery, uuids: Sequence[str]) -> Condition:
         theirs = group.c.uuid.in_([uuid for uuid in uuids if is_uuid(uuid)])

@@ -1,7 +1,6 @@
-"""Leases of contacts: one worker at a time moves a contact's conversations on, whatever starts them.
-
-The holder may work outside any transaction. Results are recorded only while the lease is held, so that a worker that
-was believed dead changes nothing.
+"""Leases of contacts: only one worker at a time continues the conversations of a contact, whatever started them. The
+holder may work outside of transactions. Results are recorded only while the lease is held, so that a worker whose lease
+expired changes nothing.
 """
 
 from collections.abc import Collection, Mapping
@@ -19,7 +18,7 @@ LEASE = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class LeasedContact:
-    """What flows change of a leased contact's own row; `fields` are stored values by the field's UUID."""
+    """The columns of a leased contact's row that flows change; `fields` are stored values by the field's UUID."""
 
     id: int
     name: str | None
@@ -31,7 +30,7 @@ class LeasedContact:
 
 @dataclass(frozen=True, slots=True)
 class ContactLeases:
-    """Contacts that are leased until a moment, which also tells these leases from later ones."""
+    """Contacts that are leased until a time, which also distinguishes these leases from later ones."""
 
     contact_ids: frozenset[int]
     until: datetime
@@ -43,7 +42,7 @@ def is_free(now: datetime) -> ColumnElement[bool]:
 
 
 def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeases:
-    """Leases those of these contacts that are free; locked rows count as taken."""
+    """Leases the free ones of these contacts; locked rows count as taken."""
     until = tx.now + LEASE
     free = (
         select(contact.c.id)

@@ -1,6 +1,5 @@
-"""Contact queries as SQL: which contacts of a workspace match (flow format, contact queries).
-
-For every contact the condition holds exactly when `flows.queries.evaluate` says so; both are tested on the same cases.
+"""Contact queries as SQL: which contacts of a workspace match (flow format, contact queries). The condition holds for
+the same contacts as `flows.queries.evaluate`; both are tested on the same cases.
 """
 
 from collections.abc import Callable
@@ -31,7 +30,7 @@ Clause = ColumnElement[bool]
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """What a query is translated with: the things it may name, and the formats its values are written in."""
+    """The scope of a query's translation: the records that it may name, and the formats of its values."""
 
     resolver: Resolver
     environment: Environment
@@ -39,9 +38,8 @@ class SearchScope:
 
 
 def find_matches(workspace_id: int, query: Query | None, scope: SearchScope) -> Clause:
-    """The condition for contacts of a workspace that match: not deleted, and active unless the query asks for status.
-
-    Raises QueryError for a query that cannot be translated, because it was parsed without knowing its fields.
+    """The condition for matching contacts of a workspace: not deleted, and active unless the query contains the status.
+    Raises QueryError for a query that cannot be translated because it was parsed without knowing its fields.
     """
     mine = and_(contact.c.workspace_id == workspace_id, ~contact.c.is_deleted)
     if query is None:
@@ -52,7 +50,7 @@ def find_matches(workspace_id: int, query: Query | None, scope: SearchScope) -> 
 
 
 def translate_query(query: Query, scope: SearchScope) -> Clause:
-    """The condition on the contact table that a query stands for. Raises QueryError."""
+    """The condition of a query on the contact table. Raises QueryError."""
     if isinstance(query, Combination):
         clauses = [translate_query(child, scope) for child in query.children]
         return and_(true(), *clauses) if query.op == "and" else or_(false(), *clauses)
@@ -60,7 +58,7 @@ def translate_query(query: Query, scope: SearchScope) -> Clause:
         is_set = _has_value(query, scope)
         return is_set if query.operator == "!=" else not_(is_set)
     if query.operator == "!=":
-        # A contact without a value is not equal to any, so what is unknown counts as different.
+        # A contact without a value is not equal to any value, so unknown counts as different.
         return case((_matches(query, scope), false()), else_=true())
     return _matches(query, scope)
 
@@ -113,7 +111,7 @@ def _typed_column(condition: Condition, scope: SearchScope) -> ColumnElement[Any
 
 
 def _field_part(condition: Condition, scope: SearchScope) -> ColumnElement[Any]:
-    """What a field's value was read as, by the field's own type, as text."""
+    """The part of a field's value that has the field's own type, as text."""
     known = scope.resolver.find_field(condition.key)
     if known is None or condition.value_type == "unknown":
         message = f"can't resolve '{condition.key}' to attribute, scheme or field"

@@ -1,4 +1,4 @@
-"""What contact queries of a workspace may name, read from the database."""
+"""What contact queries of a workspace may refer to, read from the database."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -19,18 +19,20 @@ from persistence.workspaces import Workspace
 
 
 def open_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
-    """The scope of a workspace's queries; its resolver is also what they are parsed with."""
+    """The scope of a workspace's queries; its resolver is also used to parse them."""
     return SearchScope(WorkspaceResolver(tx, workspace.id), environment_of(workspace), FixedClock(tx.now))
 
 
 def open_group_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
-    """The scope of queries that define groups: what people may not see still decides which groups they are in."""
+    """The scope of queries that define groups: here hidden URNs can be queried, because they may decide about
+    membership."""
     scope = open_scope(tx, workspace)
     return replace(scope, environment=replace(scope.environment, redaction_policy="none"))
 
 
 class WorkspaceResolver:
-    """The fields, groups and flows of a workspace, each kind read by one statement when a query first names one."""
+    """The fields, groups and flows of a workspace; each kind is read by one statement when a query first refers to
+    one."""
 
     def __init__(self, tx: Transaction, workspace_id: int) -> None:
         self._tx = tx

@@ -1,4 +1,4 @@
-"""Contacts by URN: who owns an address, and new contacts for addresses nobody owns."""
+"""Contacts by URN: finds the owners of URNs, and creates contacts for new URNs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ FIRST_PRIORITY = 0
 
 @dataclass(frozen=True, slots=True)
 class UrnOwner:
-    """The contact that owns a URN, as far as receiving from it or sending to it is concerned."""
+    """The contact that owns a URN, with what is needed to receive from it or send to it."""
 
     urn: str
     urn_id: int
@@ -30,7 +30,7 @@ class UrnOwner:
 
 
 def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
-    """Whether a row is one of these URNs. SQLite finds no index for pairs, so each scheme has a list of its own."""
+    """Whether a row is one of these URNs. SQLite uses no index for pairs, so each scheme has its own list."""
     paths: dict[str, list[str]] = {}
     for urn in urns:
         paths.setdefault(urn.scheme, []).append(urn.path)
@@ -39,7 +39,7 @@ def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
 
 
 def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict[str, UrnOwner]:
-    """The owners of those URNs that have one, by URN identity; one statement."""
+    """The owners of those of these URNs that have one, by URN identity; one statement."""
     if not urns:
         return {}
     rows = contact_urn.c
@@ -58,12 +58,11 @@ def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict
 def hold_owners(
     tx: Transaction, workspace_id: int, urns: Sequence[Urn], beside: Sequence[int] = (), *, changes: bool = True
 ) -> dict[str, UrnOwner]:
-    """`find_owners`, who keep their URNs and are not deleted until this transaction ends; two statements.
-
-    The contacts `beside` are held with them, in one order. Others hold them too unless this transaction `changes` them.
-    Raises LostRace when an address went to a contact that is not held.
+    """Like `find_owners`, but locks the owners: until this transaction ends they keep their URNs and are not deleted;
+    two statements. The contacts `beside` are locked with them, in one order. Without `changes` other transactions can
+    share the lock. Raises LostRace if a URN moved to a contact that is not locked.
     """
-    if not urns or tx.sqlite:  # where one writes at a time
+    if not urns or tx.sqlite:  # where only one transaction writes at a time
         return find_owners(tx, workspace_id, urns)
     rows = contact_urn.c
     owning = select(rows.contact_id).where(rows.workspace_id == workspace_id, is_one_of(urns))
@@ -86,10 +85,9 @@ def ensure_owners(
     beside: Sequence[int] = (),
     changes: bool = False,
 ) -> dict[str, UrnOwner]:
-    """The owner of every URN, creating an active contact for each that nobody owns; a constant number of statements.
-
-    Owners and the contacts `beside` are held as `hold_owners` does. A rival that creates the same contact first makes
-    this raise IntegrityError, and one that moves an address LostRace: run it by `Database.write`.
+    """The owner of every URN; an active contact is created for each URN without an owner. A constant number of
+    statements. Owners and the contacts `beside` are locked as by `hold_owners`. If another transaction creates the same
+    contact first, this raises IntegrityError, and if one moves a URN, LostRace: run it by `Database.write`.
     """
     wanted = list({urn.identity: urn for urn in urns}.values())
     owners = hold_owners(tx, workspace_id, wanted, beside, changes=changes)
@@ -124,7 +122,7 @@ def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], ch
 def _adopt_free(
     tx: Transaction, workspace_id: int, contact_ids: dict[str, int], urns: Sequence[Urn], channel_id: int | None
 ) -> None:
-    """Tie URNs to their new contacts; a URN that exists without a contact is taken over."""
+    """Link URNs to their new contacts; an existing URN without a contact is reused."""
     rows = contact_urn.c
     is_free = (rows.workspace_id == workspace_id) & rows.contact_id.is_(None) & is_one_of(urns)
     taken = set()
@@ -151,7 +149,7 @@ def _adopt_free(
 
 
 def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> None:
-    """Answer these URNs through this channel from now on."""
+    """From now on send messages to these URNs through this channel."""
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & rows.id.in_(urn_ids)
     changed = rows.channel_id.is_distinct_from(channel_id)
@@ -159,7 +157,8 @@ def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], c
 
 
 def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
-    """Something was received from these contacts just now: last seen moves. A message makes a stopped one active."""
+    """Something was just received from these contacts: updates the last-seen time. A message makes a stopped contact
+    active."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status) if revives else contact.c.status
     moment = stamped(tx, contact, workspace_id)
@@ -168,9 +167,8 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
 
 
 def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
-    """Bring numbers without `+` to E164 form where a country tells how; one that another contact has is left alone.
-
-    Returns how many changed. Two or three statements whatever the number.
+    """Bring numbers without `+` to E.164 form with the country; a number that another contact has is not changed.
+    Returns how many changed. Two or three statements for any number of them.
     """
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")

@@ -1,4 +1,4 @@
-"""Contacts as v1 shows them: flat lists instead of references, and filters that take several values."""
+"""Contacts as v1 shows them: flat lists instead of references, and filters with several values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -80,10 +80,8 @@ CONTACTS_V1 = ListSpec(
 
 
 def delete_matching_contacts(query: ListQuery) -> None:
-    """Delete all contacts that are asked for.
-
-    Raises Refused for a query that names nothing, so that a slip cannot delete everybody, RecordMissing when no contact
-    fits, and LostRace when others fit once the contacts are held.
+    """Delete all contacts that match the query. Raises Refused for a query without filters, so that a mistake cannot
+    delete all contacts, RecordMissing if no contact matches, and LostRace if other contacts match once they are locked.
     """
     if not query.values:
         raise Refused("One of these parameters is required: group_uuids, urns, uuid.")
@@ -109,7 +107,7 @@ def list_urns(tx: Transaction, workspace_id: int, contact_id: int) -> list[Urn]:
 
 
 def find_field_keys(tx: Transaction, workspace_id: int, names: Sequence[str]) -> dict[str, str]:
-    """Field keys by the texts that name them, each a key or, for older clients, a label in any case."""
+    """Field keys by the names in the request, each a key or, for older clients, a label in any case."""
     labels = {name: name_key(name.strip()) for name in names}
     statement = select(field.c.key, field.c.name_key).where(
         field.c.workspace_id == workspace_id,

@@ -20,7 +20,7 @@ def unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def status_flag(status: str) -> ColumnElement[Any]:
-    """Whether a contact has this status, null for a deleted one."""
+    """Whether a contact has this status; null for a deleted contact."""
     return type_coerce(unless_deleted(contact.c.status == status), Boolean)
 
 
@@ -35,11 +35,11 @@ GROUPS_OF_CONTACT = json_list(
 CURRENT_FLOW = (
     select(json_record(FLOW_REF)).where(flow.c.id == contact.c.current_flow_id).correlate(contact).scalar_subquery()
 )
-"""The flow a contact waits in, or null."""
+"""The flow in which a contact waits, or null."""
 
 
 def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
-    """The URNs of a contact as a list of texts, the preferred one first."""
+    """The URNs of a contact as a list of strings, the preferred one first."""
     path = literal(MASKED_PATH, literal_execute=True) if masked else contact_urn.c.path
     return json_text_list(
         select((contact_urn.c.scheme + literal_column("':'") + path).label("item"))
@@ -50,7 +50,7 @@ def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
 
 
 def fields_of_contact(workspace_id: int, *, for_agent: bool) -> ColumnElement[Any]:
-    """Every field of the workspace by key with the part of the value that is of the field's own type."""
+    """Every field of the workspace by key, with the part of the value that has the field's own type."""
     conditions = [field.c.workspace_id == workspace_id, ~contact.c.is_deleted]
     if for_agent:
         conditions.append(field.c.agent_access != "none")
@@ -61,7 +61,7 @@ def fields_of_contact(workspace_id: int, *, for_agent: bool) -> ColumnElement[An
 
 
 def _contact_record(query: ListQuery) -> ColumnElement[Any]:
-    """Anonymous workspaces hide addresses, and fields that agents may not see are left out for them."""
+    """Anonymous workspaces mask URNs, and fields that agents may not see are left out for them."""
     parts = {
         "uuid": contact.c.uuid,
         "name": contact.c.name,
@@ -81,7 +81,7 @@ def _contact_record(query: ListQuery) -> ColumnElement[Any]:
 
 
 def only_deleted(query: ListQuery) -> list[Condition]:
-    """Deleted contacts are listed alone, and only when asked for."""
+    """Deleted contacts are listed only with the parameter `deleted`, and then alone."""
     return [contact.c.is_deleted.is_(query.values.get("deleted", False))]
 
 

@@ -1,4 +1,4 @@
-"""Values of contact fields: what a text is read as, a place too, and how it is stored."""
+"""Values of contact fields: how a string is read, also as a boundary, and how it is stored."""
 
 import contextlib
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ DATE_FORMATS = {"day_first": "DD-MM-YYYY", "month_first": "MM-DD-YYYY", "year_fi
 
 @dataclass(frozen=True, slots=True)
 class FixedClock(SystemClock):
-    """A clock that stands at the moment of a unit of work."""
+    """A clock that always shows the time of a transaction."""
 
     moment: datetime
 
@@ -40,7 +40,7 @@ class FixedClock(SystemClock):
 
 
 def environment_of(workspace: Workspace) -> Environment:
-    """The formats, timezone, languages and country under which a workspace's texts are read."""
+    """The formats, time zone, languages and country with which a workspace's values are read."""
     return Environment(
         date_format=DATE_FORMATS[workspace.date_style],
         timezone=workspace.timezone,
@@ -51,10 +51,9 @@ def environment_of(workspace: Workspace) -> Environment:
 
 
 def read_value(workspace: Workspace, text: str | None, now: datetime) -> dict[str, Any] | None:
-    """What a field value is stored as: its text, and the number and the datetime it can be read as.
-
-    None for an empty text, which clears the field. Numbers are plain decimal texts; datetimes are ISO 8601 in the
-    workspace's timezone (contract reference, contact field values).
+    """The stored form of a field value: its text, and the number and the datetime as which it can be read. None for an
+    empty string, which clears the field. Numbers are plain decimal strings; datetimes are ISO 8601 in the workspace's
+    time zone (contract reference, contact field values).
     """
     text = (text or "").strip()[:VALUE_LENGTH]
     if not text:
@@ -79,11 +78,10 @@ def read_place_values(
     values: Mapping[str, Value],
     kinds: Mapping[str, str],
 ) -> dict[str, Value]:
-    """The same values, by field uuid, with the places they name (contract reference, contact field values).
-
-    `stored` are the contact's values so far, `kinds` the types of the fields that change. A state is found by name,
-    alias or path; a district needs a known state, a ward a known district, unless its whole path is given. Without such
-    a field nothing is read.
+    """The same values, by field UUID, with the boundaries that they name (contract reference, contact field values).
+    `stored` are the contact's values so far, `kinds` the types of the changed fields. A state is found by name, alias
+    or path; a district needs a known state, a ward a known district, unless its whole path is given. Without such a
+    field no statement is run.
     """
     changing = [uuid for uuid, value in values.items() if value is not None and kinds[uuid] in LEVELS]
     tree = read_place_tree(tx, workspace) if changing else None
@@ -125,7 +123,7 @@ def _find_parent(
 
 
 def _paths(place: Place | None) -> dict[str, str]:
-    """The full path down to each level of a place."""
+    """The full path for each level of a boundary."""
     if place is None:
         return {}
     parts = [part.strip() for part in place.path.split(">")]

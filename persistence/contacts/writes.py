@@ -30,9 +30,9 @@ TAKEN_URN = "This URN belongs to another contact."
 
 @dataclass(frozen=True, slots=True)
 class ContactChange:
-    """What a request says about a contact; None means not given (`clears` names what is given as null).
-
-    `are_urns_found_free` tells that the caller has found no other owner of the URNs, and would do otherwise with one.
+    """The changes of a contact in a request; None means not given (`clears` names properties that are null).
+    `are_urns_found_free` says that the caller has found no other owner of the URNs, and would act differently if there
+    were one.
     """
 
     name: str | None = None
@@ -45,7 +45,7 @@ class ContactChange:
 
 
 def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:
-    """A new active contact; returns its id. Raises InvalidInput, LostRace as `change_contact` does."""
+    """Create an active contact; returns its id. Raises InvalidInput and LostRace as `change_contact` does."""
     change = _read_language(change)
     fields = _read_fields(tx, workspace, change, {}, by_agent=by_agent)
     urns = change.urns or ()
@@ -68,9 +68,8 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
 def change_contact(
     tx: Transaction, workspace: Workspace, contact_id: int, change: ContactChange, *, by_agent: bool = False
 ) -> None:
-    """Change what is given and leave the rest; modified_on moves only when something changed.
-
-    Raises InvalidInput, and LostRace when the contact was deleted, or an address taken, since the caller looked.
+    """Change what is given and leave the rest; modified_on changes only if something changed. Raises InvalidInput, and
+    LostRace if the contact was deleted, or a URN was taken, since the caller read them.
     """
     change = _read_language(change)
     mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
@@ -104,9 +103,8 @@ def _read_language(change: ContactChange) -> ContactChange:
 def _read_fields(
     tx: Transaction, workspace: Workspace, change: ContactChange, stored: Mapping[str, Any], *, by_agent: bool
 ) -> dict[str, dict[str, Any] | None]:
-    """New values by the uuid of their field; `stored` are those of the contact so far.
-
-    Raises InvalidInput for unknown keys and fields agents may not edit.
+    """New values by the UUID of their field; `stored` are the contact's values so far. Raises InvalidInput for unknown
+    keys and for fields that agents may not edit.
     """
     if not change.fields:
         return {}
@@ -142,7 +140,7 @@ def _check_free(
 
 
 def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
-    """Make these the contact's URNs in this order; dropped ones become free. Says whether anything changed."""
+    """Make these the contact's URNs in this order; removed ones become free. Returns whether anything changed."""
     rows = contact_urn.c
     statement = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)
     ordered = tx.execute(statement.order_by(rows.priority, rows.id))
@@ -152,7 +150,7 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
         return False
     dropped = [urn_id for address, urn_id in present.items() if address not in wanted]
     _free_urns(tx, (rows.workspace_id == workspace_id) & rows.id.in_(dropped))
-    # One that a rival took meanwhile is not updated; the insert then fails and the request is done again.
+    # A URN that another transaction took meanwhile is not updated; the insert then fails and the request is run again.
     free_or_own = rows.contact_id.is_(None) | (rows.contact_id == contact_id)
     for priority, ((scheme, path), urn) in enumerate(wanted.items()):
         mine = (rows.workspace_id == workspace_id) & (rows.scheme == scheme) & (rows.path == path)
@@ -164,14 +162,13 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
 
 
 def _free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:
-    """Frees URNs for others."""
+    """Frees URNs for other contacts."""
     tx.execute(update(contact_urn).where(condition).values(contact_id=None, channel_id=None))
 
 
 def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Mark contacts deleted: what describes them is cleared, URNs are free, tickets and runs gone, messages empty.
-
-    Raises LostRace when one of them was deleted since the caller found it.
+    """Mark contacts as deleted: their properties are cleared, their URNs become free, their tickets and runs are
+    deleted and their messages emptied. Raises LostRace if one of them was deleted since the caller found it.
     """
     hold_contacts(tx, workspace_id, contact_ids)
     delete_sessions_of(tx, workspace_id, contact_ids)
@@ -193,7 +190,8 @@ def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}
-    # What waits fails in the same statement: a row's second change would make PostgreSQL lock its channel, too late.
+    # Queued messages fail in the same statement: a second change of a row would make PostgreSQL lock its channel, in
+    # the wrong order.
     failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}
     changing = theirs & ((message.c.visibility != DELETED) | WAITS)
     tx.execute(update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed))

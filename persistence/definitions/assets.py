@@ -1,4 +1,4 @@
-"""What the references of imported definitions mean in a workspace, and making what is missing there."""
+"""Resolves the references of imported definitions in a workspace, and creates what is missing there."""
 
 import uuid as uuid_module
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ from persistence.tables.service import global_value
 from persistence.workspaces import Workspace
 
 LOADED_OTHERWISE = ("channel", "resthook", "user")
-"""Channels as far as they are active, users by e-mail address too, and resthooks when a flow needs one."""
+"""Only active channels; users also by e-mail address; resthooks only if a flow needs one."""
 
 Known = tuple[str, str]
 """UUID, or key, and name."""
 
 
 class ImportedAssets:
-    """The things of a workspace by UUID or key and by name, and those that an import has made."""
+    """The assets of a workspace by UUID or key and by name, and those that an import has created."""
 
     def __init__(self, tx: Transaction, workspace: Workspace) -> None:
         self._tx = tx
@@ -52,13 +52,13 @@ class ImportedAssets:
         self.made: dict[str, list[str]] = {KINDS[kind].plural: [] for kind in kinds}
 
     def find(self, kind: str, uuid: str, name: str) -> Known | None:
-        """What is meant by a UUID, else by a name in any case."""
+        """The asset with a UUID, otherwise with a name in any case."""
         found = self._known[kind].get(uuid.lower()) if uuid else None
         return found or (self._by_name[kind].get(name_key(clean_name(name))) if name else None)
 
     def resolve(self, kind: str, uuid: str, name: str) -> Known | None:
-        """`find`, and for groups, labels and topics a new one when there is none. What has a name only, and is not
-        there, gets a UUID of its own, so that the flow can be read and tells what it lacks."""
+        """Like `find`, but creates missing groups, labels and topics. Another missing asset that has only a name
+        gets a new UUID, so that the flow can be read and reports what it lacks."""
         if kind not in self._by_name or not is_relinked(kind):
             return None
         name = clean_name(name)
@@ -72,13 +72,13 @@ class ImportedAssets:
         return found
 
     def add_flow(self, uuid: str, known: Known) -> None:
-        """Notes that a flow of the file has another UUID and name here."""
+        """Records that a flow of the file has another UUID and name here."""
         if is_uuid(uuid):
             self._known[FLOW][uuid.lower()] = known
         self._note(FLOW, known)
 
     def ensure_group(self, uuid: str, name: str, query: str) -> None:
-        """The group with this UUID or name, made when there is none. Raises InvalidInput or LimitReached."""
+        """The group with this UUID or name, created if there is none. Raises InvalidInput or LimitReached."""
         found = self.find("group", uuid, name)
         if found is not None:
             if is_uuid(uuid):
@@ -92,7 +92,7 @@ class ImportedAssets:
         self._keep("group", made_id, uuid, name.strip())
 
     def ensure_field(self, key: str, name: str, kind: str) -> bool:
-        """The field with this key, made when there is none; false if no field can have it. Raises LimitReached."""
+        """Ensures that there is a field with this key; returns False if no field can have it. Raises LimitReached."""
         if key in self._known["field"]:
             return True
         if not KEY.match(key) or len(key) > KEY_LENGTH or key in RESERVED_KEYS:
@@ -110,7 +110,8 @@ class ImportedAssets:
         return False
 
     def ensure_global(self, key: str) -> None:
-        """The global with this key; one that is made is blank, for people to fill in. Raises LimitReached."""
+        """Ensures that there is a global with this key; a new one is blank, for users to fill in. Raises
+        LimitReached."""
         if key in self._known["global"] or not KEY.match(key) or len(key) > KEY_LENGTH:
             return
         with naming_limit("global", key):
@@ -123,7 +124,8 @@ class ImportedAssets:
         self.made["globals"].append(key)
 
     def knows(self, kind: str, identity: str) -> bool:
-        """Whether the workspace has what a flow refers to. Keys are as they are, all else is in any case."""
+        """Whether the workspace has the asset of a reference. Keys are compared exactly, everything else in any
+        case."""
         goes_by_key = kind in KINDS and KINDS[kind].identity == "key"
         return (identity if goes_by_key else identity.lower()) in self._known.get(kind, {})
 
@@ -150,7 +152,7 @@ class ImportedAssets:
             with naming_limit(kind, name):
                 made_id = make(self._tx, self._workspace.id, name)
         except InvalidInput:
-            # A name that nothing can have: the flow lacks it, which its inspection says.
+            # A name that no asset can have: the flow lacks it, and its inspection says so.
             return None
         return self._keep(kind, made_id, uuid, name.strip())
 
@@ -167,7 +169,7 @@ class ImportedAssets:
 
 @contextmanager
 def naming_limit(kind: str, name: str) -> Iterator[None]:
-    """Lets LimitReached say what there is no room for."""
+    """Adds to LimitReached which record could not be created."""
     try:
         yield
     except LimitReached as error:
@@ -175,7 +177,7 @@ def naming_limit(kind: str, name: str) -> Iterator[None]:
 
 
 def adopt_uuid(tx: Transaction, table: Table, record_id: int, uuid: str) -> str:
-    """Gives a record just made the UUID it had elsewhere, if nothing on this server has it; returns the one it has."""
+    """Gives a new record the UUID that it had on another server, if no record here has it; returns its UUID."""
     if is_uuid(uuid) and tx.execute(select(table.c.id).where(table.c.uuid == uuid)).first() is None:
         tx.execute(update(table).where(table.c.id == record_id).values(uuid=uuid))
     kept = tx.execute(select(table.c.uuid).where(table.c.id == record_id)).scalar_one()

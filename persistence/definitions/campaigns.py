@@ -1,4 +1,4 @@
-"""Campaigns of export files, both ways (flow format, export files)."""
+"""Exports and imports campaigns (flow format, export files)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -33,11 +33,11 @@ from persistence.workspaces import Workspace
 TEXT_LENGTH = 4096
 OFFSET_LIMIT = 2**31
 UNNAMED = ("base", "und")
-"""What old files say for the language of texts when they were not translated."""
+"""The language code of untranslated texts in old files."""
 
 
 def export_campaigns(tx: Transaction, workspace_id: int, uuids: Collection[str]) -> list[ExportedCampaign]:
-    """These campaigns, oldest first, as far as they exist and are not archived; two statements for any number."""
+    """Those of these campaigns that exist and are not archived, oldest first; two statements for any number."""
     mine = (campaign.c.workspace_id == workspace_id) & ~campaign.c.is_archived & campaign.c.uuid.in_(sorted(uuids))
     columns = (campaign.c.id, campaign.c.uuid, campaign.c.name, group.c.uuid, group.c.name)
     statement = select(*columns).select_from(CAMPAIGN_SOURCE).where(mine).order_by(campaign.c.created_on, campaign.c.id)
@@ -72,7 +72,7 @@ def _read_events(
 
 
 def make_date_fields(assets: ImportedAssets, campaigns: Sequence[ExportedCampaign]) -> None:
-    """The fields from which events count. Raises ExportError for one that cannot be made."""
+    """Creates the fields from which events count. Raises ExportError for one that cannot be created."""
     for index, given in enumerate(campaigns):
         for number, event in enumerate(given.events):
             date = event.relative_to
@@ -84,10 +84,9 @@ def make_date_fields(assets: ImportedAssets, campaigns: Sequence[ExportedCampaig
 def import_campaigns(
     tx: Transaction, workspace: Workspace, assets: ImportedAssets, campaigns: Sequence[ExportedCampaign]
 ) -> list[dict[str, Any]]:
-    """Brings campaigns in after the flows; their uuid, name and change. Raises ExportError.
-
-    A campaign is the one with its uuid, else the one with its name. One that says what the one here says keeps its
-    events, which have their fires to come; else they are replaced.
+    """Imports campaigns after the flows; returns their UUID, name and change. Raises ExportError. A campaign is found
+    by its UUID, otherwise by its name. If it has not changed it keeps its events and their scheduled fires; otherwise
+    the events are replaced.
     """
     reports = []
     for index, given in enumerate(campaigns):
@@ -101,7 +100,7 @@ def import_campaigns(
 
 
 def _link(workspace: Workspace, assets: ImportedAssets, given: ExportedCampaign, place: str) -> ExportedCampaign:
-    """The campaign with its references, dates and texts as they are known here."""
+    """The campaign with its references, dates and texts resolved in this workspace."""
     known = assets.resolve("group", given.group.uuid, given.group.name)
     if known is None:
         raise ExportError(f'there is no group "{given.group.name}" and none can be made', f"{place}.group")
@@ -152,7 +151,7 @@ def _import(tx: Transaction, workspace: Workspace, linked: ExportedCampaign) -> 
 
 
 def _without_uuids(given: ExportedCampaign) -> ExportedCampaign:
-    """What matters of a campaign: not its UUIDs, nor the names of what it refers to."""
+    """The content of a campaign for comparison, without its UUIDs and the names in references."""
     events = [
         replace(
             event,

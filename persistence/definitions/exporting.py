@@ -1,4 +1,4 @@
-"""Writing export files: flows and campaigns with what they need (flow format, definitions endpoint)."""
+"""Writes export files: flows and campaigns with what they need (flow format, definitions endpoint)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ from persistence.workspaces import Workspace
 
 @dataclass(frozen=True, slots=True)
 class FlowParts:
-    """What a flow refers to, by UUID and key."""
+    """The references of a flow, by UUID and key."""
 
     flow_uuids: tuple[str, ...]
     group_uuids: tuple[str, ...]
@@ -43,14 +43,14 @@ class FlowParts:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a workspace in the order in which they were made, by UUID; triggers by any text."""
+    """The parts of a workspace in the order in which they were created, by UUID; triggers by an arbitrary string."""
 
     flows: dict[str, FlowParts]
     campaigns: dict[str, CampaignParts]
     triggers: dict[str, TriggerParts]
 
     def together(self) -> WorkspaceParts:
-        """What goes with what."""
+        """The connections between parts."""
         return WorkspaceParts(
             {uuid: parts.flow_uuids for uuid, parts in self.flows.items()},
             {uuid: parts.group_uuids for uuid, parts in self.flows.items()},
@@ -60,7 +60,7 @@ class Parts:
 
 
 def load_parts(tx: Transaction, workspace_id: int) -> Parts:
-    """Flows that have a definition, and campaigns and triggers that are not archived; five statements."""
+    """Loads flows that have a definition, and campaigns and triggers that are not archived; five statements."""
     columns = (flow.c.uuid, flow.c.dependencies)
     defined = (flow.c.workspace_id == workspace_id) & (flow.c.definition_revision > NO_REVISION)
     rows = tx.execute(select(*columns).where(defined).order_by(flow.c.id))
@@ -104,9 +104,8 @@ def export_definitions(
     dependencies: Dependencies,
     site: str,
 ) -> bytes:
-    """An export file as JSON; unknown UUIDs are passed over. A constant number of statements.
-
-    With ALL dependencies the fields and groups that are used are listed, too.
+    """An export file as JSON; unknown UUIDs are skipped. A constant number of statements. With ALL dependencies the
+    used fields and groups are listed, too.
     """
     parts = load_parts(tx, workspace.id)
     selection = select_parts(
@@ -119,7 +118,8 @@ def export_definitions(
 
 
 def export_workspace(tx: Transaction, workspace: Workspace, *, site: str) -> bytes:
-    """An export file as JSON with all flows, campaigns and triggers that are not archived, and all they need."""
+    """An export file as JSON with all flows, campaigns and triggers that are not archived, and everything that they
+    need."""
     parts = load_parts(tx, workspace.id)
     living = select(flow.c.uuid).where(flow.c.workspace_id == workspace.id, ~flow.c.is_archived)
     flow_uuids = list(tx.execute(living).scalars())
@@ -159,7 +159,7 @@ def _write(
 
 
 def read_definitions(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[str]:
-    """The newest definitions of flows as JSON texts, in the order in which the flows were made."""
+    """The newest definitions of flows as JSON texts, in the order in which the flows were created."""
     rows = flow_revision.c
     newest = (rows.flow_id == flow.c.id) & (rows.number == flow.c.definition_revision)
     statement = select(rows.definition).join(flow, newest).where(flow.c.workspace_id == workspace_id)
@@ -180,7 +180,7 @@ def _list_group_uuids(
 def _export_groups(
     tx: Transaction, workspace: Workspace, uuids: Collection[str]
 ) -> tuple[list[dict[str, Any]], set[str]]:
-    """The groups, and the keys of the fields that their queries look at."""
+    """The groups, and the keys of the fields in their queries."""
     mine = (group.c.workspace_id == workspace.id) & group.c.uuid.in_(sorted(uuids))
     rows = tx.execute(select(group.c.uuid, group.c.name, group.c.query).where(mine).order_by(group.c.id)).all()
     exported = [ExportedGroup(uuid, name, query).to_json() for uuid, name, query in rows]
@@ -193,7 +193,7 @@ def _export_groups(
         try:
             query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
         except QueryError:
-            continue  # it names a field that is gone
+            continue  # it refers to a deleted field
         keys |= {key for key, _ in inspect(query).fields}
     return exported, keys
 

@@ -1,7 +1,6 @@
-"""Importing export files: flows with the campaigns, triggers, fields and groups that go with them.
-
-Everything in a file is found here by UUID, else by name, and made when it is not there, so that a file that is imported
-twice changes nothing the second time (flow format, export files).
+"""Imports export files: flows with their campaigns, triggers, fields and groups. Everything in a file is found here by
+UUID, otherwise by name, and created if it does not exist, so that importing a file again changes nothing (flow format,
+export files).
 """
 
 import re
@@ -32,7 +31,7 @@ from persistence.workspaces import Workspace, hold_workspace
 
 @dataclass(frozen=True, slots=True)
 class PlacedFlow:
-    """A definition of a file with the UUID and name it has here; `flow_id` is None for a flow still to be made."""
+    """A definition of a file with its UUID and name here; `flow_id` is None for a flow that is not created yet."""
 
     definition: Mapping[str, Any]
     uuid: str
@@ -43,9 +42,8 @@ class PlacedFlow:
 def place_flows(
     tx: Transaction, workspace_id: int, assets: ImportedAssets, definitions: Sequence[Mapping[str, Any]]
 ) -> list[PlacedFlow]:
-    """Finds each flow by UUID, else by name; a name that another flow has gets a number. Raises ExportError.
-
-    From now on `assets` know the flows of the file.
+    """Finds each flow by UUID, otherwise by name; if another flow has the name, a number is added. Raises ExportError.
+    Afterward `assets` contain the flows of the file.
     """
     rows = tx.execute(
         select(flow_table.c.id, flow_table.c.uuid, flow_table.c.name_key).where(
@@ -74,10 +72,9 @@ def place_flows(
 
 
 def free_old_names(tx: Transaction, workspace_id: int, placed: Sequence[PlacedFlow]) -> None:
-    """Takes away the names of flows that get others, so that new ones and each other can have them at once.
-
-    Contacts who are in such flows show other names from now on. All flows of the file are held, in the order of ids, as
-    the workers hold those whose runs they count.
+    """Clears the names of flows that will be renamed, so that their names can be used by others of the file. Contacts
+    in such flows show the new names from now on. All flows of the file are locked in the order of ids, as workers lock
+    flows whose runs they count.
     """
     names = {one.flow_id: one.name for one in placed if one.flow_id is not None}
     mine = (flow_table.c.workspace_id == workspace_id) & flow_table.c.id.in_(sorted(names))
@@ -94,7 +91,7 @@ def free_old_names(tx: Transaction, workspace_id: int, placed: Sequence[PlacedFl
 
 
 def number_name(name: str, taken: set[str]) -> str:
-    """The name, or with the first number that makes it a name nobody has: `Registration 2`."""
+    """The name, if necessary with the first number that makes it unique: `Registration 2`."""
     number, free = 1, name
     while name_key(free) in taken:
         number += 1
@@ -116,15 +113,14 @@ NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 class ImportRefused(RuleBroken):
-    """A file that cannot be imported; the message says where in the file, and why. Nothing was changed."""
+    """A file cannot be imported; the message says where in the file, and why. Nothing was changed."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did: the records of flows, campaigns and triggers with their `change`, and what it made besides.
-
+    """What an import did: the records of flows, campaigns and triggers with their `change`, and what else it created.
     `made` has the keys of fields and globals and the names of groups, labels and topics; `skipped` the triggers that
-    cannot be here, with the reason; `renamed` what has another name than in the file.
+    could not be imported, with the reason; `renamed` everything that has another name than in the file.
     """
 
     flows: list[dict[str, Any]] = field(default_factory=list)
@@ -136,10 +132,9 @@ class ImportReport:
 
 
 def import_definitions(tx: Transaction, workspace: Workspace, document: object, *, media_url: str = "") -> ImportReport:
-    """Brings the content of an export file, or one definition, into a workspace.
-
-    Relative addresses of old flows' attachments are taken below `media_url`. Raises ImportRefused for what cannot be
-    imported, LimitReached when there is no room.
+    """Imports the content of an export file, or one definition, into a workspace. Relative URLs of attachments in old
+    flows are resolved against `media_url`. Raises ImportRefused for a file that cannot be imported, LimitReached at a
+    limit of the workspace.
     """
     hold_workspace(tx, workspace.id)
     _write_text(document)
@@ -153,7 +148,7 @@ def import_definitions(tx: Transaction, workspace: Workspace, document: object, 
 
 
 def _write_text(document: object) -> bytes:
-    """The document as JSON; raises ImportRefused for numbers and depths that no database keeps."""
+    """The document as JSON; raises ImportRefused for numbers and nesting that databases cannot store."""
     try:
         return orjson.dumps(document)
     except orjson.JSONEncodeError as error:
@@ -176,7 +171,7 @@ def _import_fields(assets: ImportedAssets, file: ExportFile) -> None:
     for index, given in enumerate(file.fields):
         if not assets.ensure_field(given.key, given.name, given.type):
             raise ExportError(f'no field can have the key "{given.key}"', f"fields[{index}].key")
-    # Before flows use them, who do not know that they hold dates.
+    # Before flows use them, because flows do not know that these fields are dates.
     make_date_fields(assets, file.campaigns)
 
 
@@ -215,7 +210,7 @@ def _import_flows(
 
 
 def _link(assets: ImportedAssets, placed: PlacedFlow, place: str) -> Flow:
-    """The flow with everything it refers to as it is known here."""
+    """The flow with its references resolved in this workspace."""
     try:
         return load({**placed.definition, "uuid": placed.uuid, "name": placed.name}, resolve=assets.resolve)
     except DefinitionError as error:
@@ -223,7 +218,7 @@ def _link(assets: ImportedAssets, placed: PlacedFlow, place: str) -> Flow:
 
 
 def _make_needs(tx: Transaction, workspace: Workspace, assets: ImportedAssets, flow: Flow, place: str) -> None:
-    """Fields, globals and resthooks that the flow uses and that are not there yet."""
+    """Creates the fields, globals and resthooks that the flow uses and that do not exist yet."""
     for dependency in inspect(flow).dependencies:
         needed = dependency.reference
         if needed.kind == "field":

@@ -1,4 +1,4 @@
-"""Saying in one line which rule of the workspace a part of an import file breaks."""
+"""Says in one line which rule of the workspace a part of an import file violates."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from persistence.errors import InvalidInput
 
 
 def read_problem(error: InvalidInput) -> str:
-    """The first text of a broken rule, with the field it is about."""
+    """The first message of a violated rule, with its field."""
     part: Any = error.errors
     fields: list[str] = []
     while isinstance(part, (dict, list)) and part:

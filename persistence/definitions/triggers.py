@@ -1,4 +1,4 @@
-"""Bringing the triggers of an export file into a workspace."""
+"""Imports the triggers of an export file into a workspace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ TYPES = {
     "N": NEW_CONVERSATION,
     "T": TICKET,
 }
-"""The types there are here by their letters in files. Referrals, opt-ins and opt-outs come with channels of a kind that
-there is not."""
+"""The supported types by their letters in files. Referrals, opt-ins and opt-outs belong to channel types that do not
+exist here."""
 LETTERS = {kind: letter for letter, kind in TYPES.items()}
 MATCHES = {"F": FIRST_WORD, "O": ONLY_WORD}
 MATCH_LETTERS = {match: letter for letter, match in MATCHES.items()}
@@ -39,10 +39,8 @@ MATCH_LETTERS = {match: letter for letter, match in MATCHES.items()}
 def import_triggers(
     tx: Transaction, workspace: Workspace, assets: ImportedAssets, triggers: Sequence[ExportedTrigger]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Brings triggers in after the flows; what became of each, and those that cannot be here, with the reason.
-
-    A trigger that is here already stays, an archived one comes back; one that claims the same for something else is
-    archived.
+    """Imports triggers after the flows; returns what happened to each, and the skipped ones with the reason. An
+    existing trigger stays, an archived one is restored; a different trigger with the same conditions is archived.
     """
     reports: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
@@ -88,7 +86,7 @@ def _read(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: Exp
 
 
 def _find_channel(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: ExportedTrigger) -> int | None:
-    """The channel of a trigger; one from a server with other channels works on all of them."""
+    """The channel of a trigger; if the channel does not exist here, the trigger applies to all channels."""
     known = assets.find("channel", given.channel.uuid, given.channel.name) if given.channel else None
     if known is None:
         return None
@@ -109,14 +107,14 @@ def _find_groups(tx: Transaction, workspace_id: int, assets: ImportedAssets, gro
 
 @dataclass(frozen=True, slots=True)
 class TriggerParts:
-    """A trigger in the form of files, and the flow it starts."""
+    """A trigger in the form of export files, and the flow that it starts."""
 
     flow_uuid: str
     exported: ExportedTrigger
 
 
 def load_trigger_parts(tx: Transaction, workspace_id: int) -> dict[str, TriggerParts]:
-    """The triggers that are not archived, oldest first, but schedules, which stay where they are; two statements."""
+    """The triggers that are not archived, oldest first, without schedules, which are not exported; two statements."""
     columns = (
         trigger,
         flow.c.uuid.label("flow_uuid"),

@@ -1,8 +1,7 @@
-"""Receivers that fail for long are switched off: what is remembered of those that fail, one row each while they do.
-
-Healthy receivers have no row. A row begins with the first delivery that is given up, counts those that follow, and
-goes with the first that is accepted. When it has lasted too long the receiver is switched off, and stays so until it is
-switched on again, set anew, or accepts a delivery that somebody sends it all the same.
+"""Receivers that fail for long are switched off. A failing receiver has one row; healthy receivers have none. The row
+is created when the first delivery is given up, counts the following ones, and is deleted when a delivery is accepted.
+If it has lasted too long, the receiver is switched off until it is switched on again, its URL is set, or it accepts a
+delivery that an operator sends.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -18,9 +17,10 @@ from persistence.tables.channels import channel
 from persistence.tables.deliveries import resthook_subscriber, webhook_trouble
 
 LEAST_GIVEN_UP = 20
-"""Fewer deliveries than this say too little about a receiver."""
+"""With fewer deliveries given up than this a receiver is not switched off."""
 LONGEST_PAUSE = 2 / 3
-"""After a pause of more than this part of the time failures count from the start: what was not tried did not fail."""
+"""After a pause longer than this part of the time, failures are counted from the start, because a pause without
+attempts is not a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """How many deliveries to an endpoint were given up just now, and the sentence that says why the last one was."""
+    """How many deliveries to an endpoint were just given up, and the reason for the last one."""
 
     count: int
     why: str
@@ -50,7 +50,7 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class SwitchedOff:
-    """An endpoint that is switched off, why and since when."""
+    """A switched-off endpoint, with the reason and the time."""
 
     endpoint: Endpoint
     reason: str
@@ -59,7 +59,7 @@ class SwitchedOff:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What is remembered of an endpoint that fails."""
+    """The row of a failing endpoint."""
 
     id: int
     began_on: datetime
@@ -75,7 +75,7 @@ IS_SUBSCRIBER_OFF = exists(_OFF.where(_trouble.subscriber_id == resthook_subscri
 IS_CHANNEL_OFF = exists(
     _OFF.where(_trouble.channel_id == channel.c.id, _trouble.workspace_id == channel.c.workspace_id)
 )
-"""Whether a subscriber, or a channel in its workspace, of the statement around it is switched off."""
+"""Whether a subscriber, or a channel in its workspace, of the enclosing statement is switched off."""
 
 
 def note_outcomes(
@@ -84,9 +84,8 @@ def note_outcomes(
     given_up: Mapping[Endpoint, GivenUp],
     switch_off_after: timedelta,
 ) -> list[SwitchedOff]:
-    """Takes over what became of deliveries just now; the endpoints that have failed for too long and are off from now.
-
-    An endpoint that accepted anything is healthy. No time at all to switch off after means never.
+    """Stores the outcomes of deliveries; returns the endpoints that have failed for too long and are now switched off.
+    An endpoint that accepted anything is healthy. A limit of 0 means never.
     """
     known = _lock_known(tx, {*accepted, *given_up})
     healthy = [known[each].id for each in accepted if each in known]
@@ -106,7 +105,7 @@ def note_outcomes(
 
 
 def list_switched_off(tx: Transaction, workspace_id: int) -> list[SwitchedOff]:
-    """The endpoints of a workspace that get nothing any more."""
+    """The switched-off endpoints of a workspace."""
     rows = webhook_trouble.c
     off = (rows.workspace_id == workspace_id) & rows.switched_off_on.is_not(None)
     columns = (rows.channel_id, rows.subscriber_id, rows.reason, rows.switched_off_on)
@@ -118,14 +117,14 @@ def list_switched_off(tx: Transaction, workspace_id: int) -> list[SwitchedOff]:
 
 
 def end_trouble(tx: Transaction, *, channel_ids: Collection[int] = (), subscriber_ids: Collection[int] = ()) -> int:
-    """Forgets that endpoints failed, and so switches them on; how many had."""
+    """Deletes the failures of endpoints, which switches them on; returns how many had failed."""
     rows = webhook_trouble.c
     theirs = or_(rows.channel_id.in_(channel_ids), rows.subscriber_id.in_(subscriber_ids))
     return tx.execute(delete(webhook_trouble).where(theirs)).rowcount
 
 
 def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoint, _Trouble]:
-    """The troubles of these endpoints, locked in one order to avoid deadlocks."""
+    """The rows of these endpoints, locked in one order to avoid deadlocks."""
     if not endpoints:
         return {}
     rows = webhook_trouble.c
@@ -159,7 +158,7 @@ def _begin(tx: Transaction, failing: Collection[tuple[Endpoint, GivenUp]]) -> No
         }
         for each, failed in failing
     ]
-    # Another worker may have begun the same row: then this one failure more does not matter.
+    # Another worker may have created the same row: then this one failure does not matter.
     tx.execute(tx.upsert(webhook_trouble).on_conflict_do_nothing(), rows)
 
 

@@ -1,4 +1,4 @@
-"""Taking due deliveries and recording what became of them: what workers do, for all workspaces at once."""
+"""Leases due deliveries and records their outcomes, for all workspaces at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,8 @@ ANSWER_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class DueDelivery:
-    """A leased delivery. `attempt` counts from 1; `due_on` is the end of the lease and proves that it is still ours."""
+    """A leased delivery. `attempt` counts from 1; `due_on` is the end of the lease, by which the lease is
+    recognized."""
 
     id: int
     uuid: str
@@ -50,10 +51,9 @@ class DueDelivery:
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """What one attempt gave: a status or an error, and what follows: DELIVERED, FAILED, or PENDING until `retry_at`.
-
-    A receiver that is gone for good ends its subscription. `delay_seconds` passed from the planned moment until the
-    attempt began.
+    """The outcome of one attempt: a status or an error, and the new status of the delivery: DELIVERED, FAILED, or
+    PENDING until `retry_at`. A receiver that is permanently gone ends its subscription. `delay_seconds` is the time
+    from the planned to the actual start of the attempt.
     """
 
     state: str
@@ -70,7 +70,7 @@ _MOVE_ON = (
     update(delivery)
     .where(
         delivery.c.id == bindparam("moved_id"),
-        # A plain parameter: the row is found by its id, and a literal one cannot be executed for many at once.
+        # A normal parameter: the row is found by its id, and a literal could not be executed for many rows at once.
         delivery.c.status == PENDING,
         or_(
             bindparam("state", type_=delivery.c.status.type) == DELIVERED,
@@ -90,15 +90,14 @@ _MOVE_ON = (
 
 
 def list_due_receivers(tx: Transaction) -> list[tuple[int, str]]:
-    """The workspaces and receivers with at least one delivery due, found by one jump in the index for each of them."""
+    """The workspaces and receivers with at least one due delivery, found by one index seek for each of them."""
     is_pending = delivery.c.status == literal(PENDING, literal_execute=True)
     return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, is_pending, delivery.c.due_on <= tx.now)
 
 
 def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], lease: timedelta) -> list[DueDelivery]:
-    """Leases due deliveries, oldest first, up to a number per workspace and receiver.
-
-    Until then no other worker gets them.
+    """Leases due deliveries, oldest first, up to a number per workspace and receiver. Until the lease ends no other
+    worker gets them.
     """
     picks = [
         _pick(workspace_id, receiver, room, tx.now) for (workspace_id, receiver), room in rooms.items() if room > 0
@@ -122,9 +121,8 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
 
 
 def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> bool:
-    """Writes down an attempt and moves its delivery on; False when somebody else has meanwhile.
-
-    What was delivered is delivered, even after the lease ran out; any other outcome counts only within the lease.
+    """Records an attempt and updates its delivery; returns False if another worker has updated it meanwhile. A
+    delivered event counts even after the lease has expired; any other outcome counts only within the lease.
     """
     tx.execute(insert(delivery_attempt).values(_attempt_row(tx, leased, outcome)))
     has_moved = bool(tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount)

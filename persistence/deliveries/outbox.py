@@ -1,4 +1,4 @@
-"""Deliveries of events to webhooks, made in the transaction that changes the state."""
+"""Deliveries of events to webhooks, created in the transaction that causes the event."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,7 +24,7 @@ REMOVED = "The delivery URL was removed before this delivery."
 
 @dataclass(frozen=True, slots=True)
 class ChannelEvent:
-    """One event of a channel with its parameters; `contact_id` is whom a reply without recipients goes to."""
+    """One event of a channel with its parameters; `contact_id` is the contact who gets a reply without recipients."""
 
     event: str
     fields: Fields
@@ -33,7 +33,7 @@ class ChannelEvent:
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """A body to send to a URL; it belongs to a channel or to a resthook's subscriber."""
+    """A body to send to a URL, for a channel or a resthook's subscriber."""
 
     event: str
     url: str
@@ -47,7 +47,7 @@ class NewDelivery:
 def record_channel_event(
     tx: Transaction, workspace_id: int, channel_id: int, event: str, fields: Fields, contact_id: int | None = None
 ) -> str | None:
-    """Queues one event of a channel, see `record_channel_events`; its id, None when the channel does not want it."""
+    """Queues one event of a channel, see `record_channel_events`; returns its id, None if the event is not sent."""
     recorded = record_channel_events(tx, workspace_id, channel_id, [ChannelEvent(event, fields, contact_id)])
     return recorded[0] if recorded else None
 
@@ -55,11 +55,10 @@ def record_channel_event(
 def record_channel_events(
     tx: Transaction, workspace_id: int, channel_id: int, events: Sequence[ChannelEvent]
 ) -> list[str]:
-    """Queues events of a channel for its delivery URL in the caller's transaction; the ids of those queued.
-
+    """Queues events of a channel for its delivery URL in the caller's transaction; returns the ids of those queued.
     Nothing is queued for a channel that is released or has no delivery URL, for a receiver that was switched off
-    because it failed for long, nor for events that are switched off.
-    In anonymous workspaces events contain neither phone nor URN.
+    because it failed for long, or for events that are switched off. In anonymous workspaces events contain neither
+    phone nor URN.
     """
     wanted = _find_subscription(tx, workspace_id, channel_id) if events else None
     if wanted is None:
@@ -77,7 +76,8 @@ def record_channel_events(
 def record_flow_event(
     tx: Transaction, workspace_id: int, channel_uuid: str, contact_id: int, payload: Mapping[str, Any]
 ) -> int | None:
-    """Queues what a flow tells the receiver of a channel, unless it does not want it; the id of an active channel."""
+    """Queues a flow event for the receiver of a channel, unless these events are switched off; takes the id of an
+    active channel."""
     found = select(channel.c.id, channel.c.webhook_url, channel.c.webhook_events)
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
     row = tx.execute(found.where(mine)).first()
@@ -92,9 +92,8 @@ def record_flow_event(
 
 
 def record_test_event(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
-    """Queues an event of the type `test` for a channel's delivery URL, whatever is switched on; its id.
-
-    Raises RecordMissing for an unknown channel and Refused for one that has no delivery URL.
+    """Queues an event of the type `test` for a channel's delivery URL, even if it is switched off; returns its id.
+    Raises RecordMissing for an unknown channel and Refused for one without a delivery URL.
     """
     found = select(channel.c.id, channel.c.uuid, channel.c.address, channel.c.webhook_url).where(
         channel.c.workspace_id == workspace_id, channel.c.uuid == channel_uuid, channel.c.is_active
@@ -111,7 +110,7 @@ def record_test_event(tx: Transaction, workspace_id: int, channel_uuid: str) -> 
 
 
 def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[NewDelivery]) -> list[str]:
-    """Queues deliveries and remembers to wake their workers; the event ids, in order."""
+    """Queues deliveries and wakes their workers after the commit; returns the event ids, in order."""
     if not deliveries:
         return []
     times = dict.fromkeys(("created_on", "scheduled_on", "due_on"), tx.now)
@@ -127,7 +126,7 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
 
 
 def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None) -> None:
-    """Sends what waits for a channel's receiver to its new URL; without one that is given up."""
+    """Redirects pending deliveries of a channel to its new URL; without a new URL they are given up."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
     found = select(channel.c.id).where(mine).scalar_subquery()
     waiting = (
@@ -142,7 +141,7 @@ def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: s
 
 
 def name_receiver(url: str) -> str:
-    """What deliveries share that go to one server: scheme, host and port."""
+    """The receiver of a URL, which all deliveries to one server share: scheme, host and port."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()[:300]
 
@@ -150,9 +149,8 @@ def name_receiver(url: str) -> str:
 def _find_subscription(
     tx: Transaction, workspace_id: int, channel_id: int
 ) -> tuple[str, list[str] | None, bool] | None:
-    """The delivery URL of an active channel, the events switched on (None: all), whether addresses are hidden.
-
-    None for a channel without one, and for a receiver that was switched off because it failed for long.
+    """The delivery URL of an active channel, its events (None: all), and whether the workspace is anonymous. None for a
+    channel without a URL, and for a receiver that was switched off because it failed for long.
     """
     statement = select(channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous).where(
         channel.c.workspace_id == workspace_id,

@@ -1,4 +1,4 @@
-"""What operators see and do with deliveries: records, the ledger, sending again, trimming."""
+"""What operators see of and do with deliveries: records, counts, sending again, trimming."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
 
 KEPT_FOR = timedelta(days=7)
-"""So long a finished delivery can be looked at and sent again."""
+"""How long a finished delivery can be listed and sent again."""
 
 ATTEMPT_RECORD = declare_record(
     {
@@ -64,7 +64,7 @@ DELIVERIES = ListSpec(
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """How many deliveries there are in each state; every delivery is in exactly one."""
+    """How many deliveries have each status."""
 
     pending: int
     delivered: int
@@ -76,7 +76,7 @@ class Ledger:
 
 
 def count_deliveries(tx: Transaction, workspace_id: int) -> Ledger:
-    """The ledger of a workspace; finished deliveries leave it when they are trimmed."""
+    """The counts of a workspace; trimmed deliveries are no longer counted."""
     statement = (
         select(delivery.c.status, func.count())
         .where(delivery.c.workspace_id == workspace_id)
@@ -87,9 +87,8 @@ def count_deliveries(tx: Transaction, workspace_id: int) -> Ledger:
 
 
 def send_again(tx: Transaction, workspace_id: int, uuid: str) -> bool:
-    """Delivers a finished delivery once more to where its receiver is now, under the same event id.
-
-    False when there is no such delivery. Raises Refused when its receiver has no URL any more.
+    """Sends a finished delivery again to the current URL of its receiver, with the same event id. Returns False if
+    there is no such delivery. Raises Refused if its receiver no longer has a URL.
     """
     finished = (delivery.c.workspace_id == workspace_id, delivery.c.uuid == uuid, delivery.c.status != PENDING)
     if tx.execute(select(delivery.c.id).where(*finished)).first() is None:
@@ -100,15 +99,14 @@ def send_again(tx: Transaction, workspace_id: int, uuid: str) -> bool:
 
 
 def send_failed_again(tx: Transaction, workspace_id: int, since: datetime) -> int:
-    """Delivers what was created since a moment and failed once more; the number of deliveries.
-
-    Those whose receiver has no URL any more are left out.
+    """Sends failed deliveries that were created since a time again; returns their number. Those whose receiver no
+    longer has a URL are left out.
     """
     return _reopen(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since)
 
 
 def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
-    """Deletes finished deliveries, with their attempts, that are older than KEPT_FOR; the number deleted."""
+    """Deletes finished deliveries, with their attempts, that are older than KEPT_FOR; returns their number."""
     old = (
         select(delivery.c.id)
         .where(delivery.c.finished_on < tx.now - KEPT_FOR)
@@ -119,9 +117,8 @@ def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
 
 
 def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]) -> int:
-    """Delivers finished deliveries once more, under the same event ids, to where their receivers are now.
-
-    Those whose receiver has no URL any more, in this workspace, stay as they are. Returns how many are sent again.
+    """Sends finished deliveries again, with the same event ids, to the current URLs of their receivers. Those whose
+    receiver no longer has a URL in this workspace are not changed. Returns how many are sent again.
     """
     finished = (delivery.c.workspace_id == workspace_id, delivery.c.status != PENDING, *conditions)
     statement = select(delivery.c.channel_id, delivery.c.subscriber_id).where(*finished).distinct()
@@ -142,7 +139,7 @@ def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]
 
 
 def _find_url(tx: Transaction, endpoint: Endpoint) -> str | None:
-    """The present URL of a receiver; for a phone that has left the workspace, the one it had there."""
+    """The current URL of a receiver; for a phone that has left the workspace, the URL that it had there."""
     if endpoint.subscriber_id is not None:
         rows = resthook_subscriber.c
         is_it = (rows.workspace_id == endpoint.workspace_id) & (rows.id == endpoint.subscriber_id)

@@ -1,4 +1,4 @@
-"""The secrets that calls to channels' delivery URLs and to subscribers of resthooks are signed with."""
+"""The secrets that sign calls to channels' delivery URLs and to subscribers of resthooks."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from persistence.tables.deliveries import resthook_subscriber
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """The secrets of a delivery URL, and since when the present one is used; a damaged one cannot be decrypted."""
+    """The secrets of a delivery URL, and since when the current one is used; a damaged one cannot be decrypted."""
 
     secret: str | None
     previous_secret: str | None
@@ -27,7 +27,7 @@ class Signer:
 
 
 def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Signer]:
-    """The secrets that these deliveries are signed with now, by the id of each; three statements at most."""
+    """The secrets that sign these deliveries now, by delivery id; three statements at most."""
     from_channels = [each for each in leased if each.subscriber_id is None]
     by_channel = _read_signers(tx, channel.c.id, {each.channel_id for each in from_channels})
     moved = {each.channel_id for each in from_channels if (each.workspace_id, each.channel_id) not in by_channel}
@@ -47,7 +47,7 @@ Signers = dict[tuple[int, int | None], Signer]
 
 
 def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]) -> Signers:
-    """The secrets of channels or subscribers; one that cannot be decrypted stalls only its own receiver."""
+    """The secrets of channels or subscribers; one that cannot be decrypted affects only its own receiver."""
     table = key.table
     wanted = sorted(each for each in ids if each is not None)
     if not wanted:
@@ -79,7 +79,7 @@ def find_subscriber_signer(tx: Transaction, workspace_id: int, slug: str, url: s
 
 
 def read_subscriber_secret(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
-    """What calls to a subscriber are signed with. Raises RecordMissing, Refused when it cannot be decrypted."""
+    """The secret that signs calls to a subscriber. Raises RecordMissing, and Refused if it cannot be decrypted."""
     signer = _read_signers(tx, resthook_subscriber.c.id, [subscriber_id]).get((workspace_id, subscriber_id))
     if signer is None:
         raise RecordMissing("No such subscriber.")
@@ -89,7 +89,7 @@ def read_subscriber_secret(tx: Transaction, workspace_id: int, subscriber_id: in
 
 
 def rotate_subscriber_secret(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
-    """Gives a subscriber a new secret, which is returned; for a day calls are signed with the old one too.
+    """Gives a subscriber a new secret, which is returned; for one day calls are also signed with the old one.
 
     Raises RecordMissing.
     """

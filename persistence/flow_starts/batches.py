@@ -1,7 +1,6 @@
-"""Batches of a start: leased by workers, done once, and the end of the start when the last one is.
-
-A worker leases a batch, starts its contacts outside this transaction, each recorded by itself, and finishes the batch.
-A batch whose worker did not come back is leased again; `find_started` then says which contacts have their run.
+"""Batches of a flow start: workers lease each batch and run it once, and the start ends with the last batch. A worker
+leases a batch, starts its contacts outside of this transaction, records each by itself, and finishes the batch. If the
+worker dies, the batch is leased again; `find_started` then says which contacts have their run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +36,7 @@ IS_PENDING = is_one_of(flow_start_batch.c.status, (PENDING,))
 
 @dataclass(frozen=True, slots=True)
 class StartBatch:
-    """A leased batch with what its start says. `is_alone` tells that the whole start is of one contact."""
+    """A leased batch with the data of its start. `is_alone` says that the start has only one contact."""
 
     id: int
     workspace_id: int
@@ -55,15 +54,14 @@ class StartBatch:
 
 
 def list_starting_workspaces(tx: Transaction) -> list[int]:
-    """The workspaces with a batch that is due."""
+    """The workspaces with a due batch."""
     rows = flow_start_batch.c
     return list_due_workspaces(tx, rows.workspace_id, IS_PENDING, _is_free(tx.now))
 
 
 def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
-    """The batch of a workspace that is next, for LEASE; None when none is due.
-
-    First batches of all starts come before second ones.
+    """Leases the next batch of a workspace for LEASE; None if none is due. First batches of all starts come before
+    second ones.
     """
     rows = flow_start_batch.c
     due = (
@@ -84,7 +82,7 @@ def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
 
 
 def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch | None:
-    """A batch that is not done, whoever holds it."""
+    """An unfinished batch, leased or not."""
     rows = flow_start_batch.c
     mine = (rows.workspace_id == workspace_id) & (rows.id == batch_id)
     batch = tx.execute(select(flow_start_batch).where(mine, IS_PENDING)).first()
@@ -112,14 +110,14 @@ def _describe(tx: Transaction, batch: Row[*tuple[Any, ...]]) -> StartBatch:
 
 
 def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
-    """The contacts of a batch that its start has started already, or that an interruption of their run has spared."""
+    """The contacts of a batch that its start has started already, or whose run was interrupted before."""
     mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
     is_begun = or_(flow_run.c.session_id.is_not(None), ~IS_OPEN)
     return set(tx.execute(select(flow_run.c.contact_id).where(mine, is_begun)).scalars())
 
 
 def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
-    """The contacts of a batch that its start leaves out by now: others came first since they were found."""
+    """The contacts of a batch that the start must leave out because other starts came first since they were found."""
     start = StartRow(*tx.execute(select(*START_COLUMNS).where(flow_start.c.id == batch.start_id)).one())
     if start.restart_participants and not start.exclude_active:
         return set()
@@ -129,7 +127,7 @@ def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
 
 
 def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:
-    """The uuids of the runs that were made ahead for contacts of a batch and wait to be gone through, by contact."""
+    """The UUIDs of the runs that were created ahead for contacts of a batch and have not begun, by contact."""
     mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
     waiting = flow_run.c.session_id.is_(None)
     rows = tx.execute(select(flow_run.c.contact_id, flow_run.c.uuid).where(mine, waiting, IS_OPEN))
@@ -137,12 +135,11 @@ def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:
 
 
 def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
-    """Notes that a batch is done, and the start too when it was the last; False when the batch is no longer held.
-
-    Runs made ahead for contacts that could not be started are interrupted.
+    """Marks a batch as done, and the start too if it was the last; returns False if the lease was lost. Runs created
+    ahead for contacts that could not be started are interrupted.
     """
     mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
-    # The start is locked first: of two workers with the last two batches, the second one sees that both are done.
+    # The start is locked first: of two workers with the last two batches, the second sees that both are done.
     start = tx.execute(select(flow_start).where(mine).with_for_update(key_share=True)).one()
     if not tx.execute(update(flow_start_batch).where(_is_held(batch)).values(status=DONE, leased_until=None)).rowcount:
         return False
@@ -160,27 +157,26 @@ def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
 
 
 def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
-    """Lets a batch come again in a moment, because some of its contacts are busy; it is no failed attempt."""
+    """Schedules a batch again soon, because some of its contacts are leased; this is not a failed attempt."""
     mine = update(flow_start_batch).where(_is_held(batch))
     tx.execute(mine.values(leased_until=tx.now + BUSY_DELAY, attempts=flow_start_batch.c.attempts - 1))
 
 
 def leave_parked(tx: Transaction, batch: StartBatch) -> None:
-    """Lets a batch come again when its contacts, who are parked, have had their turn; it is no failed attempt."""
+    """Schedules a batch again for after its parked contacts have been handled; this is not a failed attempt."""
     mine = update(flow_start_batch).where(_is_held(batch))
     tx.execute(mine.values(leased_until=tx.now + LEASE, attempts=flow_start_batch.c.attempts - 1))
 
 
 def has_pending(tx: Transaction, start_id: int) -> bool:
-    """Whether a start has batches that are not done."""
+    """Whether a start has unfinished batches."""
     pending = (flow_start_batch.c.start_id == start_id) & IS_PENDING
     return tx.execute(select(flow_start_batch.c.id).where(pending).limit(1)).first() is not None
 
 
 def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
-    """Stops a start that is not finished: what is pending is dropped, what was started stays; its id.
-
-    Raises RecordMissing.
+    """Stops an unfinished start: pending batches are dropped, started contacts stay; returns its id. Raises
+    RecordMissing.
     """
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.uuid == uuid)
     locked = select(flow_start.c.id).where(mine).with_for_update(key_share=True)
@@ -192,7 +188,8 @@ def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
 
 
 def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str) -> None:
-    """Ends an unfinished start: pending batches are dropped, runs made ahead that nobody has begun are interrupted."""
+    """Ends an unfinished start: pending batches are dropped, and runs that were created ahead and have not begun are
+    interrupted."""
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
     ending = update(flow_start).where(mine, IS_UNFINISHED)
     if not tx.execute(

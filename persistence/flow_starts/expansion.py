@@ -1,7 +1,6 @@
-"""From a start to its batches: a page of contacts at a time, each contact once.
-
-A page and the note of how far the start is are one transaction under the lock of the start's row: a worker that dies
-leaves neither, and two workers never find the contacts of the same start.
+"""Creates the batches of a flow start: a page of contacts at a time, each contact once. A page and the progress of the
+start are stored in one transaction that locks the start's row: a worker that dies leaves neither, and two workers never
+find the contacts of the same start.
 """
 
 import logging
@@ -51,9 +50,8 @@ def list_expanding_workspaces(tx: Transaction) -> list[int]:
 
 
 def lease_start(tx: Transaction, workspace_id: int) -> StartRow | None:
-    """The unfinished start that has waited longest for its next page, as `queued` at least; its row is locked.
-
-    None when no start of the workspace has contacts to find.
+    """The unfinished start that has waited longest for its next page, with at least the status `queued`; its row is
+    locked. None if no start of the workspace has contacts to find.
     """
     mine = flow_start.c.workspace_id == workspace_id
     pending = update(flow_start).where(mine, IS_UNFINISHED, flow_start.c.status == PENDING)
@@ -61,10 +59,10 @@ def lease_start(tx: Transaction, workspace_id: int) -> StartRow | None:
     due = (
         select(*START_COLUMNS)
         .where(mine, IS_UNFINISHED, ~flow_start.c.is_expanded)
-        # Those that were queued together bear one moment, with the first of them that has begun.
+        # Starts that are queued together get the same time as the first of them that begins.
         .order_by(flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
         .limit(1)
-        # Runs of this start are made meanwhile, which may look at its row.
+        # Runs of this start are created meanwhile; their foreign key needs the row.
         .with_for_update(skip_locked=True, key_share=True)
     )
     row = tx.execute(due).first()
@@ -72,10 +70,9 @@ def lease_start(tx: Transaction, workspace_id: int) -> StartRow | None:
 
 
 def expand_start(tx: Transaction, start: StartRow) -> list[int]:
-    """Puts the next page of contacts of a start, whose row is given and locked, into batches; the contacts taken.
-
-    The start is `started`, `completed` when nobody is taken at all, and `failed` when its flow is archived by now or
-    its query is broken.
+    """Puts the next page of contacts of a start, whose row is given and locked, into batches; returns these contacts.
+    The start becomes `started`, `completed` if it has no contacts, and `failed` if its flow was archived or its query
+    is invalid.
     """
     workspace = find_workspace(tx, start.workspace_id)
     assert workspace is not None, "starts belong to a workspace"
@@ -106,9 +103,8 @@ def expand_start(tx: Transaction, start: StartRow) -> list[int]:
 
 
 def begin_start(tx: Transaction, workspace_id: int, start_id: int) -> None:
-    """Finds the first contacts of a new start at once, up to PAGE of them.
-
-    Raises InvalidInput when nobody is taken, and LostRace when a contact that it names was deleted since it was found.
+    """Finds the first contacts of a new start at once, up to PAGE of them. Raises InvalidInput if there are none, and
+    LostRace if a contact in the request was deleted since it was found.
     """
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
     taken: list[int] = []
@@ -140,7 +136,7 @@ def _create_batches(tx: Transaction, start: StartRow, batches: Sequence[list[int
 
 
 def _make_runs(tx: Transaction, start: StartRow, contact_ids: Sequence[int]) -> None:
-    """Runs that workers will go through later: `active`, without session and path."""
+    """Creates runs that workers will begin later: `active`, without session and path."""
     runs = [
         RunState(new_uuid(), start.flow_id, contact_id, ACTIVE, tx.now, start_id=start.id) for contact_id in contact_ids
     ]

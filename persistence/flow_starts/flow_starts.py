@@ -1,4 +1,4 @@
-"""Flow starts: requests to start contacts in a flow, which workers carry out later in batches."""
+"""Flow starts: requests to start contacts in a flow, which workers perform later in batches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ WAKE = "starts"
 
 @dataclass(frozen=True, slots=True)
 class StartRow:
-    """A start as it is stored, as far as finding its contacts goes by it."""
+    """The stored data of a start that is needed to find its contacts."""
 
     id: int
     uuid: str
@@ -47,7 +47,7 @@ START_COLUMNS = columns_for(StartRow, flow_start)
 
 
 def is_one_of(column: ColumnElement[str], words: Sequence[str]) -> ColumnElement[bool]:
-    """Whether a column has one of these words, written out as partial indexes need it."""
+    """Whether a column has one of these values, written as literals as partial indexes need it."""
     listed: BindParameter[Any] = bindparam(None, tuple(words), expanding=True, literal_execute=True)
     return column.in_(listed)
 
@@ -58,7 +58,7 @@ IS_BY_USER = is_one_of(flow_start.c.start_type, BY_USERS)
 
 @dataclass(frozen=True, slots=True)
 class NewStart:
-    """A start to make: of which flow and for whom."""
+    """A start to create: its flow and its audience."""
 
     flow_id: int
     start_type: str
@@ -72,7 +72,7 @@ class NewStart:
 
 
 def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
-    """Accept a start as `pending` and wake the workers that carry it out; its id."""
+    """Store a start as `pending` and wake the workers that perform it; returns its id."""
     values = {
         "uuid": new_uuid(),
         "flow_id": new.flow_id,
@@ -96,12 +96,13 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
 
 
 def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Sequence[int]:
-    """Those of these contacts that are active and fit what the start asks; those who get runs at once are held."""
+    """Those of these contacts that are active and match the start's conditions; those who get runs at once are
+    locked."""
     active = (contact.c.workspace_id == start.workspace_id) & (contact.c.status == ACTIVE) & ~contact.c.is_deleted
     statement = select(contact.c.id).where(active).order_by(contact.c.id)
     wishes = list_wishes(start)
     if ids and start.makes_runs:
-        # Their runs are looked at after others who make some for them, hence in a second statement.
+        # Their runs are read after waiting for transactions that create some for them, so in a second statement.
         holding = statement.with_for_update(read=not wishes)
         ids = tx.execute(holding.where(contact.c.id.in_(ids))).scalars().all()
         if not wishes:
@@ -110,7 +111,7 @@ def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Seque
 
 
 def list_wishes(start: StartRow) -> list[ColumnElement[bool]]:
-    """What a start asks of contacts: to be in no flow, never to have been in this one."""
+    """The conditions of a start for contacts: to be in no flow, never to have been in this flow."""
     wishes: list[ColumnElement[bool]] = []
     if not start.restart_participants:
         theirs = (flow_run.c.workspace_id == start.workspace_id) & (flow_run.c.contact_id == contact.c.id)

@@ -1,4 +1,4 @@
-"""What a request for a start says, checked against the workspace (contract reference, flow starts and v1 runs)."""
+"""Checks a request for a start against the workspace (contract reference, flow starts and v1 runs)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ PHONE = "tel"
 
 
 def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], created_by_id: int | None) -> NewStart:
-    """The start a v2 request asks for; contacts are made for new addresses. Raises InvalidInput."""
+    """The start of a v2 request; contacts are created for new URNs. Raises InvalidInput."""
     flow_id = require_active_flow(tx, workspace.id, body["flow"], field="flow")
     params = _read_params(body)
     check_audience(body)
@@ -41,7 +41,7 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], cr
 def read_phone_form(
     tx: Transaction, workspace: Workspace, body: Mapping[str, Any], created_by_id: int | None
 ) -> NewStart:
-    """The start a v1 request asks for, whose runs are made at once. Raises InvalidInput."""
+    """The start of a v1 request, whose runs are created at once. Raises InvalidInput."""
     flow_id = require_active_flow(tx, workspace.id, body["flow_uuid"], field="flow_uuid")
     names = ("phone", "contact", "contacts", "groups")
     listed = {name: [given] if isinstance(given := body.get(name) or [], str) else given for name in names}
@@ -65,7 +65,7 @@ def read_phone_form(
 
 
 def _read_params(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The values for the flow under either name. Raises InvalidInput for too many characters."""
+    """The values for the flow, under either name. Raises InvalidInput for too many characters."""
     name = "params" if body.get("params") is not None else "extra"
     params: Mapping[str, Any] | None = body.get(name)
     if params is not None and len(orjson.dumps(params).decode()) > PARAMS_LENGTH:
@@ -74,7 +74,8 @@ def _read_params(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str], beside: Sequence[int]) -> list[int]:
-    """The contacts of phone numbers, made where they are new, and held with those `beside`. Raises InvalidInput."""
+    """The contacts of phone numbers, created for new numbers, and locked together with those `beside`. Raises
+    InvalidInput."""
     if not texts:
         return []
     urns = read_recipients(tx, workspace, [f"{PHONE}:{text}" for text in texts], field="phone")

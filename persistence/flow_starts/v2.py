@@ -32,7 +32,7 @@ START_RECORD = declare_record(_FIELDS)
 
 
 def _named(_query: ListQuery, reference: str) -> Condition:
-    """A uuid or the digits of an id."""
+    """The condition for a UUID or an id in digits."""
     return flow_start.c.uuid == reference if is_uuid(reference) else flow_start.c.id == read_id(reference)
 
 

@@ -1,4 +1,4 @@
-"""Everything of a workspace that flows refer to, as rows from which the flow engine's assets are made."""
+"""Everything in a workspace that flows refer to, as rows from which the flow engine's assets are built."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -48,7 +48,7 @@ APPROVED = "approved"
 
 @dataclass(frozen=True, slots=True)
 class StoredFlow:
-    """Which flow there is, without its definition."""
+    """A stored flow, without its definition."""
 
     id: int
     uuid: str
@@ -59,7 +59,7 @@ class StoredFlow:
 
 @dataclass(frozen=True, slots=True)
 class AssetRows:
-    """The assets of a workspace at one moment, by the plural of their kind; equal rows make equal assets."""
+    """The assets of a workspace at one time, by the plural of their kind; equal rows mean equal assets."""
 
     lists: Mapping[str, Sequence[Asset]]
     flows: Sequence[StoredFlow]
@@ -76,9 +76,8 @@ def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
 def load_contact_assets(
     tx: Transaction, workspace: Workspace, *, with_places: bool = True, with_tickets: bool = True
 ) -> Assets:
-    """The part of a workspace's assets that texts for contacts see; three statements, two more for places or tickets.
-
-    Groups are not among them: contacts bring the names of theirs along.
+    """The part of a workspace's assets that texts for contacts use; three statements, two more for boundaries or
+    tickets. Groups are not included, because contacts contain the names of their groups.
     """
     tree = read_place_tree(tx, workspace) if with_places else None
     kinds = ("channel", "field", "global", *(("topic", "user") if with_tickets else ()))
@@ -90,7 +89,7 @@ Load = Callable[[Transaction, int], Sequence[Asset]]
 
 
 def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[bool]) -> Load:
-    """Reads what is stored under the names that the record has for it."""
+    """Returns a loader that reads the columns named like the record's fields."""
     names = [each.name for each in fields(record)]
 
     def load(tx: Transaction, workspace_id: int) -> list[Asset]:
@@ -102,7 +101,7 @@ def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[boo
 
 
 def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
-    """Active channels, the one seen last first: it is the one that counts when several could do."""
+    """Active channels, the most recently seen first: it is used if several channels are possible."""
     columns = (channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country, channel.c.type)
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
     order = (channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
@@ -163,9 +162,8 @@ def _load_users(tx: Transaction, workspace_id: int) -> list[User]:
 
 @dataclass(frozen=True, slots=True)
 class StoredKind:
-    """Where the assets of a kind are: their table, how the engine gets them, and how an import makes what is missing.
-
-    `make` is given the workspace's id and a name; without it an import makes none of this kind by name.
+    """How a kind of assets is stored: its table, how the engine loads it, and how an import creates what is missing.
+    `make` gets the workspace's id and a name; without it an import creates none of this kind by name.
     """
 
     table: Table
@@ -187,4 +185,4 @@ STORED: dict[str, StoredKind] = {
     "topic": StoredKind(topic, load_plain(Topic, topic), create_topic),
     "user": StoredKind(user, _load_users),
 }
-"""By the name that references have for the kind. Flows are read when they are first used."""
+"""By the name of the kind in references. Flows are read when they are first used."""

@@ -1,4 +1,4 @@
-"""Flows: conversations that run by themselves, and what is known of each from its newest definition."""
+"""Flows: automated conversations, with data from the newest definition of each."""
 
 from sqlalchemy import select
 

@@ -1,4 +1,4 @@
-"""Labels of flows, by which people keep their flows in order; not the labels of messages."""
+"""Labels of flows, by which people organize their flows; they are separate from labels of messages."""
 
 from sqlalchemy import delete, insert, select, update
 
@@ -29,9 +29,8 @@ LABEL_NAMES_OF_FLOW = json_text_list(
 
 
 def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) -> None:
-    """Label a flow; the label is made when there is none of this name (any case).
-
-    Raises InvalidInput for a bad name, LimitReached when there is no room for another label.
+    """Label a flow; the label is created if there is none with this name (in any case). Raises InvalidInput for a bad
+    name, LimitReached at the limit of labels.
     """
     hold_workspace(tx, workspace_id)
     label_id = _find(tx, workspace_id, name)
@@ -48,7 +47,7 @@ def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) 
 
 
 def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) -> None:
-    """Take a label off a flow; a label that no flow has any more goes too. Raises RecordMissing for an unknown one."""
+    """Remove a label from a flow; a label without flows is deleted. Raises RecordMissing for an unknown one."""
     hold_workspace(tx, workspace_id)
     label_id = _find(tx, workspace_id, name)
     if label_id is None:

@@ -11,7 +11,7 @@ from persistence.tables.flows import flow_revision
 
 
 def read_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> dict[str, Any]:
-    """A definition. Raises DefinitionError for one that is gone or no JSON any more."""
+    """A definition. Raises DefinitionError if it is missing or not JSON."""
     rows = flow_revision.c
     mine = (rows.workspace_id == workspace_id) & (rows.flow_id == flow_id) & (rows.number == number)
     text = tx.execute(select(rows.definition).where(mine)).scalar_one_or_none()

@@ -1,4 +1,4 @@
-"""Flows as v1 lists them: numbers of runs, names of labels, and the steps that save results."""
+"""Flows as v1 lists them: counts of runs, names of labels, and the steps that save results."""
 
 from collections.abc import Sequence
 
@@ -51,7 +51,7 @@ def _with_labels(query: ListQuery, texts: Sequence[str]) -> Condition:
 
 
 def _read_names(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> list[str]:
-    """The keys of the labels that are named; commas part names unless the whole text is one."""
+    """The keys of the labels in a filter; commas separate names unless the whole value is one name."""
     wholes = {text: name_key(text.strip()) for text in texts}
     statement = select(flow_label.c.name_key).where(
         flow_label.c.workspace_id == workspace_id, flow_label.c.name_key.in_(sorted(wholes.values()))

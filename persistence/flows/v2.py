@@ -12,10 +12,10 @@ from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 
 SHOWN_TYPE = case((flow.c.type == BACKGROUND, MESSAGE), else_=flow.c.type)
-"""The interface knows no background flows: they are message flows that never wait."""
+"""The API has no background flows: it shows them as message flows."""
 
 TYPES_BEHIND = {MESSAGE: (MESSAGE, BACKGROUND), VOICE: (VOICE,), SURVEY: (SURVEY,)}
-"""The types of flows that each shown type stands for."""
+"""The stored types of flows for each shown type."""
 
 FLOW_RECORD = declare_record(
     {

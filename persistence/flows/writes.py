@@ -1,4 +1,4 @@
-"""Storing flows: their newest definition, and what inspecting it found."""
+"""Stores flows: their newest definition, and the result of its inspection."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -34,7 +34,7 @@ NO_REVISION = 0
 
 
 def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow) -> int:
-    """A flow that has no revision yet; its id. The caller sees to it that the name is free."""
+    """Create a flow without a revision; returns its id. The caller ensures that the name is free."""
     empty: dict[str, Any] = {"results": [], "parent_refs": [], "dependencies": [], "issues": [], "rulesets": []}
     values = {"uuid": uuid, "definition_revision": NO_REVISION, **_describe(definition), **empty}
     times = {"created_on": tx.now, "modified_on": stamped(tx, flow, workspace_id)}
@@ -43,9 +43,8 @@ def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow)
 
 
 def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition: Flow, inspection: Inspection) -> bool:
-    """Makes a definition the newest revision of its flow, and the flow one that is not archived.
-
-    A definition that says what the newest revision says becomes no revision. False if nothing has changed at all.
+    """Stores a definition as the newest revision of its flow, and restores an archived flow. A definition equal to the
+    newest revision is not stored. Returns False if nothing has changed.
     """
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
     row = tx.execute(select(flow).where(mine).with_for_update()).one()
@@ -63,7 +62,7 @@ def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition
 
 
 def make_flow_uuid(tx: Transaction, wanted: str) -> str:
-    """The UUID a new flow gets: the one it had elsewhere, unless a flow on this server has it."""
+    """The UUID of a new flow: the one that it had on another server, unless a flow here has it."""
     taken = tx.execute(select(flow.c.id).where(flow.c.uuid == wanted)).first() is not None
     return new_uuid() if taken else wanted.lower()
 
@@ -75,7 +74,7 @@ def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int,
 
 
 def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> Mapping[str, Any] | None:
-    """The newest definition; None if there is none that can be read, which an import then replaces."""
+    """The newest definition; None if there is none or it cannot be read; an import then replaces it."""
     try:
         return None if number == NO_REVISION else read_revision(tx, workspace_id, flow_id, number)
     except DefinitionError:
@@ -83,7 +82,7 @@ def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) 
 
 
 def _says_the_same(stored: object, given: Mapping[str, Any]) -> bool:
-    """Whether definitions differ by the number of their revision at most."""
+    """Whether definitions are equal apart from the number of their revision."""
     if not isinstance(stored, dict):
         return False
     return bool(orjson.loads(orjson.dumps({**given, "revision": 0})) == {**stored, "revision": 0})
@@ -111,10 +110,9 @@ def _describe_findings(definition: Flow, inspection: Inspection, flow_id: int) -
 
 
 def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
-    """Puts a flow away: its triggers are archived, nothing starts it any more, and contacts in it are interrupted.
-
-    Two units of work, because flows are locked after contacts; it may be done again if it ends between them. Importing
-    the flow brings it back. Raises Refused while campaign events start it.
+    """Archives a flow: its triggers are archived, nothing starts it any more, and contacts in it are interrupted. It
+    takes two units of work, because flows are locked after contacts; it can be repeated if it ends between them.
+    Importing the flow restores it. Raises Refused while campaign events start it.
     """
     database.write(lambda tx: _put_away(tx, workspace_id, flow_id))
     database.write(lambda tx: interrupt_flow(tx, workspace_id, flow_id))
@@ -134,7 +132,8 @@ def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     if tx.execute(using.limit(1)).first() is not None:
         raise Refused("Campaign events still start this flow.")
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
-    # Waits for those who are just bringing contacts into the flow; they are interrupted with the others then.
+    # Waits for transactions that are bringing contacts into the flow; these contacts are then interrupted with the
+    # others.
     tx.execute(select(flow.c.id).where(mine).with_for_update())
     tx.execute(
         update(flow)
@@ -145,14 +144,14 @@ def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
 
 
 def set_ignores_triggers(tx: Transaction, workspace_id: int, flow_id: int, *, ignores_triggers: bool) -> None:
-    """Whether contacts who are in the flow stay in it when what they send is the keyword of another one."""
+    """Sets whether contacts stay in this flow when they send the keyword of another flow."""
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
     changed = update(flow).where(mine, flow.c.ignores_triggers != ignores_triggers)
     tx.execute(changed.values(ignores_triggers=ignores_triggers, modified_on=stamped(tx, flow, workspace_id)))
 
 
 def find_flow_using(tx: Transaction, workspace_id: int, kind: str, key: str) -> str | None:
-    """The name of a flow, not archived, that uses the field or the global with this key."""
+    """The name of a flow that is not archived and uses the field or the global with this key."""
     columns = (flow.c.name, flow.c.dependencies)
     rows = tx.execute(select(*columns).where(flow.c.workspace_id == workspace_id, ~flow.c.is_archived))
     for name, dependencies in rows:
@@ -175,7 +174,7 @@ KINDS_BY_OPERAND = (("@contact.groups", "group"), ("@contact.", "contact_field")
 
 
 def describe_rulesets(flow: Flow, inspection: Inspection, flow_id: int) -> list[dict[str, Any]]:
-    """The nodes that save results, from top to bottom; each has a number of its own as long as its place stays."""
+    """The nodes that save results, from top to bottom; each keeps its number as long as its position stays."""
     names: dict[str, str] = {}
     for result in inspection.results:
         for node_uuid in result.node_uuids:

@@ -43,13 +43,14 @@ GROUPS_V1 = ListSpec(
 
 
 def create_system_groups(tx: Transaction, workspace_id: int) -> None:
-    """The groups every workspace has from its beginning."""
+    """Create the groups that every workspace has."""
     values = {"name": OPEN_TICKETS, "name_key": name_key(OPEN_TICKETS), "query": "tickets > 0"}
     tx.insert(group, workspace_id=workspace_id, is_system=True, created_on=tx.now, modified_on=tx.now, **values)
 
 
 def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
-    """A new manual group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    """Create a manual group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the
+    workspace's limit."""
     hold_workspace(tx, workspace_id)
     naming = free_name(tx, workspace_id, group, name)
     check_room(tx, workspace_id, group, ~group.c.is_system)
@@ -64,9 +65,8 @@ def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
 
 
 def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Delete a group; archived triggers and campaigns lose it.
-
-    Raises RecordMissing, SystemRecord, and Refused while a trigger or campaign that is not archived uses the group.
+    """Delete a group and remove it from archived triggers and campaigns. Raises RecordMissing, SystemRecord, and
+    Refused while a trigger or campaign that is not archived uses the group.
     """
     hold_workspace(tx, workspace_id)
     mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
@@ -74,7 +74,7 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
         raise Refused("Active triggers or campaigns still use this group.")
     group_id = require_editable(tx, workspace_id, group, uuid)
     _touch_users(tx, workspace_id, group_id)
-    # Waits for transactions that add members; later ones find the group gone.
+    # Waits for transactions that add members; later ones find the group deleted.
     tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
     tx.flush()
     tx.execute(delete(group_membership).where(group_membership.c.group_id == group_id))
@@ -85,7 +85,7 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
 
 
 def _touch_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
-    """Notes that the records of members and of the starts that name the group change now."""
+    """Updates `modified_on` of members and of the starts that show the group."""
     members = select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
     touch(tx, contact, workspace_id, contact.c.id.in_(members))
     named = (flow_start_group.c.group_id == group_id) & ~flow_start_group.c.is_excluded
@@ -93,7 +93,7 @@ def _touch_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
 
 
 def _uses(groups: Select[int]) -> tuple[Select[int], Select[int]]:
-    """The campaigns and triggers at work that use one of these groups."""
+    """The active campaigns and triggers that use one of these groups."""
     campaigns = select(campaign.c.id).where(campaign.c.group_id.in_(groups), ~campaign.c.is_archived)
     triggers = (
         select(trigger.c.id)

@@ -1,4 +1,4 @@
-"""Who is in which group; counts change with the memberships, in the same transaction."""
+"""Members of groups; counts change in the same transaction as memberships."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from persistence.tables.contacts import contact, group, group_membership
 
 
 def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[str], *, field: str) -> list[int]:
-    """The ids of groups named by uuid or name (any case). Raises InvalidInput for unknown ones and query groups."""
+    """The ids of groups given by UUID or name (in any case). Raises InvalidInput for unknown groups and smart
+    groups."""
     found: list[int] = []
     for row in find_all_called(tx, workspace_id, group, references, field, (group.c.query, group.c.is_system)):
         if row.query is not None or row.is_system:
@@ -24,7 +25,7 @@ def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[
 
 
 def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: Sequence[int]) -> list[int]:
-    """Put contacts into a group; returns those that were not in it."""
+    """Add contacts to a group; returns those that were not in it."""
     if not contact_ids:
         return []
     rows = [
@@ -40,7 +41,7 @@ def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: 
 
 
 def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: Sequence[int]) -> list[int]:
-    """Take contacts out of a group; returns those that were in it."""
+    """Remove contacts from a group; returns those that were in it."""
     rows = group_membership.c
     statement = delete(group_membership).where(rows.group_id == group_id, rows.contact_id.in_(contact_ids))
     removed = list(tx.execute(statement.returning(rows.contact_id)).scalars())
@@ -51,7 +52,7 @@ def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_id
 
 
 def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Take contacts out of every group they are in, query groups too."""
+    """Remove contacts from all their groups, also smart groups."""
     rows = group_membership.c
     statement = delete(group_membership).where(rows.contact_id.in_(contact_ids))
     removed = tx.execute(statement.returning(rows.group_id, rows.contact_id)).all()
@@ -62,7 +63,7 @@ def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
 
 
 def set_manual_groups(tx: Transaction, workspace_id: int, contact_id: int, group_ids: Sequence[int]) -> bool:
-    """Make these the contact's only manual groups; says whether anything changed."""
+    """Make these the contact's only manual groups; returns whether anything changed."""
     rows = group_membership.c
     statement = (
         select(rows.group_id)
@@ -77,9 +78,8 @@ def set_manual_groups(tx: Transaction, workspace_id: int, contact_id: int, group
 
 
 def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[str]:
-    """The statuses of these contacts, which nobody else changes until this transaction ends.
-
-    Raises LostRace when one was deleted since the caller found it.
+    """The statuses of these contacts, locked until this transaction ends. Raises LostRace if one was deleted since the
+    caller found it.
     """
     rows = lock_contacts(tx, workspace_id, contact_ids)
     if any(is_deleted for _, is_deleted in rows):
@@ -90,14 +90,15 @@ def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
 def lock_contacts(
     tx: Transaction, workspace_id: int, contact_ids: Sequence[int] | Select[int]
 ) -> Sequence[tuple[str, bool]]:
-    """The status of contacts and whether they are deleted, locked: all lock in the order of ids, before all else."""
+    """The status of contacts and whether they are deleted, locked: all transactions lock them in the order of ids,
+    before other rows."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     columns = (contact.c.status, contact.c.is_deleted)
     return tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update()).all()
 
 
 def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Note that these contacts changed just now."""
+    """Update `modified_on` of these contacts."""
     if contact_ids:
         mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
         tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace_id)))

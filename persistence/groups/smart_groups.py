@@ -1,7 +1,6 @@
-"""Groups whose members are found by a query: who belongs to them is computed, never set (contract reference, groups).
-
-Call `refresh_contacts` in the transaction that changes contacts, and `renew_groups_about` when what queries read
-changes. Queries know nothing of the present, so time alone changes no membership.
+"""Smart groups: a query finds their members, which cannot be set manually (contract reference, groups). Call
+`refresh_contacts` in the transaction that changes contacts, and `renew_groups_about` when fields that queries read
+change. Queries do not depend on the current time, so time alone changes no membership.
 """
 
 from collections.abc import Sequence
@@ -28,7 +27,8 @@ GROUPS_PER_STATEMENT = 100
 
 
 def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field: str = "query") -> str:
-    """The canonical form of a query for a group. Raises InvalidInput for one that is broken or may not define one."""
+    """The canonical form of a query for a group. Raises InvalidInput for a query that is invalid or not allowed for
+    groups."""
     scope = open_group_scope(tx, workspace)
     try:
         query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
@@ -40,7 +40,7 @@ def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field
 
 
 def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: str) -> int:
-    """A new query group, whose members a worker finds soon; its id. Raises InvalidInput or LimitReached."""
+    """Create a smart group, whose members a worker finds soon; returns its id. Raises InvalidInput or LimitReached."""
     query = check_group_query(tx, workspace, query)
     group_id = create_group(tx, workspace.id, name)
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
@@ -50,9 +50,8 @@ def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: 
 
 
 def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Bring query groups and campaigns in line with contacts after changes that don't concern tickets.
-
-    Two statements where no own group has a query and no campaign is about these contacts.
+    """Update smart groups and campaigns after changes of contacts that do not concern tickets. Two statements if there
+    is no smart group of users and no campaign for these contacts.
     """
     if not contact_ids:
         return
@@ -65,12 +64,13 @@ def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 
 
 def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
-    """Put contacts into, and take them out of, all query groups of the workspace, as their queries say now."""
+    """Add contacts to, and remove them from, all smart groups of the workspace according to the queries."""
     rows = tx.execute(
         select(group.c.id, group.c.query)
         .where(group.c.workspace_id == workspace.id, group.c.query.is_not(None))
         .order_by(group.c.id)
-        # Waits for changes of what queries read, which wait for this; writers do not wait for each other.
+        # A shared lock: it waits for changes of fields that queries read, and they wait for it; writers do not wait for
+        # each other.
         .with_for_update(read=True, key_share=True)
     ).all()
     if not rows:
@@ -83,9 +83,8 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
 
 
 def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
-    """Has a worker find the members of all query groups again that name a field, which has changed.
-
-    Waits for transactions that use the old field; later ones see the new one.
+    """Lets a worker find the members of all smart groups that name a changed field again. Waits for transactions that
+    use the old field; later ones see the new one.
     """
     mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
     rows = tx.execute(select(group.c.id, group.c.query).where(mine))
@@ -99,7 +98,7 @@ def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
 
 
 def speaks_of(query: str | None, key: str) -> bool:
-    """Whether a query names a field, even one that the workspace lacks or whose type no longer fits."""
+    """Whether a query names a field, even if the field does not exist or its type no longer matches."""
     try:
         return any(used == key for used, _ in inspect(parse_query(query or "", Environment())).fields)
     except QueryError:
@@ -107,10 +106,9 @@ def speaks_of(query: str | None, key: str) -> bool:
 
 
 def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> int | None:
-    """Put the next contacts after an id into a query group or take them out, as its query says now.
-
-    Up to CONTACTS_PER_STATEMENT of those that are in it wrongly, or wrongly not. Returns the id of the last one, None
-    when there are no more.
+    """Add the next contacts after an id to a smart group or remove them, according to its query: up to
+    CONTACTS_PER_STATEMENT contacts whose membership is wrong. Returns the id of the last one, None if there are no
+    more.
     """
     text = select(group.c.query).where(group.c.workspace_id == workspace.id, group.c.id == group_id)
     condition = _membership(workspace.id, tx.execute(text).scalar_one(), open_group_scope(tx, workspace))
@@ -120,7 +118,8 @@ def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id:
     ids = list(tx.execute(wrong.order_by(contact.c.id).limit(CONTACTS_PER_STATEMENT)).scalars())
     if not ids:
         return None
-    # Who held one of them, or changed what the query reads, may have been waited for: all is looked at again.
+    # This may have waited for a transaction that changed one of them or a field of the query, so they are checked
+    # again.
     lock_contacts(tx, workspace.id, ids)
     held = tx.execute(text.with_for_update(read=True, key_share=True)).scalar_one_or_none()
     if held is None:
@@ -133,7 +132,7 @@ def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id:
 def _update_members(
     tx: Transaction, workspace_id: int, conditions: dict[int, ColumnElement[bool]], among: ColumnElement[bool]
 ) -> None:
-    """Brings the memberships of some contacts in line with the conditions of groups, read in one statement."""
+    """Updates the memberships of some contacts by the conditions of groups, read in one statement."""
     columns = [condition.label(f"in_{group_id}") for group_id, condition in conditions.items()]
     found = tx.execute(select(contact.c.id, *columns).where(contact.c.workspace_id == workspace_id, among))
     matches: dict[int, list[bool]] = {contact_id: fits for contact_id, *fits in found}
@@ -152,7 +151,7 @@ def _update_members(
 
 
 def _membership(workspace_id: int, text: str | None, scope: SearchScope) -> ColumnElement[bool]:
-    """The condition for members; a query that no longer makes sense, for lack of a field it names, has none."""
+    """The condition for members; an invalid query, for example with a deleted field, has no members."""
     try:
         query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
         return and_(find_matches(workspace_id, query, scope))
@@ -165,7 +164,7 @@ LEASE = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class LeasedGroup:
-    """A query group whose members this process finds now."""
+    """A smart group whose members this process is finding."""
 
     workspace_id: int
     group_id: int
@@ -173,7 +172,7 @@ class LeasedGroup:
 
 
 def lease_group(tx: Transaction) -> LeasedGroup | None:
-    """The oldest group that waits for its members, or whose worker died, as `evaluating`."""
+    """Leases the oldest group that waits for its members, or whose worker died, and sets it to `evaluating`."""
     is_free = group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= tx.now)
     due = (
         select(group.c.id)
@@ -188,9 +187,8 @@ def lease_group(tx: Transaction) -> LeasedGroup | None:
 
 
 def evaluate_some(tx: Transaction, leased: LeasedGroup, after_id: int) -> int | None:
-    """Find members of a leased group among the contacts after an id; the last one looked at, None at the end.
-
-    The group is `ready` then. One that is deleted, or that is to be evaluated again, is dropped.
+    """Find members of a leased group among the contacts after an id; returns the last id checked, or None at the end,
+    when the group is `ready`. A group that is deleted or must be evaluated again is dropped.
     """
     mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
     held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
@@ -204,7 +202,7 @@ def evaluate_some(tx: Transaction, leased: LeasedGroup, after_id: int) -> int | 
 
 
 def renew_group(tx: Transaction, leased: LeasedGroup) -> LeasedGroup | None:
-    """Holds a group for longer; None when it is no longer held."""
+    """Renews the lease of a group; None if it was lost."""
     mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
     held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
     longer = replace(leased, until=tx.now + LEASE)

@@ -1,4 +1,4 @@
-"""Answers kept under the client's Idempotency-Key, stored in the transaction of their effect."""
+"""Responses stored under the client's Idempotency-Key, in the transaction of their effect."""
 
 import hashlib
 from dataclasses import dataclass
@@ -20,10 +20,9 @@ class KeptAnswer:
 
 
 def claim_key(tx: Transaction, workspace_id: int, operation: str, key: str, request: bytes) -> KeptAnswer | None:
-    """The answer first given under this key, or None when the key is new and now ours.
-
-    A simultaneous twin waits here until the first one commits (PostgreSQL: on the unique key, SQLite: on the write
-    lock). Raises Clash when the key was used with another request.
+    """The first response under this key, or None if the key is new and now claimed. A concurrent repeat waits here
+    until the first request commits (PostgreSQL: on the unique key, SQLite: on the write lock). Raises Clash if the key
+    was used with another request.
     """
     request_hash = hashlib.sha256(request).hexdigest()
     rows = kept_answer.c
@@ -41,14 +40,14 @@ def claim_key(tx: Transaction, workspace_id: int, operation: str, key: str, requ
 
 
 def keep_answer(tx: Transaction, workspace_id: int, operation: str, key: str, status: int, body: str | None) -> None:
-    """Store the answer of the request that claimed the key."""
+    """Store the response to the request that claimed the key."""
     rows = kept_answer.c
     mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
     tx.execute(update(kept_answer).where(mine).values(status=status, body=body))
 
 
 def trim_answers(tx: Transaction, limit: int) -> int:
-    """Deletes answers that are older than KEPT_FOR; how many."""
+    """Deletes responses that are older than KEPT_FOR; returns their number."""
     rows = kept_answer.c
     keys = (rows.workspace_id, rows.operation, rows.key)
     old = select(*keys).where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on).limit(limit)

@@ -1,4 +1,4 @@
-"""What may be done in a window of time: requests per workspace and scope, registrations of phones per address."""
+"""Limits per window of time: requests per workspace and scope, registrations of phones per IP address."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from persistence.tables.service import rate_window
 
 
 class TooManyRegistrations(Exception):
-    """An address has used up its registrations; `retry_after_seconds` says when there are more."""
+    """An IP address has reached its limit of registrations; `retry_after_seconds` says when it may try again."""
 
     def __init__(self, retry_after_seconds: int) -> None:
         super().__init__(retry_after_seconds)
@@ -21,7 +21,7 @@ class TooManyRegistrations(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The address a registration comes from, and how many it may make per period."""
+    """The IP address of a registration, and how many it may make per period."""
 
     address: str
     limit: int
@@ -31,9 +31,8 @@ class Origin:
 def take_allowance(
     tx: Transaction, workspace_id: int, scope: str, *, limit: int, period: timedelta, wanted: int
 ) -> tuple[int, int, datetime]:
-    """Take up to `wanted` requests out of the present window.
-
-    Returns how many were granted (0: none is left), how many are left for others, and when the window ends.
+    """Take up to `wanted` requests of the current window. Returns how many were granted (0: none is left), how many are
+    left for others, and when the window ends.
     """
     return _take(tx, rate_window, {"workspace_id": workspace_id, "scope": scope}, limit, period, wanted)
 
@@ -41,7 +40,7 @@ def take_allowance(
 def read_allowance(
     tx: Transaction, workspace_id: int, scope: str, *, limit: int, period: timedelta
 ) -> tuple[int, datetime]:
-    """How many requests are left in the present window, and when it ends; a read alone."""
+    """How many requests are left in the current window, and when it ends; it only reads."""
     rows = rate_window.c
     mine = (rows.workspace_id == workspace_id) & (rows.scope == scope)
     row = tx.execute(select(rows.began_on, rows.taken).where(mine)).first()
@@ -50,9 +49,8 @@ def read_allowance(
 
 
 def count_registration(tx: Transaction, origin: Origin) -> None:
-    """Count one new phone of an address. Raises TooManyRegistrations beyond the limit.
-
-    Nobody has a token there, and each registration is a row.
+    """Count one new phone of an IP address. Raises TooManyRegistrations beyond the limit, which is necessary because
+    registering needs no token and creates a row.
     """
     address = {"address": origin.address[:ADDRESS_LENGTH]}
     granted, _, ends_on = _take(tx, registration_window, address, origin.limit, origin.period, 1)
@@ -61,7 +59,7 @@ def count_registration(tx: Transaction, origin: Origin) -> None:
 
 
 def forget_windows(tx: Transaction, before: datetime) -> None:
-    """Remove the counts of registrations in windows that began before a moment."""
+    """Delete the counts of registrations in windows that began before a time."""
     tx.execute(delete(registration_window).where(registration_window.c.began_on < before))
 
 
