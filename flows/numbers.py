@@ -11,10 +11,14 @@ from flows.environment import Environment, NumberFormat
 SIGNIFICANT_DIGITS_MAX = 36
 MAGNITUDE_MAX = Decimal("1E100")
 MAGNITUDE_MIN = Decimal("1E-100")
+# Several tests of a router ask for the numbers of one text; longer ones are not kept.
+CACHED_TEXTS, CACHED_LENGTH = 2048, 40
 # Of the first digit, where no number is too large or too small.
 _SURE_EXPONENTS = range(-99, 100)
 
 _PLAIN = re.compile(r"-?([0-9]+(\.[0-9]+)?|\.[0-9]+)")
+# Rounds whatever has more significant digits.
+_LONGEST = Context(prec=SIGNIFICANT_DIGITS_MAX)
 _WIDE = Context(prec=250, rounding=ROUND_HALF_UP)
 
 
@@ -40,6 +44,17 @@ def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decim
 def find_numbers(environment: Environment, text: str) -> Iterator[Decimal]:
     """The numbers in a text, in their order; parts that look like numbers but cannot be read are skipped."""
     number_format = environment.number_format
+    if len(text) > CACHED_LENGTH:
+        return _find_numbers(number_format, text)
+    return iter(_find_numbers_cached(number_format.decimal_symbol, number_format.digit_grouping_symbol, text))
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _find_numbers_cached(decimal_symbol: str, digit_grouping_symbol: str, text: str) -> tuple[Decimal, ...]:
+    return tuple(_find_numbers(NumberFormat(decimal_symbol, digit_grouping_symbol), text))
+
+
+def _find_numbers(number_format: NumberFormat, text: str) -> Iterator[Decimal]:
     for match in _candidate_pattern(number_format).finditer(text):
         try:
             yield parse_decimal(match.group(), number_format)
@@ -51,15 +66,16 @@ def is_in_range(number: Decimal) -> bool:
     """Whether a finite number has few enough significant digits and is neither too large nor too small."""
     if number.adjusted() not in _SURE_EXPONENTS and number and not MAGNITUDE_MIN <= abs(number) <= MAGNITUDE_MAX:
         return False
-    digits = number.as_tuple().digits
-    return len(digits) <= SIGNIFICANT_DIGITS_MAX or len("".join(map(str, digits)).strip("0")) <= SIGNIFICANT_DIGITS_MAX
+    return _LONGEST.plus(number) == number
 
 
 def render_decimal(number: Decimal) -> str:
     """A number in plain digits, without exponent and without zeros at the end of its fraction."""
-    if number == 0:
+    if not number:
         return "0"
-    plain = format(number, "f")
+    plain = str(number)
+    if "E" in plain:
+        plain = format(number, "f")
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 

@@ -85,10 +85,21 @@ def collated_tokens(environment: Environment, text: str) -> Sequence[tuple[str, 
     return make(environment.input_collation, text)
 
 
+def collated_words(environment: Environment, text: str) -> frozenset[str]:
+    """The different forms of `collated_tokens`."""
+    make = _collate_words if len(text) > CACHED_LENGTH else _collate_words_cached
+    return make(environment.input_collation, text)
+
+
+def _collate_words(collation: str, text: str) -> frozenset[str]:
+    return frozenset(_collate(collation, token) for token in tokens(text))
+
+
 def _collate_tokens(collation: str, text: str) -> Sequence[tuple[str, str]]:
     return tuple((token, _collate(collation, token)) for token in tokens(text))
 
 
+_collate_words_cached = lru_cache(maxsize=CACHED_TEXTS)(_collate_words)
 _collate_tokens_cached = lru_cache(maxsize=CACHED_TEXTS)(_collate_tokens)
 
 

@@ -4,7 +4,6 @@ from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import one_of, template, texts_by_name
 from flows.engine.interface_events import JSON_HEADERS, POST, make_interface_event
-from flows.engine.message_content import cut
 from flows.engine.router import to_plain
 from flows.engine.services import WebhookRequest
 from flows.engine.visit import Visit, describe_webhook
@@ -19,6 +18,7 @@ from flows.engine.webhook_calls import (
     save_call_result,
 )
 from flows.expressions.rendering import render_json
+from flows.expressions.templates import cut_text
 from flows.expressions.values import to_value
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"})
@@ -49,7 +49,7 @@ def call_webhook(visit: Visit, action: Action) -> None:
         visit.log.error("Webhook URL evaluated to empty string")
         return
     if not is_callable(url, visit.options.webhook_url_characters):
-        shown = cut(url, SHOWN_URL_CHARACTERS)
+        shown = cut_text(url, SHOWN_URL_CHARACTERS)
         visit.log.error(f"Webhook URL evaluated to an invalid URL: '{shown}'", "url:invalid", {"url": shown})
         return
     headers = {name: visit.text(value).strip() for name, value in (fields.get("headers") or {}).items()}

@@ -102,12 +102,15 @@ class Flow:
     raw: Json
     _nodes: Mapping[str, Node] = field(init=False, repr=False, compare=False)
     _destinations: Mapping[str, str | None] = field(init=False, repr=False, compare=False)
+    ready: dict[Any, Any] = field(init=False, repr=False, compare=False)
+    """What the engine made of texts of this flow to run them faster, by whatever it finds that by."""
 
     def __post_init__(self) -> None:
         # Runs ask at every step, and flows may have a thousand nodes.
         object.__setattr__(self, "_nodes", {node.uuid: node for node in reversed(self.nodes)})
         ways = {each.uuid: each.destination_uuid for node in reversed(self.nodes) for each in reversed(node.exits)}
         object.__setattr__(self, "_destinations", ways)
+        object.__setattr__(self, "ready", {})
 
     def find_node(self, uuid: str) -> Node | None:
         """The node with this UUID."""

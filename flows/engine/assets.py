@@ -1,6 +1,6 @@
 """Everything workspace-wide that flows refer to (flow format, words used)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any, Self, TypeVar
 
@@ -66,6 +66,7 @@ class Assets(AssetLists):
         self._flows: dict[str, Flow] = {item.uuid: item for item in ready}
         definitions = [item.raw if isinstance(item, Flow) else item for item in given]
         self._definitions = {_definition_uuid(item): item for item in definitions}
+        self._senders: dict[str, Sequence[Channel]] = {}
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any], generation: int = 14) -> Self:
@@ -116,6 +117,14 @@ class Assets(AssetLists):
         if kind == "user" and self.find_user_by_email(identity):
             return True
         return kind in KINDS and identity in getattr(self, KINDS[kind].plural)
+
+    def find_senders(self, scheme: str) -> Sequence[Channel]:
+        """The channels that can send to addresses of a scheme."""
+        found = self._senders.get(scheme)
+        if found is None:
+            found = [item for item in self.channels.values() if item.can_send and scheme in item.schemes]
+            self._senders[scheme] = found
+        return found
 
     def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
         """The language model that a flow refers to; a host with one for all may answer with that."""

@@ -217,10 +217,10 @@ def find_channel(urn: Urn, assets: Assets) -> Channel | None:
     Among several channels for phone numbers the one of the number's country wins, then the one that looks most like
     the number, as calls and messages between neighboring numbers are cheapest.
     """
-    preferred = assets.channels.get(channel_uuid_of(urn))
+    preferred = assets.channels.get(channel_uuid_of(urn)) if urn.query else None
     if preferred is not None and preferred.can_send:
         return preferred
-    candidates = [item for item in assets.channels.values() if item.can_send and urn.scheme in item.schemes]
+    candidates = assets.find_senders(urn.scheme)
     if urn.scheme != "tel" or len(candidates) < 2:
         return candidates[0] if candidates else None
     country = country_of(urn.path)

@@ -1,7 +1,6 @@
 """Makes events: what a host carries out and records, in order (flow format, events)."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, TypeAlias
 
 from flows.clock import Clock
@@ -12,9 +11,8 @@ Event: TypeAlias = Mapping[str, Any]
 """An event as plain data; `flows.events` has the types of each kind."""
 
 
-def write_moment(moment: datetime) -> str:
-    """A moment as events and stored sessions have it: ISO 8601 with microseconds and offset."""
-    return render_datetime(moment)
+write_moment = render_datetime
+"""A moment as events and stored sessions have it: ISO 8601 with microseconds and offset."""
 
 
 class EventLog:
@@ -34,14 +32,13 @@ class EventLog:
 
     def add(self, kind: str, fields: Mapping[str, Any] | None = None, *, uuid: str = "") -> Event:
         """Adds an event of a kind; `uuid` is given when something else already goes by the event's UUID."""
-        event: dict[str, Any] = {}
-        if self._generation >= 14:
-            event["uuid"] = uuid or self._clock.uuid()
+        event: dict[str, Any] = {"uuid": uuid or self._clock.uuid()} if self._generation >= 14 else {}
         event["type"] = kind
         event["created_on"] = write_moment(self._clock.now())
         if self.step_uuid:
             event["step_uuid"] = self.step_uuid
-        event.update(fields or {})
+        if fields:
+            event.update(fields)
         self.events.append(event)
         return event
 

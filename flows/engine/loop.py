@@ -52,7 +52,7 @@ def run_sprint(sprint: Sprint, run: Run | None, departure: Departure) -> None:
 
 def find_flow_of(sprint: Sprint, run: Run) -> Flow | None:
     """The flow of a run, if it still exists."""
-    return sprint.assets.find_readable_flow(str(run.flow.get("uuid", "")))
+    return sprint.find_flow(str(run.flow.get("uuid", "")))
 
 
 def leave_step(visit: Visit, choice: Choice) -> Choice:

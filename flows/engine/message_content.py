@@ -10,9 +10,9 @@ from flows.engine.assets import Channel
 from flows.engine.contact import without_query
 from flows.engine.options import Options
 from flows.engine.visit import Visit
+from flows.expressions.templates import cut_text
 from flows.urns import Urn, UrnError, parse
 
-ELLIPSIS = "..."
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_+-]+(?:/[A-Za-z0-9!#$&^_+-]+)?")
 _EXTRA_MARK = "<extra>"
 # What tells kinds of quick replies apart in their texts; `extra` is the form's id or the address to open.
@@ -58,11 +58,6 @@ def evaluate_content(visit: Visit, action: Action, languages: Sequence[str] | No
     return content
 
 
-def cut(text: str, limit: int) -> str:
-    """A text cut to a number of characters, ending in dots if it was longer."""
-    return text if len(text) <= limit else text[: limit - len(ELLIPSIS)] + ELLIPSIS
-
-
 def is_attachment(text: str) -> bool:
     """Whether a text has the form `type:address`; the type is `image` or `image/png`, without dots or other signs."""
     content_type, _, address = text.partition(":")
@@ -72,13 +67,13 @@ def is_attachment(text: str) -> bool:
 def make_quick_reply(text: str, options: Options) -> Any:
     """A quick reply for events out of its text, in which marks set its kind and more text apart."""
     if options.is_early:
-        return cut(text, options.quick_reply_characters)
+        return cut_text(text, options.quick_reply_characters)
     kind = next((kind for kind, mark in _MARKS.items() if text.startswith(mark)), "text")
     text = text.removeprefix(_MARKS.get(kind, ""))
     shown, _, extra = text.partition(_EXTRA_MARK)
-    reply = {"type": kind, "text": cut(shown.strip(), options.quick_reply_characters)}
+    reply = {"type": kind, "text": cut_text(shown.strip(), options.quick_reply_characters)}
     if extra.strip():
-        reply["extra"] = cut(extra.strip(), options.quick_reply_extra_characters)
+        reply["extra"] = cut_text(extra.strip(), options.quick_reply_extra_characters)
     return {name: value for name, value in reply.items() if value}
 
 

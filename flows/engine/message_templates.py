@@ -26,8 +26,8 @@ class TemplatedMessage:
 
 def find_template(visit: Visit, action: Action) -> Template | None:
     """The template of a message; None if it has none or it does not exist."""
-    reference = action.fields.get("template") or (action.fields.get("templating") or {}).get("template") or {}
-    return visit.sprint.assets.templates.get(reference.get("uuid", ""))
+    reference = action.fields.get("template") or (action.fields.get("templating") or {}).get("template")
+    return visit.sprint.assets.templates.get(reference.get("uuid", "")) if reference else None
 
 
 def evaluate_variables(visit: Visit, action: Action) -> list[Evaluated]:

@@ -1,6 +1,6 @@
 """The settings of the engine: which generation of the format it speaks, and its limits (flow format, limits)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 GENERATIONS = (13, 14)
 
@@ -43,15 +43,13 @@ class Options:
     stable_transfers: bool = False
     groups_see_urns: bool = False
     extra: bool = False
+    is_early: bool = field(init=False)
+    """Whether the engine behaves as generation 13."""
 
     def __post_init__(self) -> None:
         if self.generation not in GENERATIONS:
             raise ValueError(f"generation must be 13 or 14, not {self.generation!r}")
-
-    @property
-    def is_early(self) -> bool:
-        """Whether the engine behaves as generation 13."""
-        return self.generation < 14
+        object.__setattr__(self, "is_early", self.generation < 14)
 
 
 DEFAULT_OPTIONS = Options()

@@ -125,12 +125,17 @@ def _leave(visit: Visit, router: Router, match: _Match, operand_text: str) -> Ch
 
 
 def _find_category(router: Router, uuid: str) -> Category | None:
-    return next((category for category in router.categories if category.uuid == uuid), None)
+    for category in router.categories:
+        if category.uuid == uuid:
+            return category
+    return None
 
 
 def _write(visit: Visit, value: Value) -> str:
     if isinstance(value, str) and len(value) <= TEXT_LIMIT:
         return value
+    if isinstance(value, Decimal):
+        return render_decimal(value)
     if isinstance(value, XError):
         return ""
     try:

@@ -44,6 +44,7 @@ class Sprint:
     webhooks: dict[str, Value] = field(default_factory=dict)
     transfers: Counter[str] = field(default_factory=Counter)
     first_run_uuid: str = ""
+    _flows: dict[str, Flow | None] = field(default_factory=dict)
     _environment: Environment | None = None
     _resources: Resources | None = None
 
@@ -66,6 +67,12 @@ class Sprint:
     def has_classifiers(self) -> bool:
         """Whether a host has classifiers still, though the format has given them up."""
         return self.options.classifiers and self.services.classifier is not None
+
+    def find_flow(self, uuid: str) -> Flow | None:
+        """The flow of a UUID; None if there is none that can be read."""
+        if uuid not in self._flows:
+            self._flows[uuid] = self.assets.find_readable_flow(uuid)
+        return self._flows[uuid]
 
     def now(self) -> str:
         """The present moment as state and events have it."""

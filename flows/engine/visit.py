@@ -6,14 +6,12 @@ from typing import Any, TypeVar
 
 from flows.definition import Flow, Node, localize
 from flows.engine.context import ContextSource, build_context
-from flows.engine.events import EventLog
 from flows.engine.modifiers.editor import ContactEditor
-from flows.engine.options import Options
 from flows.engine.services import ServiceError
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.templates import ValueResult, evaluate_text, evaluate_value
+from flows.expressions.templates import Template, TextResult, ValueResult, cut_text, evaluate_value
 from flows.expressions.values import Value, XObject, to_value
 from flows.words import replace_unpaired, snakify
 
@@ -22,37 +20,29 @@ Reply = TypeVar("Reply")
 
 
 class Visit:
-    """A run standing at a node during a sprint."""
+    """A run standing at a node during a sprint; `log` is where events go, `options` are the engine's settings."""
 
-    __slots__ = ("_languages", "_source", "flow", "node", "run", "sprint")
+    __slots__ = ("_languages", "_source", "flow", "log", "node", "options", "run", "sprint")
 
     def __init__(self, sprint: Sprint, run: Run, flow: Flow, node: Node) -> None:
         self.sprint = sprint
         self.run = run
         self.flow = flow
         self.node = node
+        self.log = sprint.log
+        self.options = sprint.options
         self._source: ContextSource | None = None
-        self._languages: tuple[str, list[str]] | None = None
-
-    @property
-    def log(self) -> EventLog:
-        """Where events go."""
-        return self.sprint.log
-
-    @property
-    def options(self) -> Options:
-        """The engine's settings."""
-        return self.sprint.options
+        self._languages: list[str] = []
 
     @property
     def languages(self) -> list[str]:
         """The languages to look for translations in, best first: the contact's, the workspace's, the flow's own."""
-        language = self.sprint.session.contact.language
-        if self._languages is None or self._languages[0] != language:
+        if not self._languages:
             allowed = self.sprint.session.environment.allowed_languages
+            language = self.sprint.session.contact.language
             wanted = [language] if language in allowed else []
-            self._languages = language, list(dict.fromkeys([*wanted, *allowed[:1], self.flow.language]))
-        return self._languages[1]
+            self._languages = list(dict.fromkeys([*wanted, *allowed[:1], self.flow.language]))
+        return self._languages
 
     def context(self) -> XObject:
         """What templates can refer to here, as it is now: changes show in the next context."""
@@ -84,17 +74,12 @@ class Visit:
         """
         if "@" not in template and (is_whole or len(template) <= self.options.template_characters):
             return replace_unpaired(template), True
-        result = evaluate_text(
-            template,
-            self.context(),
-            self.sprint.environment,
-            self.sprint.clock,
-            escape=escape,
-            limit=None if is_whole else self.options.template_characters,
-            resources=self.sprint.resources,
-        )
-        self.log.report(result)
-        return replace_unpaired(result.text), not result.errors
+        context, evaluation = self.context(), self.evaluation()
+        text, errors = self._ready(template, context).write(context, evaluation, escape)
+        text = cut_text(text, None if is_whole else self.options.template_characters)
+        if errors or evaluation.warnings:
+            self.log.report(TextResult(text, errors, evaluation.warnings))
+        return replace_unpaired(text), not errors
 
     def text(self, template: str) -> str:
         """A template as text, as far as it could be evaluated."""
@@ -104,15 +89,25 @@ class Visit:
         """A template as a typed value; warnings are logged, errors are left to the caller."""
         if "@" not in template:
             return ValueResult(template.strip())
-        return evaluate_value(
-            template, self.context(), self.sprint.environment, self.sprint.clock, resources=self.sprint.resources
-        )
+        context, sprint = self.context(), self.sprint
+        ready = self._ready(template.strip(), context)
+        return evaluate_value(ready, context, sprint.environment, sprint.clock, resources=sprint.resources)
+
+    def _ready(self, template: str, context: XObject) -> Template:
+        """A template, compiled once and kept with the flow that it is from."""
+        key = (template, context.roots())
+        found: Template | None = self.flow.ready.get(key)
+        if found is None:
+            found = self.flow.ready[key] = Template(*key)
+        return found
 
     def localize(
         self, item_uuid: str, name: str, base: Sequence[Any], languages: Sequence[str] | None = None
     ) -> tuple[list[Any], str]:
         """The values of a property in the best of the languages, by default the visit's, and that language."""
-        return localize(self.flow, languages or self.languages, item_uuid, name, base)
+        wanted = languages or self._languages or self.languages
+        own = self.flow.language
+        return (list(base), own) if wanted[0] == own else localize(self.flow, wanted, item_uuid, name, base)
 
     def localize_one(self, item_uuid: str, name: str, base: str) -> str:
         """Like localize for a property of one text."""
@@ -125,6 +120,7 @@ class Visit:
         if change(editor):
             editor.update_groups()
             self.sprint.forget_environment()
+            self._languages = []
 
     def ask(self, name: str, service: Service | None, call: Callable[[Service], Reply]) -> Reply | None:
         """The reply of a service of the host; None, with an error event, if there is no such service or it failed."""

@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flows.definition.action_types import FAILURE, SUCCESS
-from flows.engine.message_content import cut
 from flows.engine.router import to_plain
 from flows.engine.services import WebhookReply, WebhookRequest
 from flows.engine.visit import Visit, describe_webhook
 from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
 from flows.expressions.json_reading import read_json
+from flows.expressions.templates import cut_text
 from flows.expressions.values import Property, Value, XObject
 
 HTTP_GONE = 410
@@ -87,12 +87,12 @@ def make_call(visit: Visit, request: WebhookRequest, resthook: str = "") -> Call
         return None
     reply: WebhookReply = service.call(request)
     if reply.blocked_hostname:
-        hostname = cut(reply.blocked_hostname, SHOWN_URL_CHARACTERS)
+        hostname = cut_text(reply.blocked_hostname, SHOWN_URL_CHARACTERS)
         visit.log.error(f"Webhook calls to '{hostname}' are blocked", "url:blocked", {"hostname": hostname})
         return None
     if reply.problem:
         hostname = urlsplit(request.url).hostname or ""
-        visit.log.error(reply.problem, "url:blocked", {"hostname": cut(hostname, SHOWN_URL_CHARACTERS)})
+        visit.log.error(reply.problem, "url:blocked", {"hostname": cut_text(hostname, SHOWN_URL_CHARACTERS)})
     if reply.is_oversized:
         visit.log.warning("Webhook response exceeds the size limit and was cut off", "webhook:response_size")
     return CallOutcome(request, reply, call_status(reply, resthook), read_body(reply), resthook)
@@ -135,9 +135,9 @@ def log_call(visit: Visit, outcome: CallOutcome) -> None:
     fields: dict[str, Any] = {"url": outcome.request.url, "status": outcome.status}
     if reply.status_code:
         fields["status_code"] = reply.status_code
-    fields["request"] = cut(_clean(reply.request_trace), limit)
+    fields["request"] = cut_text(_clean(reply.request_trace), limit)
     if reply.response_trace:
-        fields["response"] = cut(_clean(reply.response_trace), limit)
+        fields["response"] = cut_text(_clean(reply.response_trace), limit)
     fields |= {"elapsed_ms": reply.elapsed_ms, "retries": reply.retries}
     if outcome.resthook:
         fields["resthook"] = outcome.resthook

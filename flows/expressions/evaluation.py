@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flows.clock import Clock, SystemClock
+from flows.clock import SYSTEM_CLOCK, Clock
 from flows.environment import Environment
 from flows.expressions.budget import Budget
 from flows.expressions.errors import ExpressionTooComplexError
@@ -30,18 +30,27 @@ class Resources:
 
 
 NO_RESOURCES = Resources()
+_ENVIRONMENT = Environment()
 
 
-@dataclass(slots=True)
 class Evaluation:
     """One evaluation of a template; functions get it as their first argument."""
 
-    environment: Environment = field(default_factory=Environment)
-    clock: Clock = field(default_factory=SystemClock)
-    resources: Resources = NO_RESOURCES
-    budget: Budget = field(default_factory=Budget)
-    warnings: list[str] = field(default_factory=list)
-    depth: int = 0
+    __slots__ = ("budget", "clock", "depth", "environment", "resources", "warnings")
+
+    def __init__(
+        self,
+        environment: Environment = _ENVIRONMENT,
+        clock: Clock = SYSTEM_CLOCK,
+        resources: Resources = NO_RESOURCES,
+        budget: Budget | None = None,
+    ) -> None:
+        self.environment = environment
+        self.clock = clock
+        self.resources = resources
+        self.budget = budget or Budget()
+        self.warnings: list[str] = []
+        self.depth = 0
 
     def enter(self) -> None:
         """Begins the call of an anonymous function; raises ExpressionTooComplexError when calls nest without end."""

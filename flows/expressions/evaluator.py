@@ -33,7 +33,7 @@ from flows.expressions.syntax import (
     NumberLiteral,
     TextLiteral,
 )
-from flows.expressions.values import Deprecated, Missing, Value, XArray, XError, XFunction, XObject, describe
+from flows.expressions.values import MISSING, Deprecated, Value, XArray, XError, XFunction, XObject, describe
 
 ANONYMOUS_CALL_WORK = 4
 FUNCTION_MAKING_WORK = 4
@@ -61,7 +61,7 @@ Step = Callable[[list[Value], Evaluation, Scope], None]
 
 
 class Program:
-    """An expression ready to be run; flattened when first run.
+    """An expression ready to be run; flattened when first run, after which its tree is let go.
 
     `parameters` are the names of all parameters around it: a name means one of them, or else what the context has.
     """
@@ -69,7 +69,7 @@ class Program:
     __slots__ = ("_cost", "_expression", "_parameters", "_work", "steps")
 
     def __init__(self, expression: Expression, parameters: frozenset[str] = frozenset()) -> None:
-        self._expression = expression
+        self._expression: Expression | None = expression
         self._parameters = parameters
         self.steps: list[Step] = []
         self._cost = self._work = 0
@@ -92,10 +92,14 @@ class Program:
         return stack[-1]
 
     def _flatten(self) -> list[Step]:
+        expression = self._expression
+        if expression is None:  # another thread was faster
+            return self.steps
         maker = _StepMaker(self._parameters)
-        steps = maker.flatten(self._expression)
+        steps = maker.flatten(expression)
         self._cost, self._work = maker.cost, maker.work
         self.steps = steps
+        self._expression = None
         return steps
 
 
@@ -233,11 +237,10 @@ def _context_step(name: str, missing: Value) -> Step:
 
 def _path_step(root: str, names: Sequence[str]) -> Step:
     missing = find_function(root) or XError(f"context has no property '{root}'")
-    parts = _describe_parts(names)
+    parts = [(root, missing), *_describe_parts(names)]
 
     def push(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:
-        value = _read_property(evaluation, scope.context, root, missing)
-        stack.append(_follow(evaluation, value, parts))
+        stack.append(_follow(evaluation, scope.context, parts))
 
     return push
 
@@ -251,17 +254,21 @@ def _dots_step(names: Sequence[str]) -> Step:
     return look_up
 
 
-def _describe_parts(names: Sequence[str]) -> Sequence[tuple[str, XError]]:
+def _describe_parts(names: Sequence[str]) -> Sequence[tuple[str, Value]]:
     """The parts of a path, each with what it is if there is no such property."""
     return [(name, XError(f"object has no property '{name}'")) for name in names]
 
 
-def _follow(evaluation: Evaluation, value: Value, parts: Sequence[tuple[str, XError]]) -> Value:
+def _follow(evaluation: Evaluation, value: Value, parts: Sequence[tuple[str, Value]]) -> Value:
     for name, missing in parts:
-        if isinstance(value, XObject):
-            value = _read_property(evaluation, value, name, missing)
-        else:
+        if not isinstance(value, XObject):
             value = _look_up(evaluation, value, name)
+            continue
+        found = value.look_up(name)
+        if isinstance(found, Deprecated):
+            evaluation.warnings.append(found.warning)
+            found = found.value
+        value = missing if found is MISSING else found
     return value
 
 
@@ -270,7 +277,7 @@ def _read_property(evaluation: Evaluation, container: XObject, name: str, missin
     if isinstance(found, Deprecated):
         evaluation.warnings.append(found.warning)
         return found.value
-    return missing if isinstance(found, Missing) else found
+    return missing if found is MISSING else found
 
 
 def _look_up_in_brackets(stack: list[Value], evaluation: Evaluation, scope: Scope) -> None:

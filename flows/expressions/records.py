@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flows.expressions.values import Deprecated, Missing, Value, XObject
+from flows.expressions.values import MISSING, Deprecated, Missing, Value, XObject
 from flows.words import fold_case
 
 Getter = Callable[[Any], Value | Deprecated]
@@ -67,9 +67,11 @@ class XRecord(XObject):
         made = self._made
         if name in made:
             return made[name]
-        getter = self._shape.getters.get(name)
+        shape = self._shape
+        getter = shape.getters.get(name)
         if getter is None:
-            return super().look_up(name)
+            known = shape.folded.get(fold_case(name))
+            return MISSING if known is None else self.read(known)
         found = made[name] = getter(self._subject)
         return found
 

@@ -113,7 +113,7 @@ class Template:
         if self._single is not None:
             return self._single.program.evaluate(evaluation, Scope({}, None, context)), []
         text, errors = self.write(context, evaluation, None)
-        return _cut(text, TEXT_LIMIT), errors
+        return cut_text(text, TEXT_LIMIT), errors
 
 
 def compile_template(text: str, roots: frozenset[str]) -> Template:
@@ -127,7 +127,7 @@ def _compile_cached(text: str, roots: frozenset[str]) -> Template:
 
 
 def evaluate_text(
-    template: str | Template,
+    template: str,
     context: XObject,
     env: Environment,
     clock: Clock,
@@ -141,10 +141,9 @@ def evaluate_text(
 
     `escape` is applied to the text of each expression. Expressions in error leave nothing behind and are reported.
     """
-    evaluation = Evaluation(env, clock, resources, budget or Budget())
-    ready = compile_template(template, context.roots()) if isinstance(template, str) else template
-    text, errors = ready.write(context, evaluation, escape)
-    return TextResult(_cut(text, limit), errors, evaluation.warnings)
+    evaluation = Evaluation(env, clock, resources, budget)
+    text, errors = compile_template(template, context.roots()).write(context, evaluation, escape)
+    return TextResult(cut_text(text, limit), errors, evaluation.warnings)
 
 
 def evaluate_value(
@@ -157,7 +156,7 @@ def evaluate_value(
     budget: Budget | None = None,
 ) -> ValueResult:
     """The value of a template that is, but for space around it, one expression; the text of any other without that."""
-    evaluation = Evaluation(env, clock, resources, budget or Budget())
+    evaluation = Evaluation(env, clock, resources, budget)
     ready = compile_template(template.strip(), context.roots()) if isinstance(template, str) else template
     value, errors = ready.read(context, evaluation)
     return ValueResult(value, errors, evaluation.warnings)
@@ -174,7 +173,8 @@ def _make_piece(token: TemplateToken) -> str | _Placeholder:
         return _Placeholder(token.source, make_error_program(str(error)))
 
 
-def _cut(text: str, limit: int | None) -> str:
+def cut_text(text: str, limit: int | None) -> str:
+    """A text cut to a number of characters (None: never), ending in dots if it was longer."""
     if limit is None or len(text) <= limit:
         return text
     return text[: max(0, limit - len(ELLIPSIS))] + ELLIPSIS

@@ -33,14 +33,9 @@ def results_value(results: Mapping[str, Result], is_early: bool) -> XObject:
 def flow_value(reference: Mapping[str, Any], assets: Assets) -> XObject:
     """A flow, as it is called now; its name stands for it."""
     flow = assets.find_readable_flow(str(reference.get("uuid", "")))
-    name = flow.name if flow else str(reference.get("name", ""))
-    revision = flow.revision if flow else reference.get("revision") or 0
-    properties: dict[str, Property] = {
-        "uuid": reference.get("uuid", ""),
-        "name": name,
-        "revision": Decimal(revision),
-    }
-    return XObject(properties, default=name)
+    if flow is not None:
+        return XRecord(_FLOW, (reference, flow.name, flow.revision))
+    return XRecord(_FLOW, (reference, str(reference.get("name", "")), reference.get("revision") or 0))
 
 
 def run_value(source: ContextSource) -> XObject:
@@ -185,6 +180,12 @@ _EARLY_RESULT_GETTERS: dict[str, Getter] = {
     "categories": lambda result: XArray([result.category]),
     "categories_localized": lambda result: XArray([result.category_localized or result.category]),
 }
+_FLOW_GETTERS: dict[str, Getter] = {
+    "uuid": lambda subject: subject[0].get("uuid", ""),
+    "name": lambda subject: subject[1],
+    "revision": lambda subject: Decimal(subject[2]),
+}
+_FLOW = Shape(_FLOW_GETTERS, default=lambda subject: subject[1])
 _EARLY_RUN = Shape(_RUN_GETTERS, default=_describe_run)
 _RUN = Shape(_RUN_GETTERS | {"locals": lambda source: locals_value(source.run.locals)}, default=_describe_run)
 _RESULT = Shape(_RESULT_GETTERS, default=lambda result: result.value)

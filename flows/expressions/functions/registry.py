@@ -51,6 +51,8 @@ class Signature:
         count = len(arguments)
         if count < self._least or (count > self._most and self._rest is None):
             raise ExpressionError(f"need {self._describe_count()} argument(s), got {count}")
+        if count == 1 and self._most:
+            return [self._converters[0](evaluation, arguments[0])]
         converted = [convert(evaluation, value) for convert, value in zip(self._converters, arguments, strict=False)]
         if self._rest is not None:
             converted += [self._rest(evaluation, value) for value in arguments[self._most :]]

@@ -9,7 +9,7 @@ from flows.expressions.functions.registry import RAW, TEXT, function, matched, n
 from flows.expressions.patterns import find_groups, make_encodable
 from flows.expressions.values import Value, XError, XObject
 from flows.phones import find_phones
-from flows.words import collated_tokens, lower
+from flows.words import collated_tokens, collated_words, lower
 
 CHARACTERS_PER_UNIT = 2
 PHONE_UNITS_PER_CHARACTER = 4
@@ -48,7 +48,7 @@ def has_beginning(evaluation: Evaluation, text: str, beginning: str) -> XObject:
 @function("has_any_word", takes=[TEXT, TEXT])
 def has_any_word(evaluation: Evaluation, text: str, words: str) -> XObject:
     """Any token equals any of the words; the match is all such tokens."""
-    wanted = set(_collated(evaluation, words))
+    wanted = _collated_words(evaluation, words)
     found = [token for token, form in _tokens(evaluation, text) if form in wanted]
     return matched(" ".join(found)) if found else not_matched()
 
@@ -56,7 +56,7 @@ def has_any_word(evaluation: Evaluation, text: str, words: str) -> XObject:
 @function("has_all_words", takes=[TEXT, TEXT])
 def has_all_words(evaluation: Evaluation, text: str, words: str) -> XObject:
     """Every word occurs, in any order; the match is all tokens that are such words."""
-    wanted = set(_collated(evaluation, words))
+    wanted = _collated_words(evaluation, words)
     found = [(token, form) for token, form in _tokens(evaluation, text) if form in wanted]
     if {form for _, form in found} != wanted:
         return not_matched()
@@ -115,6 +115,11 @@ def has_phone(evaluation: Evaluation, text: str, country: str = "") -> XObject:
 def _tokens(evaluation: Evaluation, text: str) -> Sequence[tuple[str, str]]:
     evaluation.budget.spend(len(text) // CHARACTERS_PER_UNIT)
     return collated_tokens(evaluation.environment, text.strip())
+
+
+def _collated_words(evaluation: Evaluation, text: str) -> frozenset[str]:
+    evaluation.budget.spend(len(text) // CHARACTERS_PER_UNIT)
+    return collated_words(evaluation.environment, text.strip())
 
 
 def _collated(evaluation: Evaluation, text: str) -> list[str]:
