@@ -121,7 +121,7 @@ def write_sms(reports: list[dict[str, Any]]) -> bytes:
         owners = tx.execute(select(contact_urn.c.path, contact_urn.c.contact_id).where(contact_urn.c.path.in_(paths)))
         known = {path: contact_id for path, contact_id in owners}
         rows = [
-            _row("in", known.get(report["phone"], 1), f"tel:{report['phone']}", report["msg"]) for report in reports
+            _row("in", known.get(report["phone"]) or 1, f"tel:{report['phone']}", report["msg"]) for report in reports
         ]
         tx.execute(insert(message), [{**row, "channel_id": 1} for row in rows])
         tx.execute(update(contact).where(contact.c.id.in_(set(known.values()))).values(last_seen_on=tx.now))

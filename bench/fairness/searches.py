@@ -23,7 +23,8 @@ def measure_searches(options: argparse.Namespace) -> dict[str, Any]:
         b = Tenant.begin(running, "B", Gateway(0.0).url)
         _ask_labels(b, 20)
         alone = _ask_labels(b, options.count)
-        ended, searched = threading.Event(), []
+        ended = threading.Event()
+        searched: list[float] = []
         threads = [
             threading.Thread(target=_search, args=(running.url, facts["token"], ended, searched))
             for _ in range(SEARCHERS)

@@ -26,6 +26,7 @@ def test_a_list_understands_the_parameters_of_its_operation(rules: OperationRule
 
 @pytest.mark.parametrize("rules", LISTS, ids=lambda rules: rules.id)
 def test_what_changes_what_fits_later_is_a_parameter_of_the_list(rules: OperationRules) -> None:
+    assert isinstance(rules.function, ListAnswer)
     spec = rules.function.spec
 
     assert (spec.changing or frozenset()) <= {*spec.filters, *spec.options}

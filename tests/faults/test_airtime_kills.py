@@ -17,7 +17,8 @@ from persistence.tables.flow_starts import flow_start_batch
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
-from testbed.running import PATIENCE_SECONDS, RunningService, running_service, wait_until
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, running_service, wait_until
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Receiver, Reply, receiving
 

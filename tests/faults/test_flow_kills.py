@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
+from persistence.database import Transaction
 from persistence.groups.groups import create_group
 from persistence.groups.members import add_members
 from persistence.messages.states import INCOMING, OUTGOING
@@ -116,7 +117,7 @@ def test_conversations_go_on_in_order_through_kills_of_two_workers(service: Runn
 LAST = "Thank you: 10"
 
 
-def conversation(tx: object, contact_id: int) -> dict[str, list[str]]:
+def conversation(tx: Transaction, contact_id: int) -> dict[str, list[str]]:
     """What was said to a contact and by it, each in its order."""
     lines: dict[str, list[str]] = {OUTGOING: [], INCOMING: []}
     statement = select(message.c.direction, message.c.text).where(message.c.contact_id == contact_id)

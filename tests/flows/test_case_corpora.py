@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flows.queries import QueryError
-from tests.flows.corpora import collection
+from tests.flows.corpora import deviations
 from tests.flows.corpora.collection import CorpusCase, collect_cases, run_case
 
 FOLDER_VARIABLE = "RELAYBOARD_FLOW_CASES"
@@ -46,7 +46,7 @@ def test_a_deviation_that_holds_after_all_is_reported(tmp_path: Path, monkeypatc
     right = {"name": "iso", "kind": "date", "value": "2018-01-15", "expected": "2018-01-15"}
     wrong = {"name": "other", "kind": "date", "value": "2018-01-15", "expected": "2018-01-16"}
     holding, failing = _write_cases(tmp_path, [right, wrong])
-    monkeypatch.setitem(collection.DEVIATIONS, "env_dates", {"iso": "a reason", "other": "a reason"})
+    monkeypatch.setitem(deviations.DEVIATIONS, "env_dates", {"iso": "a reason", "other": "a reason"})
     run_case(failing)
     with pytest.raises(AssertionError, match="listed as a deviation"):
         run_case(holding)

@@ -1,6 +1,7 @@
 """Users of a workspace: roles change only when that is asked for, and an administrator always stays."""
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_a_role_is_changed_when_that_is_asked_for(database, workspace, users):
     assert role_of(database, workspace, BEN) == "agent"
 
 
-@pytest.mark.parametrize("take_away", [lambda tx, *who: change_role(tx, *who, "editor"), remove_member])
+@pytest.mark.parametrize("take_away", [partial(change_role, role="editor"), remove_member])
 def test_the_last_administrator_stays(database, workspace, users, take_away):
     with pytest.raises(Refused, match=r"ada@example\.org is the last administrator"), database.writing() as tx:
         take_away(tx, workspace.id, ADA)

@@ -84,8 +84,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 NO_PAUSE = 0.0001
 
 
-def begun(stream: TextIO, writing: int, status: int) -> tuple[int, int]:
+def begun(told: tuple[TextIO, int], status: int) -> tuple[int, int]:
     """What the supervisor of a child that ends with this status returns, and how often the child was begun."""
+    stream, writing = told
     command = [sys.executable, "-c", TELL_AND_END, str(writing), str(status)]
     supervisor = Supervisor([Child("worker", command, (writing,))], first_pause_seconds=NO_PAUSE)
     returned = supervisor.run()
@@ -94,20 +95,20 @@ def begun(stream: TextIO, writing: int, status: int) -> tuple[int, int]:
 
 
 def test_a_child_that_ends_again_and_again_is_given_up_and_the_parent_ends_with_1(told, caplog):
-    assert begun(*told, 3) == (1, ENDS_IN_A_ROW)
+    assert begun(told, 3) == (1, ENDS_IN_A_ROW)
 
     assert "worker ended 8 times in a row, the last time with status 3; everything stops" in caplog.text
 
 
 def test_pauses_between_starts_grow(told, caplog):
-    begun(*told, 3)
+    begun(told, 3)
 
     pauses = [float(record.args[2]) for record in caplog.records if len(record.args) == 3 and "again in" in record.msg]
     assert pauses == [NO_PAUSE * 2**count for count in range(ENDS_IN_A_ROW - 1)]
 
 
 def test_a_child_that_said_why_it_cannot_start_is_not_started_again(told):
-    assert begun(*told, CANNOT_START) == (1, 1)
+    assert begun(told, CANNOT_START) == (1, 1)
 
 
 def test_a_child_that_worked_and_was_killed_from_outside_always_comes_back(told):

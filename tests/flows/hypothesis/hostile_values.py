@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from flows.expressions.functions import FUNCTIONS
+from flows.expressions.functions.registry import FUNCTIONS
 from flows.expressions.scanner import CONTEXT_ROOTS
 
 Path = tuple[Any, ...]

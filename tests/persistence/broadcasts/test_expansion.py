@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from handlers.v2 import messages
 from persistence.audience import AudiencePage, SavedAudience
 from persistence.broadcasts import expansion as broadcast_expansion
-from persistence.contacts.actions import block_contacts, join_group
+from persistence.contacts.actions import block_contacts, find_contacts, join_group
 from persistence.contacts.writes import delete_contacts
 from persistence.database import Database, Transaction
 from persistence.groups.members import find_manual_groups
@@ -279,14 +278,13 @@ class TestOutgoing:
     ) -> None:
         uuid = make_contact(database, workspace)
         contact_id = id_of(database, uuid)
-        find = messages.find_contacts
 
         def find_and_delete(tx: Transaction, *arguments: Any, **options: Any) -> list[int]:
-            ids = find(tx, *arguments, **options)
+            ids = find_contacts(tx, *arguments, **options)
             delete_contacts(tx, workspace.id, [contact_id])
             return ids
 
-        monkeypatch.setattr(messages, "find_contacts", find_and_delete)
+        monkeypatch.setattr("handlers.v2.messages.find_contacts", find_and_delete)
 
         response = api.post(MESSAGES, {"contact": uuid, "text": "secret"})
 

@@ -1,5 +1,6 @@
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from sqlalchemy import insert, select
@@ -29,7 +30,7 @@ RESOLVER = ListResolver.of(
 )
 ENVIRONMENT = Environment(timezone="America/New_York")
 SCOPE = SearchScope(RESOLVER, ENVIRONMENT)
-PEOPLE = [
+PEOPLE: list[dict[str, Any]] = [
     {
         "uuid": "c7d9bece-6bbd-4b3b-8a86-eb0cf1ac9d05",
         "name": "Robert O'Reilly-Smith",

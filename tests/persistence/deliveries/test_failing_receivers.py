@@ -3,6 +3,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from flows.asset_kinds import Resthook
 from persistence.channels.webhooks import set_channel_webhook, switch_on_webhook
 from persistence.deliveries.failing_receivers import (
     LEAST_GIVEN_UP,
@@ -250,7 +251,7 @@ class TestWhatFollows:
         with database.reading() as tx:
             (hook,) = load_asset_rows(tx, workspace.id).lists["resthooks"]
             (state,) = list_subscriber_states(tx, workspace.id)
-        assert (hook.slug, hook.subscribers) == ("registration", ())
+        assert hook == Resthook("registration", ())
         assert state["switched_off_on"] is not None and state["switched_off_reason"].endswith(WHY)
 
     def test_a_command_switches_a_subscriber_on(self, database, workspace, subscriber, switch_off):

@@ -11,8 +11,8 @@ from persistence.contacts.actions import block_contacts
 from persistence.contacts.actions import interrupt_contacts as interrupt_by_request
 from persistence.contacts.writes import delete_contacts
 from persistence.database import Database
-from persistence.runs.runs import COMPLETED, EXPIRED
-from persistence.sessions.sessions import WAITING, SessionState, interrupt_contacts, interrupt_flow, save_sessions
+from persistence.runs.runs import COMPLETED, EXPIRED, WAITING
+from persistence.sessions.sessions import SessionState, interrupt_contacts, interrupt_flow, save_sessions
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact
 from persistence.tables.runs import flow_run, flow_session
