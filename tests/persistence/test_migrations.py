@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Table, UniqueConstraint, inspect
+from sqlalchemy import Index, Table, UniqueConstraint, inspect
 
 from persistence.database import Database
 from persistence.migrations import current_revision, downgrade, upgrade
@@ -68,7 +68,7 @@ def test_what_is_unique_for_rows_of_workspaces_is_so_in_their_workspace(table: T
         return
 
     constraints = [each for each in table.constraints if isinstance(each, UniqueConstraint)]
-    uniques = [*constraints, *(each for each in table.indexes if each.unique)]
+    uniques: list[UniqueConstraint | Index] = [*constraints, *(each for each in table.indexes if each.unique)]
     assert [each.name for each in uniques if OWNER not in each.columns] == []
     assert not table.c[OWNER].nullable
 
