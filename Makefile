@@ -2,13 +2,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test bench picture clean
+.PHONY: serve test test-partitions bench picture clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
 
 test: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run
+
+test-partitions: $(VENV)/.tox-installed
+	@$(BIN)/tox -q run -e partitions
 
 bench: $(VENV)/.bench-installed
 	@$(BIN)/python -m bench
