@@ -12,7 +12,13 @@ from persistence.campaigns.rescheduling import list_rescheduling_workspaces, run
 from persistence.channels.alarms import check_alarms, trim_alarms
 from persistence.database import Transaction
 from persistence.deliveries.records import trim_deliveries
-from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group, renew_group
+from persistence.groups.smart_groups import (
+    LeasedGroup,
+    evaluate_some,
+    lease_group,
+    leave_group,
+    list_evaluated_workspaces,
+)
 from persistence.heartbeats import trim_heartbeats
 from persistence.limits.idempotency import trim_answers
 from persistence.limits.rate_limits import forget_windows
@@ -113,16 +119,20 @@ def begin_expiry(runtime: Runtime) -> Callable[[], bool]:
 
 
 def begin_groups(runtime: Runtime) -> Callable[[], bool]:
-    """The step that evaluates one smart group, a chunk of contacts at a time."""
+    """The step that evaluates a few portions of one smart group of the workspace whose turn it is."""
 
-    def step() -> bool:
-        leased = runtime.database.write(lease_group)
+    def work(workspace_id: int) -> bool:
+        leased = runtime.database.write(partial(lease_group, workspace_id=workspace_id))
         if leased is None:
             return False
-        _evaluate(runtime, leased)
+        held: LeasedGroup | None = leased
+        for _ in range(PORTIONS_IN_TURN):
+            held = None if held is None else evaluate_some(runtime.database, held)
+        if held is not None:
+            runtime.database.write(partial(leave_group, leased=held))
         return True
 
-    return step
+    return begin_turns(runtime, list_evaluated_workspaces, work)
 
 
 def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
@@ -165,14 +175,7 @@ JOBS = (
 BATCH = 1000
 
 
-def _evaluate(runtime: Runtime, leased: LeasedGroup) -> None:
-    held: LeasedGroup | None = leased
-    last_id: int | None = 0
-    while held is not None and last_id is not None:
-        last_id = runtime.database.write(partial(evaluate_some, leased=held, after_id=last_id))
-        if last_id is not None:
-            held = runtime.database.write(partial(renew_group, leased=held))
-
+PORTIONS_IN_TURN = 5
 
 Trimmer = Callable[[Transaction, int], int]
 TRIMMERS: tuple[Trimmer, ...] = (

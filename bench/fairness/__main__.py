@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench.fairness.conversations import measure_flood, measure_silent_webhook
+from bench.fairness.groups import measure_evaluation, measure_smart_groups
 from bench.fairness.searches import measure_searches
 
 Experiment = Callable[[argparse.Namespace], dict[str, Any]]
@@ -18,6 +19,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "silent-webhook": measure_silent_webhook,
     "flood": measure_flood,
     "searches": measure_searches,
+    "evaluation": measure_evaluation,
+    "smart-groups": measure_smart_groups,
 }
 
 
@@ -29,6 +32,7 @@ def main() -> int:
     parser.add_argument("--contacts", type=int, default=6, help="contacts in the flow whose webhook is silent")
     parser.add_argument("--flood", type=int, default=2000, help="messages that come in at once")
     parser.add_argument("--messages", type=int, default=200_000, help="messages that are searched through")
+    parser.add_argument("--contacts-of-group", type=int, default=20_000, help="contacts, half of them in the group")
     parser.add_argument("--queued", type=int, default=2000, help="messages that wait for the gateway")
     options = parser.parse_args()
     print(json.dumps(EXPERIMENTS[options.experiment](options), indent=1))

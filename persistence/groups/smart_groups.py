@@ -7,23 +7,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, case, exists, false, select, update
+from sqlalchemy import ColumnElement, case, exists, literal, select, update
 
 from flows.environment import Environment
 from flows.queries import QueryError, inspect, parse_query, render
 from persistence.campaigns.fires import schedule_contacts
-from persistence.contacts.queries import SearchScope, find_matches
 from persistence.contacts.query_scope import open_group_scope
-from persistence.database import Transaction
+from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import create_group
+from persistence.groups.kept_queries import GroupQueries, find_fitting, membership
 from persistence.groups.members import add_members, lock_contacts, remove_members
 from persistence.sql.columns import split
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
 from persistence.workspaces import Workspace, find_workspace
 
 CONTACTS_PER_STATEMENT = 500
-GROUPS_PER_STATEMENT = 100
+LOOKED_AT = 2000
+CHANGED_AT_ONCE = 100
+"""Contacts that change wait for the rest of a portion: so many that it takes some hundredths of a second."""
+IS_UNREADY: ColumnElement[bool] = group.c.status.in_((INITIALIZING, EVALUATING)) & (
+    group.c.status != literal(READY, literal_execute=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Contacts whose membership is wrong, and the last contact that was looked at."""
+
+    wrong_ids: Sequence[int]
+    last_id: int
 
 
 def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field: str = "query") -> str:
@@ -75,11 +88,9 @@ def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequenc
     ).all()
     if not rows:
         return
-    scope = open_group_scope(tx, workspace)
+    queries = [(group_id, query) for group_id, query in rows]
     for some in split(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
-        for groups in split(rows, GROUPS_PER_STATEMENT):
-            conditions = {group_id: _membership(workspace.id, query, scope) for group_id, query in groups}
-            _update_members(tx, workspace.id, conditions, contact.c.id.in_(some))
+        _update_members(tx, workspace, queries, some)
 
 
 def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
@@ -93,7 +104,7 @@ def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
         return
     stale = mine & group.c.id.in_(group_ids)
     tx.execute(select(group.c.id).where(stale).order_by(group.c.id).with_for_update())
-    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None))
+    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None, evaluated_after_id=0))
     tx.wake("groups")
 
 
@@ -105,58 +116,55 @@ def speaks_of(query: str | None, key: str) -> bool:
         return False
 
 
-def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> int | None:
-    """Add the next contacts after an id to a smart group or remove them, according to its query: up to
-    CONTACTS_PER_STATEMENT contacts whose membership is wrong. Returns the id of the last one, None if there are no
-    more.
+def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> Portion | None:
+    """The next contacts after an id that are in a query group wrongly, or wrongly not; None when there are no more.
+
+    One statement looks at LOOKED_AT contacts and holds none of them.
     """
-    text = select(group.c.query).where(group.c.workspace_id == workspace.id, group.c.id == group_id)
-    condition = _membership(workspace.id, tx.execute(text).scalar_one(), open_group_scope(tx, workspace))
-    is_member = exists().where(group_membership.c.group_id == group_id, group_membership.c.contact_id == contact.c.id)
-    of_workspace = (contact.c.workspace_id == workspace.id) & (contact.c.id > after_id)
-    wrong = select(contact.c.id).where(of_workspace, case((condition, 1), else_=0) != case((is_member, 1), else_=0))
-    ids = list(tx.execute(wrong.order_by(contact.c.id).limit(CONTACTS_PER_STATEMENT)).scalars())
+    mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
+    query = tx.execute(select(group.c.query).where(mine)).scalar_one_or_none()
+    fits = membership(workspace.id, query, open_group_scope(tx, workspace))
+    rows = group_membership.c
+    is_member = exists().where(rows.group_id == group_id, rows.contact_id == contact.c.id)
+    window = select(contact.c.id).where(contact.c.workspace_id == workspace.id, contact.c.id > after_id)
+    ids = list(tx.execute(window.order_by(contact.c.id).limit(LOOKED_AT)).scalars())
     if not ids:
         return None
-    # This may have waited for a transaction that changed one of them or a field of the query, so they are checked
-    # again.
-    lock_contacts(tx, workspace.id, ids)
-    held = tx.execute(text.with_for_update(read=True, key_share=True)).scalar_one_or_none()
-    if held is None:
-        return None
-    conditions = {group_id: _membership(workspace.id, held, open_group_scope(tx, workspace))}
-    _update_members(tx, workspace.id, conditions, contact.c.id.in_(ids))
-    return ids[-1]
+    among = (contact.c.workspace_id == workspace.id) & contact.c.id.between(ids[0], ids[-1])
+    wrong = select(contact.c.id).where(among, case((fits, 1), else_=0) != case((is_member, 1), else_=0))
+    found = list(tx.execute(wrong.order_by(contact.c.id).limit(CHANGED_AT_ONCE)).scalars())
+    return Portion(found, found[-1] if len(found) == CHANGED_AT_ONCE else ids[-1])
 
 
-def _update_members(
-    tx: Transaction, workspace_id: int, conditions: dict[int, ColumnElement[bool]], among: ColumnElement[bool]
-) -> None:
-    """Updates the memberships of some contacts by the conditions of groups, read in one statement."""
-    columns = [condition.label(f"in_{group_id}") for group_id, condition in conditions.items()]
-    found = tx.execute(select(contact.c.id, *columns).where(contact.c.workspace_id == workspace_id, among))
-    matches: dict[int, list[bool]] = {contact_id: fits for contact_id, *fits in found}
+def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, contact_ids: Sequence[int]) -> None:
+    """Puts these contacts into a query group or takes them out, as its query says now; they are held from now on."""
+    # Who held one of them, or changed what the query reads, may have been waited for: all is looked at again.
+    lock_contacts(tx, workspace.id, contact_ids)
+    mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
+    held = tx.execute(select(group.c.query).where(mine).with_for_update(read=True, key_share=True)).first()
+    if held is not None and contact_ids:
+        _update_members(tx, workspace, [(group_id, held.query)], contact_ids)
+
+
+def _update_members(tx: Transaction, workspace: Workspace, queries: GroupQueries, contact_ids: Sequence[int]) -> None:
+    """Brings the memberships of some contacts in line with the queries of groups."""
+    fitting = find_fitting(tx, workspace, queries, contact_ids)
     rows = group_membership.c
-    held = select(rows.group_id, rows.contact_id).where(
-        rows.group_id.in_(conditions), rows.contact_id.in_(list(matches))
-    )
-    present = {(group_id, contact_id) for group_id, contact_id in tx.execute(held)}
-    for position, group_id in enumerate(conditions):
-        wanted = {contact_id for contact_id, fits in matches.items() if fits[position]}
-        members = {contact_id for held_group, contact_id in present if held_group == group_id}
-        if wanted - members:
-            add_members(tx, workspace_id, group_id, sorted(wanted - members))
-        if members - wanted:
-            remove_members(tx, workspace_id, group_id, sorted(members - wanted))
-
-
-def _membership(workspace_id: int, text: str | None, scope: SearchScope) -> ColumnElement[bool]:
-    """The condition for members; an invalid query, for example with a deleted field, has no members."""
-    try:
-        query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
-        return and_(find_matches(workspace_id, query, scope))
-    except QueryError:
-        return false()
+    group_ids = {group_id for group_id, _ in queries}
+    held = tx.execute(select(rows.group_id, rows.contact_id).where(rows.contact_id.in_(list(fitting))))
+    present: dict[int, set[int]] = {}
+    for group_id, contact_id in held:
+        present.setdefault(group_id, set()).add(contact_id)
+    wanted: dict[int, set[int]] = {}
+    for contact_id, found in fitting.items():
+        for group_id in found:
+            wanted.setdefault(group_id, set()).add(contact_id)
+    for group_id in sorted(group_ids & {*present, *wanted}):
+        should, members = wanted.get(group_id, set()), present.get(group_id, set())
+        if should - members:
+            add_members(tx, workspace.id, group_id, sorted(should - members))
+        if members - should:
+            remove_members(tx, workspace.id, group_id, sorted(members - should))
 
 
 LEASE = timedelta(minutes=2)
@@ -164,46 +172,77 @@ LEASE = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class LeasedGroup:
-    """A smart group whose members this process is finding."""
+    """A query group whose members this process finds now, after those up to an id."""
 
     workspace_id: int
     group_id: int
+    after_id: int
     until: datetime
 
 
-def lease_group(tx: Transaction) -> LeasedGroup | None:
-    """Leases the oldest group that waits for its members, or whose worker died, and sets it to `evaluating`."""
-    is_free = group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= tx.now)
-    due = (
-        select(group.c.id)
-        .where(group.c.status.in_((INITIALIZING, EVALUATING)), group.c.query.is_not(None), is_free)
-        .order_by(group.c.id)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    taken = update(group).where(group.c.id.in_(due)).values(status=EVALUATING, evaluated_until=tx.now + LEASE)
-    row = tx.execute(taken.returning(group.c.workspace_id, group.c.id)).first()
-    return None if row is None else LeasedGroup(*row, tx.now + LEASE)
+def list_evaluated_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a group that waits for its members, or whose worker died; there are few."""
+    due = select(group.c.workspace_id).where(IS_UNREADY, group.c.query.is_not(None), _is_free(tx.now)).distinct()
+    return list(tx.execute(due).scalars())
 
 
-def evaluate_some(tx: Transaction, leased: LeasedGroup, after_id: int) -> int | None:
-    """Find members of a leased group among the contacts after an id; returns the last id checked, or None at the end,
-    when the group is `ready`. A group that is deleted or must be evaluated again is dropped.
+def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
+    """The group of a workspace that waits for its members or was left by its worker, as `evaluating`.
+
+    One that was left goes on where it was left; those that wait longest for their next turn come first.
     """
-    mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
-    held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
-    workspace = find_workspace(tx, leased.workspace_id)
-    if workspace is None or tx.execute(select(group.c.id).where(held)).first() is None:
+    due = (
+        select(group.c.id, group.c.status, group.c.evaluated_after_id)
+        .where(group.c.workspace_id == workspace_id, IS_UNREADY, group.c.query.is_not(None), _is_free(tx.now))
+        .order_by(group.c.evaluated_after_id, group.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True, key_share=True)
+    )
+    row = tx.execute(due).first()
+    if row is None:
         return None
-    last_id = refresh_some(tx, workspace, leased.group_id, after_id)
-    if last_id is None:
-        tx.execute(update(group).where(held).values(status=READY, evaluated_until=None))
-    return last_id
+    after_id = 0 if row.status == INITIALIZING else row.evaluated_after_id
+    leased = LeasedGroup(workspace_id, row.id, after_id, tx.now + LEASE)
+    mine = (group.c.workspace_id == workspace_id) & (group.c.id == row.id)
+    values = {"status": EVALUATING, "evaluated_until": leased.until, "evaluated_after_id": after_id}
+    tx.execute(update(group).where(mine).values(**values))
+    return leased
 
 
-def renew_group(tx: Transaction, leased: LeasedGroup) -> LeasedGroup | None:
-    """Renews the lease of a group; None if it was lost."""
+def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None:
+    """Finds members of a leased group among the next contacts; the group held on, None when it no longer is.
+
+    The group is `ready` at the end. One that is deleted, or that is to be evaluated again, is dropped. What a portion
+    changes and how far it came are one short transaction, for which nobody waits long.
+    """
+    with database.reading() as tx:
+        workspace = find_workspace(tx, leased.workspace_id)
+        if workspace is None:
+            return None
+        portion = find_wrong(tx, workspace, leased.group_id, leased.after_id)
+
+    def record(tx: Transaction) -> LeasedGroup | None:
+        if portion is not None and portion.wrong_ids:
+            refresh_some(tx, workspace, leased.group_id, portion.wrong_ids)
+        if portion is None:
+            tx.execute(update(group).where(_is_held(leased)).values(status=READY, evaluated_until=None))
+            return None
+        longer = replace(leased, after_id=portion.last_id, until=tx.now + LEASE)
+        values = {"evaluated_until": longer.until, "evaluated_after_id": longer.after_id}
+        return longer if tx.execute(update(group).where(_is_held(leased)).values(**values)).rowcount else None
+
+    return database.write(record)
+
+
+def leave_group(tx: Transaction, leased: LeasedGroup) -> None:
+    """Gives a group back, for whoever takes it to go on where it is."""
+    tx.execute(update(group).where(_is_held(leased)).values(evaluated_until=None))
+
+
+def _is_free(now: datetime) -> ColumnElement[bool]:
+    return group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= now)
+
+
+def _is_held(leased: LeasedGroup) -> ColumnElement[bool]:
     mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
-    held = mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
-    longer = replace(leased, until=tx.now + LEASE)
-    return longer if tx.execute(update(group).where(held).values(evaluated_until=longer.until)).rowcount else None
+    return mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)

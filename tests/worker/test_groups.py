@@ -1,13 +1,23 @@
 """New query groups get their members from a worker, which may die on the way."""
 
+from functools import partial
+
 from sqlalchemy import select
 
 from persistence.contacts.actions import block_contacts, unblock_contacts
-from persistence.groups.smart_groups import create_query_group, lease_group
+from persistence.groups import smart_groups
+from persistence.groups.smart_groups import (
+    create_query_group,
+    evaluate_some,
+    lease_group,
+    leave_group,
+    renew_groups_about,
+)
 from persistence.tables.contacts import group, group_membership
+from persistence.workspace_setup import create_workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
-from worker.jobs import begin_groups
+from worker.jobs import PORTIONS_IN_TURN, begin_groups
 
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"
@@ -50,7 +60,7 @@ def test_a_new_query_group_is_filled_by_a_worker(api: Api, database, workspace, 
 def test_a_group_whose_worker_died_is_evaluated_when_its_lease_ends(api: Api, database, workspace, runtime, clock):
     make_contact(database, workspace)
     add_aminas(database, workspace)
-    database.write(lease_group)
+    database.write(partial(lease_group, workspace_id=workspace.id))
     evaluate(runtime)
     assert shown(api)[0] == "evaluating"
 
@@ -58,6 +68,58 @@ def test_a_group_whose_worker_died_is_evaluated_when_its_lease_ends(api: Api, da
     evaluate(runtime)
 
     assert shown(api) == ("ready", 1)
+
+
+def test_a_group_that_is_left_goes_on_where_it_was(database, workspace, runtime, clock, monkeypatch):
+    monkeypatch.setattr(smart_groups, "CHANGED_AT_ONCE", 2)
+    ids = [id_of(database, make_contact(database, workspace)) for _ in range(5)]
+    group_id = add_aminas(database, workspace)
+    leased = database.write(partial(lease_group, workspace_id=workspace.id))
+    held = evaluate_some(database, leased)
+    assert members_of(database, group_id) == ids[:2]
+
+    clock.advance(minutes=3)
+    again = database.write(partial(lease_group, workspace_id=workspace.id))
+    assert again.after_id == held.after_id == ids[1]
+    assert evaluate_some(database, held) is None, "who was believed dead changes nothing more"
+    database.write(partial(leave_group, leased=again))
+    evaluate(runtime)
+
+    assert members_of(database, group_id) == ids
+
+
+def test_a_group_that_is_to_be_evaluated_anew_begins_at_the_beginning(api: Api, database, workspace, runtime):
+    make_field(database, workspace, "Age", "number")
+    ids = [id_of(database, make_contact(database, workspace)) for _ in range(3)]
+    with database.writing() as tx:
+        group_id = create_query_group(tx, workspace, "Ageless", 'fields.age = ""')
+    evaluate(runtime)
+    assert members_of(database, group_id) == ids
+
+    with database.writing() as tx:
+        tx.execute(group_membership.delete())
+        renew_groups_about(tx, workspace.id, "age")
+    evaluate(runtime)
+
+    assert members_of(database, group_id) == ids
+
+
+def test_a_large_group_of_one_workspace_leaves_turns_to_the_others(database, workspace, runtime, monkeypatch):
+    monkeypatch.setattr(smart_groups, "CHANGED_AT_ONCE", 1)
+    with database.writing() as tx:
+        other = create_workspace(tx, "Mountain School", country="RW", timezone="Africa/Kigali")
+    for _ in range(3 * PORTIONS_IN_TURN):
+        make_contact(database, workspace)
+    contact_id = id_of(database, make_contact(database, other))
+    large = add_aminas(database, workspace)
+    small = add_aminas(database, other)
+
+    step = begin_groups(runtime)
+    step()
+    step()
+
+    assert members_of(database, small) == [contact_id]
+    assert len(members_of(database, large)) == PORTIONS_IN_TURN
 
 
 def test_created_and_changed_contacts_move_in_and_out(api: Api, database, workspace, runtime):

@@ -210,9 +210,9 @@ class TestGroups:
         run_passes()
         assert scheduled(database) == []
 
-        leased = database.write(lease_group)
+        leased = database.write(partial(lease_group, workspace_id=workspace.id))
         assert leased is not None
-        database.write(lambda tx: evaluate_some(tx, leased, 0))
+        evaluate_some(database, leased)
 
         assert scheduled(database) == NEXT_DAY
 

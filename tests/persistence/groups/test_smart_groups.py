@@ -4,7 +4,14 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from persistence.errors import InvalidInput
-from persistence.groups.smart_groups import CONTACTS_PER_STATEMENT, check_group_query, refresh_contacts, refresh_some
+from persistence.groups import kept_queries, smart_groups
+from persistence.groups.smart_groups import (
+    CONTACTS_PER_STATEMENT,
+    check_group_query,
+    find_wrong,
+    refresh_contacts,
+    refresh_some,
+)
 from persistence.tables.contacts import contact, field, group, group_membership
 from tests.channel_rows import add_contact
 
@@ -109,13 +116,63 @@ def test_a_group_is_filled_and_emptied_by_its_query(database, workspace, other_w
     add_contact(database, other_workspace, "+254722000113")
 
     with database.writing() as tx:
-        assert refresh_some(tx, workspace, group_id, 0) is not None
+        portion = find_wrong(tx, workspace, group_id, 0)
+        assert (portion.wrong_ids, portion.last_id) == ([first], second)
+        refresh_some(tx, workspace, group_id, portion.wrong_ids)
     assert members_of(database, group_id) == [first]
 
     with database.writing() as tx:
         tx.execute(update(group).where(group.c.id == group_id).values(query="name = bob"))
-        assert refresh_some(tx, workspace, group_id, 0) is not None
+        portion = find_wrong(tx, workspace, group_id, 0)
+        assert portion.wrong_ids == [first, second]
+        refresh_some(tx, workspace, group_id, portion.wrong_ids)
     assert members_of(database, group_id) == [second]
+    with database.reading() as tx:
+        assert find_wrong(tx, workspace, group_id, second) is None
+
+
+def test_a_portion_ends_with_so_many_changes_or_so_many_looks(database, workspace, monkeypatch):
+    monkeypatch.setattr(smart_groups, "LOOKED_AT", 3)
+    monkeypatch.setattr(smart_groups, "CHANGED_AT_ONCE", 2)
+    group_id = add_group(database, workspace, "Aminas", "name = amina")
+    names = ["Amina", "Bob", "Amina", "Amina", "Bob", "Bob", "Bob"]
+    ids = [add_contact(database, workspace, f"+25472200011{number}", name) for number, name in enumerate(names)]
+
+    found, after_id = [], 0
+    with database.reading() as tx:
+        while (portion := find_wrong(tx, workspace, group_id, after_id)) is not None:
+            found.append((portion.wrong_ids, portion.last_id))
+            after_id = portion.last_id
+
+    assert found == [([ids[0], ids[2]], ids[2]), ([ids[3]], ids[5]), ([], ids[6])]
+
+
+def test_a_kept_statement_follows_the_fields_that_its_queries_name(database, workspace):
+    add_age(database, workspace)
+    group_id = add_group(database, workspace, "Adults", "fields.age >= 18")
+    contact_id = add_contact(database, workspace)
+    change(database, contact_id, fields={AGE: {"text": "20", "number": "20"}})
+    for _ in range(2):
+        refresh(database, workspace, contact_id)
+        assert members_of(database, group_id) == [contact_id]
+
+    with database.writing() as tx:
+        tx.execute(update(field).where(field.c.key == "age").values(type="text"))
+    refresh(database, workspace, contact_id)
+    assert members_of(database, group_id) == []
+
+
+def test_queries_are_translated_once(database, workspace, monkeypatch):
+    group_id = add_group(database, workspace, "Aminas", "name = amina")
+    contact_id = add_contact(database, workspace)
+    refresh(database, workspace, contact_id)
+    assert members_of(database, group_id) == [contact_id]
+
+    monkeypatch.delattr(kept_queries, "membership")
+    change(database, contact_id, name="Bob")
+    refresh(database, workspace, contact_id)
+
+    assert members_of(database, group_id) == []
 
 
 def test_many_contacts_and_groups_take_few_statements(database, workspace, statements):
