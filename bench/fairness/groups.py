@@ -50,7 +50,7 @@ def measure_smart_groups(options: argparse.Namespace) -> dict[str, Any]:
 
 def _add_contacts(database: Database, workspace: Workspace, count: int) -> list[str]:
     with database.writing() as tx:
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "uuid": new_uuid(),
                 "workspace_id": workspace.id,
