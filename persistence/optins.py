@@ -1,4 +1,4 @@
-"""Opt-ins: subjects that contacts can agree to hear about."""
+"""Opt-ins: subjects that contacts can agree to receive messages about."""
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec
@@ -13,7 +13,8 @@ OPTINS = ListSpec(optin, OPTIN_RECORD, Order(optin.c.created_on, optin.c.id))
 
 
 def create_optin(tx: Transaction, workspace_id: int, name: str) -> int:
-    """A new opt-in; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    """Create an opt-in; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
+    limit."""
     naming = free_name(tx, workspace_id, optin, name)
     check_room(tx, workspace_id, optin)
     return tx.insert(optin, workspace_id=workspace_id, created_on=tx.now, **naming)

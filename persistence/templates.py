@@ -58,7 +58,7 @@ TEMPLATES = ListSpec(
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A text in one locale on one channel, and what the gateway said of it."""
+    """A text in one locale on one channel, and the result of the gateway's approval."""
 
     channel_uuid: str
     locale: str
@@ -68,9 +68,8 @@ class Translation:
 
 
 def set_translation(tx: Transaction, workspace_id: int, name: str, translation: Translation) -> int:
-    """Stores a translation, in place of the one of the same locale and channel; the id of its template.
-
-    The template of this name comes into being with its first translation. Raises InvalidInput.
+    """Stores a translation, replacing the one with the same locale and channel; returns the id of its template. The
+    template is created with its first translation. Raises InvalidInput.
     """
     name = check_name(name, length=TEMPLATE_NAME_LENGTH)
     locale = LOCALE.match(translation.locale)

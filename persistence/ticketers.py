@@ -1,4 +1,4 @@
-"""Ticketers: where tickets are kept."""
+"""Ticketers: systems that hold tickets."""
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec, equals, within
@@ -29,11 +29,11 @@ TICKETERS = ListSpec(
 
 
 def create_internal_ticketer(tx: Transaction, workspace_id: int) -> None:
-    """The ticketer that every workspace has from its beginning."""
+    """Create the ticketer that every workspace has."""
     create_ticketer(tx, workspace_id, INTERNAL_NAME, INTERNAL)
 
 
 def create_ticketer(tx: Transaction, workspace_id: int, name: str, kind: str) -> int:
-    """A new ticketer; returns its id. Raises InvalidInput for a bad or taken name."""
+    """Create a ticketer; returns its id. Raises InvalidInput for a bad or taken name."""
     naming = free_name(tx, workspace_id, ticketer, name)
     return tx.insert(ticketer, workspace_id=workspace_id, type=kind, created_on=tx.now, **naming)

@@ -1,4 +1,5 @@
-"""API tokens: a recognizable prefix, a public part to look them up by, a secret kept only as a keyed hash."""
+"""API tokens: a recognizable prefix, a public part by which they are looked up, and a secret stored only as a keyed
+hash."""
 
 import hashlib
 import hmac
@@ -20,9 +21,8 @@ LAST_USED_STEP = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who makes a request, in which workspace and role, and whether the token may write.
-
-    A hash that is keyed with a former secret key is waiting to be renewed.
+    """The user of a request, with workspace and role, and whether the token may write. A hash that is keyed with a
+    former secret key must be renewed.
     """
 
     token_id: int
@@ -40,7 +40,7 @@ def keyed_hash(key: str, secret_key: str) -> str:
 
 
 def create_token(tx: Transaction, workspace_id: int, user_id: int, secret_key: str, scope: str = "write") -> str:
-    """A new token of a user in a workspace; the text is returned once and cannot be read again."""
+    """Create a token of a user in a workspace; its text is returned once and cannot be read again."""
     public = secrets.token_hex(PUBLIC_LENGTH // 2)
     key = f"{PREFIX}{public}_{secrets.token_urlsafe(32)}"
     values = {"public": public, "hash": keyed_hash(key, secret_key), "scope": scope}
@@ -49,7 +49,7 @@ def create_token(tx: Transaction, workspace_id: int, user_id: int, secret_key: s
 
 
 def public_part(key: str) -> str | None:
-    """The part of a token that may be shown and looked up; None for a text that isn't one of our tokens."""
+    """The part of a token that may be shown and looked up; None for a string that is not one of our tokens."""
     if not key.startswith(PREFIX) or len(key) > 128:
         return None
     public, separator, secret = key[len(PREFIX) :].partition("_")
@@ -57,9 +57,8 @@ def public_part(key: str) -> str | None:
 
 
 def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Sequence[str] = ()) -> Credentials | None:
-    """Whose token this is; None when it is unknown, revoked, or its user is no longer active in the workspace.
-
-    Hashes keyed with one of the former secret keys count too.
+    """The credentials of a token; None if it is unknown or revoked, or its user is no longer active in the workspace.
+    Hashes keyed with a former secret key are accepted too.
     """
     public = public_part(key)
     if public is None or not public.isascii():
@@ -94,24 +93,24 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
 
 
 def note_use(tx: Transaction, token_id: int) -> None:
-    """Write the time of use, at most once a minute."""
+    """Store the time of use, at most once a minute."""
     stale = or_(token.c.last_used_on.is_(None), token.c.last_used_on <= tx.now - LAST_USED_STEP)
     tx.execute(update(token).where(token.c.id == token_id, stale).values(last_used_on=tx.now))
 
 
 def renew_hash(tx: Transaction, token_id: int, key: str, secret_key: str) -> None:
-    """Keys the hash of a token, which was just presented, with the present secret key."""
+    """Replaces the hash of a token that was just used by one with the current secret key."""
     tx.execute(update(token).where(token.c.id == token_id).values(hash=keyed_hash(key, secret_key)))
 
 
 def revoke_token(tx: Transaction, workspace_id: int, public: str) -> bool:
-    """Whether a living token with this public part was revoked."""
+    """Revokes the active token with this public part; returns whether there was one."""
     living = (token.c.workspace_id == workspace_id) & (token.c.public == public) & token.c.revoked_on.is_(None)
     return tx.execute(update(token).where(living).values(revoked_on=tx.now)).rowcount > 0
 
 
 def list_tokens(tx: Transaction, workspace_id: int) -> list[dict[str, object]]:
-    """The living tokens of a workspace without their secrets, newest first."""
+    """The active tokens of a workspace without their secrets, newest first."""
     statement = (
         select(
             token.c.public, user.c.email, token.c.scope, token.c.created_on, token.c.last_used_on, token.c.revoked_on

@@ -1,4 +1,4 @@
-"""Topics: the subjects of tickets, with how many of each are open and closed."""
+"""Topics: the subjects of tickets, with counts of open and closed tickets."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from persistence.workspaces import hold_workspace
 
 GENERAL = "General"
 TOPICS_PER_WORKSPACE = 50
-"""Not counting the topic every workspace has from its beginning."""
+"""Without the default topic of every workspace."""
 
 TOPIC_RECORD = declare_record(
     {
@@ -31,7 +31,7 @@ TOPICS = ListSpec(topic, TOPIC_RECORD, Order(topic.c.created_on, topic.c.id))
 
 
 def create_default_topic(tx: Transaction, workspace_id: int) -> None:
-    """The topic of tickets that are given no other; every workspace has it from its beginning."""
+    """Create the default topic of tickets, which every workspace has."""
     naming = {"name": GENERAL, "name_key": name_key(GENERAL)}
     tx.insert(topic, workspace_id=workspace_id, is_system=True, created_on=tx.now, **naming)
 
@@ -48,7 +48,8 @@ def find_default_topic(tx: Transaction, workspace_id: int) -> int:
 
 
 def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
-    """A new topic; returns its id. Raises InvalidInput for a bad or taken name, LimitReached when full."""
+    """Create a topic; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
+    limit."""
     hold_workspace(tx, workspace_id)
     naming = free_name(tx, workspace_id, topic, name)
     check_room(tx, workspace_id, topic, ~topic.c.is_system, limit=TOPICS_PER_WORKSPACE)

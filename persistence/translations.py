@@ -1,4 +1,4 @@
-"""Language codes and texts by language, as requests give them."""
+"""Language codes and texts by language in requests."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -12,7 +12,7 @@ Text = TypeVar("Text")
 
 
 def read_language(given: str, field: str = "language") -> str:
-    """A language code in lower case. Raises InvalidInput for one that names no language."""
+    """A language code in lower case. Raises InvalidInput for an unknown one."""
     code = given.lower()
     if not is_language(code):
         raise InvalidInput.on(field, BAD_LANGUAGE)
@@ -20,7 +20,7 @@ def read_language(given: str, field: str = "language") -> str:
 
 
 def read_translations(given: Mapping[str, Text], field: str) -> dict[str, Text]:
-    """Texts, or lists of them, by language codes in lower case. Raises InvalidInput at the first bad code."""
+    """Texts, or lists of texts, by language codes in lower case. Raises InvalidInput for the first bad code."""
     read: dict[str, Text] = {}
     for language, text in given.items():
         code = language.lower()

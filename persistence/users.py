@@ -79,7 +79,7 @@ def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
 
 
 def check_email(email: str) -> str:
-    """The address without spaces around it. Raises InvalidInput for one that cannot be an e-mail address."""
+    """The address without white space around it. Raises InvalidInput if it cannot be an e-mail address."""
     email = email.strip()
     local, _, domain = email.rpartition("@")
     is_plain = email.isprintable() and not any(character in ' @,;<>()[]"\\' for character in local + domain)
@@ -95,9 +95,9 @@ def check_email(email: str) -> str:
 def add_member(
     tx: Transaction, workspace_id: int, email: str, role: str, *, first_name: str = "", last_name: str = ""
 ) -> str:
-    """Give a user a role in the workspace, creating the user when the address is new; returns the user's uuid.
-
-    A member with that role keeps it; raises Refused when it is another one, InvalidInput on an address or name.
+    """Give a user a role in the workspace, creating the user if the address is new; returns the user's UUID. Nothing
+    changes for a member with that role. Raises Refused for a member with another role, InvalidInput for a bad address
+    or name.
     """
     email = check_email(email)
     names = {"first_name": first_name.strip(), "last_name": last_name.strip()}
@@ -118,13 +118,14 @@ def add_member(
 
 
 def read_role(tx: Transaction, workspace_id: int, user_id: int) -> str | None:
-    """The role of a user in a workspace; None for somebody who is not of it."""
+    """The role of a user in a workspace; None for a user of other workspaces."""
     mine = (membership.c.workspace_id == workspace_id) & (membership.c.user_id == user_id)
     return tx.execute(select(membership.c.role).where(mine)).scalar_one_or_none()
 
 
 def change_role(tx: Transaction, workspace_id: int, email: str, role: str) -> None:
-    """Raises RecordMissing for somebody who is no user of the workspace, Refused for the last administrator."""
+    """Change the role of a user. Raises RecordMissing for a user of other workspaces, Refused for the last
+    administrator."""
     user_id = _hold_member(tx, workspace_id, email)
     if role != ADMINISTRATOR:
         _check_another_administrator(tx, workspace_id, user_id, email)
@@ -132,7 +133,7 @@ def change_role(tx: Transaction, workspace_id: int, email: str, role: str) -> No
 
 
 def remove_member(tx: Transaction, workspace_id: int, email: str) -> None:
-    """Takes a user out of the workspace and revokes the user's tokens for it. Raises like `change_role`."""
+    """Removes a user from the workspace and revokes the user's tokens for it. Raises like `change_role`."""
     user_id = _hold_member(tx, workspace_id, email)
     _check_another_administrator(tx, workspace_id, user_id, email)
     living = (token.c.workspace_id == workspace_id) & (token.c.user_id == user_id) & token.c.revoked_on.is_(None)
@@ -141,7 +142,8 @@ def remove_member(tx: Transaction, workspace_id: int, email: str) -> None:
 
 
 def _hold_member(tx: Transaction, workspace_id: int, email: str) -> int:
-    """The user's id. Two changes of one workspace's users come one after the other, so that an administrator stays."""
+    """The user's id. Concurrent changes of one workspace's users run one after the other, so that an administrator
+    remains."""
     tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update())
     user_id = find_member(tx, workspace_id, email)
     if user_id is None:

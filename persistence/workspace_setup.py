@@ -1,4 +1,4 @@
-"""Making a workspace, with what every workspace has."""
+"""Creates a workspace, with the records that every workspace has."""
 
 from babel.core import get_global
 
@@ -21,10 +21,8 @@ def create_workspace(
     date_style: str = "day_first",
     is_anonymous: bool = False,
 ) -> Workspace:
-    """A new workspace with what every workspace has: the Open Tickets group, the topic General, a ticketer.
-
-    Without a country it has that of its time zone. Raises InvalidInput on a name that is empty, too long or badly
-    spelled.
+    """Create a workspace with the records that every workspace has: the group Open Tickets, the topic General, a
+    ticketer. Without a country it has that of its time zone. Raises InvalidInput for an invalid name.
     """
     values = {
         "name": check_name(name, length=WORKSPACE_NAME_LENGTH),
@@ -43,8 +41,8 @@ def create_workspace(
 
 
 def find_country(timezone: str) -> str:
-    """The two letters of the country of an IANA time zone; empty for one of no country, such as UTC."""
+    """The two letters of the country of an IANA time zone; empty for a time zone without a country, such as UTC."""
     aliases, territories = get_global("zone_aliases"), get_global("zone_territories")
     country: str = territories.get(timezone) or territories.get(aliases.get(timezone, "")) or ""
-    # ZZ and 001 stand for none and for the whole world.
+    # ZZ and 001 mean no country and the whole world.
     return country if country.isalpha() and country != "ZZ" else ""

@@ -17,7 +17,7 @@ DATE_STYLES = ("day_first", "month_first", "year_first")
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """What every request knows about its workspace."""
+    """The data of a workspace that every request has."""
 
     id: int
     uuid: str
@@ -47,10 +47,9 @@ def workspace_from_row(row: Sequence[Any]) -> Workspace:
 
 
 def hold_workspace(tx: Transaction, workspace_id: int) -> None:
-    """Lock what people set up in a workspace (groups, labels, fields, flows and the like) before it is created, changed
-    or deleted, so that each change sees the one before. Call it before anything is read or locked.
-
-    Transactions that only use such things do not wait: they lock the rows that they use.
+    """Lock a workspace's settings (groups, labels, fields, flows and similar records) before they are created, changed
+    or deleted, so that each change sees the previous one. Call it before anything is read or locked. Transactions that
+    only use such records do not wait: they lock the rows that they use.
     """
     if workspace_id not in tx.held_workspaces:
         tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update(key_share=True))

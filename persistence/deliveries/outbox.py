@@ -76,8 +76,8 @@ def record_channel_events(
 def record_flow_event(
     tx: Transaction, workspace_id: int, channel_uuid: str, contact_id: int, payload: Mapping[str, Any]
 ) -> int | None:
-    """Queues a flow event for the receiver of a channel, unless these events are switched off; takes the id of an
-    active channel."""
+    """Queues a flow event for the receiver of a channel, unless these events are switched off; returns the id of the
+    active channel, None if there is none."""
     found = select(channel.c.id, channel.c.webhook_url, channel.c.webhook_events)
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
     row = tx.execute(found.where(mine)).first()

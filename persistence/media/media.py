@@ -1,4 +1,4 @@
-"""Uploaded media that messages attach."""
+"""Uploaded files that can be attached to messages."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from persistence.tables.messages import media, media_usage
 UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE | re.ASCII)
 
 RECEIVED_SECONDS = 3600.0
-"""Uploads that nobody has written to for this long are abandoned: slower clients are dropped."""
+"""Uploads without a write for this long are abandoned: slower clients are disconnected."""
 
 
 def add_media(
@@ -30,14 +30,14 @@ def add_media(
     url: str,
     quota_bytes: int,
 ) -> None:
-    """Record a file that the media store holds or is about to. Raises LimitReached when the workspace has no room."""
+    """Record a file that is, or is about to be, in the media store. Raises LimitReached at the workspace's quota."""
     _occupy(tx, workspace_id, size, quota_bytes)
     values = {"content_type": content_type, "filename": filename, "size": size, "url": url}
     tx.insert(media, workspace_id=workspace_id, uuid=uuid, created_on=tx.now, **values)
 
 
 def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> None:
-    """Counts and compares in one statement, so that simultaneous uploads cannot all take the last room."""
+    """Counts and compares in one statement, so that concurrent uploads cannot exceed the quota."""
     tx.execute(tx.upsert(media_usage).values(workspace_id=workspace_id, bytes=0).on_conflict_do_nothing())
     used = media_usage.c
     has_room = (used.workspace_id == workspace_id) & (used.bytes + size <= quota_bytes)
@@ -48,7 +48,8 @@ def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> 
 
 
 def delete_media(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
-    """Forget a file and give its room back; its place in the store, or None when the workspace has no such file."""
+    """Delete the record of a file and free its space; returns its path in the store, None if the workspace has no
+    such file."""
     if not is_uuid(uuid):
         return None
     mine = (media.c.workspace_id == workspace_id) & (media.c.uuid == uuid.lower())
@@ -69,18 +70,18 @@ def list_media(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
 
 
 def read_usage(tx: Transaction, workspace_id: int) -> int:
-    """The bytes that the files of a workspace occupy together."""
+    """The bytes that the files of a workspace use together."""
     used = select(media_usage.c.bytes).where(media_usage.c.workspace_id == workspace_id)
     return tx.execute(used).scalar() or 0
 
 
 def place_in_store(url: str) -> str:
-    """The place of a file in the media store, which its address ends with."""
+    """The path of a file in the media store, with which its URL ends."""
     return url.rpartition("/media/")[2]
 
 
 def finish_received(database: Database, store: MediaStore) -> None:
-    """Finish what killed processes left: a file whose row was committed moves to its place, others are deleted."""
+    """Clean up after killed processes: a file whose row was committed gets its final name, others are deleted."""
     for uuid in store.list_received(RECEIVED_SECONDS):
         with database.reading() as tx:
             url = tx.execute(select(media.c.url).where(media.c.uuid == uuid)).scalar()
@@ -92,7 +93,7 @@ def finish_received(database: Database, store: MediaStore) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MediaFile:
-    """An uploaded file: its uuid, and the `content_type` and `url` that messages carry."""
+    """An uploaded file: its UUID, and the `content_type` and `url` that messages contain."""
 
     uuid: str
     content_type: str
@@ -104,9 +105,8 @@ class MediaFile:
 
 
 def find_media(tx: Transaction, workspace_id: int, references: Iterable[str]) -> dict[str, MediaFile]:
-    """Uploaded files of the workspace by the references that name them; one statement, unknown references are left out.
-
-    A reference is a media uuid, or `type:url` text whose URL holds the uuid.
+    """Uploaded files of the workspace by reference; one statement, unknown references are left out. A reference is a
+    media UUID, or `type:url` whose URL contains the UUID.
     """
     uuids = {reference: _uuids_in(reference) for reference in references}
     wanted = {uuid for found in uuids.values() for uuid in found}
@@ -122,9 +122,8 @@ def find_media(tx: Transaction, workspace_id: int, references: Iterable[str]) ->
 def find_attachments(
     tx: Transaction, workspace_id: int, references: Sequence[str], *, field: str = "attachments"
 ) -> list[dict[str, str]]:
-    """What messages carry for the files that references name (see `find_media`).
-
-    Raises InvalidInput at the first that names no media of the workspace.
+    """The attachments of messages for references (see `find_media`). Raises InvalidInput for the first unknown
+    reference.
     """
     known = find_media(tx, workspace_id, references)
     for index, reference in enumerate(references):
@@ -134,5 +133,5 @@ def find_attachments(
 
 
 def _uuids_in(reference: str) -> list[str]:
-    """All uuids of a reference, the last one first: in URLs the file comes after its workspace."""
+    """All UUIDs of a reference, the last one first: in URLs the file comes after its workspace."""
     return [found.lower() for found in UUID.findall(reference)][::-1]

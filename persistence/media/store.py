@@ -1,4 +1,4 @@
-"""Where uploaded files lie: a folder, served by the API itself."""
+"""The store of uploaded files: a folder, served by the API itself."""
 
 import os
 import time
@@ -25,7 +25,8 @@ class MediaStore:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """A file to write piece by piece; it takes its place when the block ends, else nothing is left of it."""
+        """A file to write piece by piece; it gets its final name when the block ends without an exception, otherwise
+        it is deleted."""
         path = self._path(name)
         make_folder(path.parent)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
@@ -40,24 +41,24 @@ class MediaStore:
 
     @contextmanager
     def receiving(self, file_uuid: str) -> Iterator[BinaryIO]:
-        """A file to write whose place is decided later, by `accept` or `discard`; it outlives a power cut."""
+        """A file to write that is kept or deleted later, by `accept` or `discard`; it survives a power failure."""
         with open_new(self._path(f"{RECEIVED}/{file_uuid}")) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
 
     def accept(self, file_uuid: str, name: str) -> None:
-        """Move a received file to its place."""
+        """Give a received file its final name."""
         path = self._path(name)
         make_folder(path.parent)
         self._path(f"{RECEIVED}/{file_uuid}").replace(path)
 
     def discard(self, file_uuid: str) -> None:
-        """Delete a received file; does nothing for one that was accepted or never existed."""
+        """Delete a received file; does nothing if it was accepted or never existed."""
         self.remove(f"{RECEIVED}/{file_uuid}")
 
     def list_received(self, untouched_seconds: float) -> list[str]:
-        """The received files that nobody has written to for so long: what killed processes left."""
+        """The received files without a write for this long, which killed processes left."""
         before = time.time() - untouched_seconds
         folder = self._path(RECEIVED)
         files = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -68,7 +69,7 @@ class MediaStore:
         self._path(name).unlink(missing_ok=True)
 
     def open_path(self, name: str) -> Path | None:
-        """The path of a stored file; None when there is none, or the name leads outside the store."""
+        """The path of a stored file; None if there is none, or the name leads outside the store."""
         path = self._path(name)
         return path if path.is_file() else None
 

@@ -1,4 +1,4 @@
-"""What bulk actions do to incoming messages."""
+"""The bulk actions on incoming messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, messa
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The messages of an action that exist, and the references that named nothing."""
+    """The existing messages of an action, and the references without a message."""
 
     ids: list[int]
     missing: list[int | str]
@@ -28,9 +28,8 @@ class Selection:
 def select_incoming(
     tx: Transaction, workspace_id: int, references: Sequence[int | str], *, ignore_outgoing: bool = False
 ) -> Selection:
-    """Incoming messages named by integer id or uuid; one statement.
-
-    Raises InvalidInput for an outgoing one, unless they are to be ignored (v1).
+    """Incoming messages by integer id or UUID; one statement. Raises InvalidInput for an outgoing one, unless they are
+    to be ignored (v1).
     """
     numbers = {int(reference) for reference in references if _is_number(reference)}
     uuids = {str(reference).lower() for reference in references if is_uuid(str(reference))}
@@ -64,9 +63,8 @@ def _is_number(reference: int | str) -> bool:
 def add_label(
     tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int, *, may_be_gone: bool = False
 ) -> None:
-    """Label messages; those that have the label already are left alone.
-
-    Raises LostRace when one was deleted since the caller selected it, unless they `may_be_gone`.
+    """Label messages; those that have the label already are not changed. Raises LostRace if one was deleted since the
+    caller selected it, unless they `may_be_gone`.
     """
     rows = tx.execute(_chosen(workspace_id, message_ids)).all()
     if len(rows) < len(message_ids) and not may_be_gone:
@@ -85,7 +83,7 @@ def add_label(
 
 
 def label_incoming(tx: Transaction, workspace_id: int, labeled: Mapping[str, Sequence[str]]) -> None:
-    """Labels messages, all of a label at once: their uuids by the uuid of the label; what is gone is passed over."""
+    """Labels messages, all of a label at once, given their UUIDs by the UUID of the label; deleted ones are skipped."""
     label_ids = find_ids(tx, workspace_id, label, labeled)
     for uuid, label_id in sorted(label_ids.items(), key=lambda item: item[1]):
         message_ids = sorted(find_ids(tx, workspace_id, message, labeled[uuid]).values())
@@ -93,7 +91,7 @@ def label_incoming(tx: Transaction, workspace_id: int, labeled: Mapping[str, Seq
 
 
 def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int], label_id: int) -> None:
-    """Take a label off messages."""
+    """Remove a label from messages."""
     links = message_label.c
     _hold(tx, workspace_id, message_ids)
     statement = delete(message_label).where(links.label_id == label_id, links.message_id.in_(message_ids))
@@ -125,14 +123,14 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
 
 def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
     theirs = _mine(workspace_id, message_ids) & (message.c.visibility == old)
-    # All of them, not only those to move: others become such while this waits.
+    # All of them, not only those to change: others may become such while this waits for locks.
     _hold(tx, workspace_id, message_ids)
     recount_after(tx, workspace_id, theirs, counts)
     tx.execute(update(message).where(theirs).values(visibility=new, modified_on=later(tx, message)))
 
 
 def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    """Holds messages that the caller has selected. Raises LostRace when one was deleted since."""
+    """Locks messages that the caller has selected. Raises LostRace if one was deleted since."""
     if hold_messages(tx, _mine(workspace_id, message_ids)) < len(message_ids):
         raise LostRace
 

@@ -1,4 +1,4 @@
-"""Handling of incoming messages: which are due, which go to the inbox at once, and what became of them."""
+"""Handling of incoming messages: which are due, which go to the inbox at once, and their results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from persistence.triggers.triggers import IS_MESSAGE_TRIGGER
 
 @dataclass(frozen=True, slots=True)
 class UnhandledMessage:
-    """A message that came in; `channel` and `urn` say how."""
+    """An incoming message; `channel` and `urn` say how it came in."""
 
     id: int
     uuid: str
@@ -43,9 +43,8 @@ def list_receiving_workspaces(tx: Transaction) -> list[int]:
 
 
 def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int:
-    """Put the oldest messages that no flow can want into the inbox; returns how many. Several processes may do so.
-
-    No flow wants a message when its workspace has no trigger for messages and its contact is in no flow.
+    """Put the oldest messages that no flow needs into the inbox; returns how many. Several processes may do so. No flow
+    needs a message if its workspace has no trigger for messages and its contact is in no flow.
     """
     may_start = exists().where(trigger.c.workspace_id == workspace_id, IS_MESSAGE_TRIGGER)
     is_waiting = exists().where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING)
@@ -63,7 +62,7 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
 
 
 def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
-    """Contacts with unhandled messages that nobody has leased or parked, those that wait longest first."""
+    """Contacts with unhandled messages that are neither leased nor parked, those that wait longest first."""
     return find_free_contacts(tx, workspace_id, message, IS_UNHANDLED, message.c.created_on, limit)
 
 
@@ -90,7 +89,7 @@ def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequen
 
 
 def find_newcomers(tx: Transaction, workspace_id: int, messages: Sequence[UnhandledMessage]) -> set[int]:
-    """Those of the senders with whom a conversation begins: they have no message before this one."""
+    """Those of the senders with whom a conversation begins: they have no earlier message."""
     ids = [each.id for each in messages]
     other = message.alias("other")
     earlier = exists().where(other.c.contact_id == message.c.contact_id, other.c.id < message.c.id)
@@ -99,7 +98,7 @@ def find_newcomers(tx: Transaction, workspace_id: int, messages: Sequence[Unhand
 
 
 def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int | None]) -> None:
-    """Marks messages as handled; `flows` says for each id which flow took it, None for the inbox."""
+    """Marks messages as handled; `flows` says for each id which flow handled it, None for the inbox."""
     by_flow: dict[int | None, list[int]] = {}
     for message_id, flow_id in flows.items():
         by_flow.setdefault(flow_id, []).append(message_id)

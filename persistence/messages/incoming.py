@@ -16,7 +16,7 @@ from persistence.tables.messages import VISIBLE, message
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What a channel reports: who sent what and when; `external_id` tells repeats from new messages."""
+    """The report of a channel: who sent what and when; `external_id` distinguishes repeats from new messages."""
 
     owner: UrnOwner
     text: str
@@ -27,7 +27,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The message of a report, and whether the report was the first of it."""
+    """The message of a report, and whether this was its first report."""
 
     message_id: int
     is_new: bool
@@ -47,7 +47,8 @@ def store_received(
     columns = message.c
     rows = [_row(tx, workspace_id, channel_id, report) for report in wanted.values()]
     target: list[Column[Any]] = [columns.channel_id, columns.direction, columns.external_id, columns.workspace_id]
-    # Many rows for one short statement: a statement that lists fifty rows takes longer to compile than to run.
+    # One short statement with many parameter rows: a statement that lists fifty rows takes longer to compile than to
+    # run.
     tx.execute(tx.upsert(message).on_conflict_do_nothing(index_elements=target), rows)
     known = select(columns.id, columns.external_id, columns.uuid).where(
         columns.workspace_id == workspace_id,
@@ -63,7 +64,7 @@ def store_received(
 
 
 def find_known_messages(tx: Transaction, channel_id: int, external_ids: Collection[str]) -> dict[str, tuple[int, int]]:
-    """The workspace and id of those messages that the channel has brought already, by external id; one statement."""
+    """The workspace and id of those messages that came through the channel before, by external id; one statement."""
     rows = message.c
     known = select(rows.external_id, rows.workspace_id, rows.id).where(
         rows.channel_id == channel_id, rows.direction == INCOMING, rows.external_id.in_(list(external_ids))

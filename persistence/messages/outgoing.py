@@ -1,4 +1,4 @@
-"""Messages on their way to contacts: creation with a route, and the moves of their status."""
+"""Outgoing messages: creation with a route, and changes of their status."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,9 +25,8 @@ CONTACT_INACTIVE = "contact_inactive"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The URN and channel a contact is reached by; without them `failed_reason` says why it is not.
-
-    `is_by_gateway` tells gateways, which workers call, from phones, which fetch their messages.
+    """The URN and channel by which a contact is reached; without them `failed_reason` says why it cannot be reached.
+    `is_by_gateway` distinguishes gateways, which workers call, from phones, which fetch their messages.
     """
 
     urn: str | None = None
@@ -38,9 +37,8 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message to make: to whom, and what it says; `route` says where it goes when that is decided already.
-
-    `is_bulk` messages, of broadcasts and the like, let conversations go first where both wait.
+    """A message to create: its contact and content; `route` is given if it is decided already. `is_bulk` messages, for
+    example of broadcasts, are sent after conversations if both wait.
     """
 
     contact_id: int
@@ -54,14 +52,13 @@ class Draft:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing in it: such messages are not made (flow format, messages)."""
+        """Whether it has no content: such messages are not created (flow format, messages)."""
         return not (self.text.strip() or self.attachments or self.quick_replies)
 
 
 def may_go_out() -> ColumnElement[bool]:
-    """Whether a message that waits, joined with its contact, is still to be sent.
-
-    Messages to contacts that aren't active stay here, but for what a flow said before it stopped or archived its own.
+    """Whether a queued message, joined with its contact, may still be sent. Messages to contacts that are not active
+    are not sent, except what a flow sent before it stopped or archived its own contact.
     """
     is_put_away = and_(contact.c.status != BLOCKED, message.c.flow_id.is_not(None))
     return and_(~contact.c.is_deleted, or_(contact.c.status == ACTIVE, is_put_away))
@@ -69,17 +66,17 @@ def may_go_out() -> ColumnElement[bool]:
 
 WAITS = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
 INACTIVE = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None}
-"""What becomes of messages that wait to be sent to contacts that are not active any more."""
+"""The new values of queued messages to contacts that are no longer active."""
 
 
 def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Fail what still waits to be sent to contacts that are not active any more."""
+    """Fail queued messages to contacts that are no longer active."""
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
     _fail(tx, theirs & IS_UNSENT, CONTACT_INACTIVE)
 
 
 def give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
-    """Fail those of these messages that still wait to be sent."""
+    """Fail those of these messages that are still to be sent."""
     if message_ids:
         _fail(tx, message.c.id.in_(message_ids), reason)
 
@@ -101,15 +98,15 @@ class _Candidates:
 def find_routes(
     tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, channel_id: int | None = None
 ) -> dict[int, Route]:
-    """The best route to each contact: its first URN whose scheme an active channel serves; two statements.
-
-    A URN's own channel comes first, then the channel seen last; `channel_id` allows that channel only.
+    """The best route to each contact: its first URN whose scheme an active channel serves; two statements. A URN's own
+    channel comes first, then the most recently seen channel; `channel_id` allows only that channel.
     """
     senders = tx.execute(
         select(channel.c.id, channel.c.type, channel.c.schemes)
         .where(channel.c.workspace_id == workspace_id, channel.c.is_active)
         .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
-        # Who releases a channel waits and finds the messages; phones and gateways note what they say meanwhile.
+        # A transaction that releases a channel waits and then finds the messages; reports of phones and gateways are
+        # stored meanwhile.
         .with_for_update(read=True, key_share=True)
     ).all()
     if channel_id is not None:
@@ -145,7 +142,7 @@ def _choose(found: _Candidates, senders: Sequence[tuple[int, str, Any]]) -> Rout
 def create_outgoing(
     tx: Transaction, workspace_id: int, drafts: Sequence[Draft], *, channel_id: int | None = None
 ) -> list[int]:
-    """`add_outgoing`, and the ids of the messages in the order of the drafts."""
+    """Like `add_outgoing`, but returns the ids of the messages in the order of the drafts."""
     uuids = add_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
     found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids))) if uuids else ()
     made = {uuid: message_id for uuid, message_id in found}
@@ -160,10 +157,9 @@ def add_outgoing(
     channel_id: int | None = None,
     leaves_out_unreachable: bool = False,
 ) -> list[str]:
-    """Create outgoing messages as `queued`, or as `failed` with a reason where a contact cannot be reached.
-
-    `leaves_out_unreachable` makes no message instead of a failed one. Returns their uuids in the order of the drafts;
-    a constant number of statements whatever theirs.
+    """Create outgoing messages as `queued`, or as `failed` with a reason if a contact cannot be reached.
+    `leaves_out_unreachable` creates no message instead of a failed one. Returns their UUIDs in the order of the drafts;
+    a constant number of statements.
     """
     undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
@@ -186,7 +182,7 @@ def add_outgoing(
 
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:
     if route is None:
-        # The contact was deleted after it was looked up: the message ends as if it had come just before that.
+        # The contact was deleted after it was looked up: the message ends as if it had been created just before.
         draft = Draft(draft.contact_id, broadcast_id=draft.broadcast_id, flow_id=draft.flow_id)
     visibility = VISIBLE if route is not None else DELETED
     route = route or Route(failed_reason=CONTACT_INACTIVE)
@@ -222,11 +218,10 @@ def send_event_reply(
     event_contact_id: int | None,
     channel_id: int | None,
 ) -> list[int]:
-    """Sends a text to URNs (normalized; new contacts are made for those nobody owns) and contacts; the message ids.
-
-    With neither it goes to the contact of the event. The channel is that of the event. Nothing is sent, and no contact
-    made, when one of the contacts does not exist. A rival that creates the same contact makes this raise
-    IntegrityError: run it by `Database.write`.
+    """Sends a text to URNs (normalized; contacts are created for new ones) and contacts; returns the message ids.
+    Without both it goes to the contact of the event. It goes through the channel of the event. If one of the contacts
+    does not exist, nothing is sent and no contact is created. If another transaction creates the same contact, this
+    raises IntegrityError: run it by `Database.write`.
     """
     named = _find_contacts(tx, workspace_id, contact_uuids, event_contact_id if not urns else None)
     if named is None:
@@ -240,7 +235,7 @@ def send_event_reply(
 def _find_contacts(
     tx: Transaction, workspace_id: int, uuids: Sequence[str], default_id: int | None
 ) -> list[int] | None:
-    """The contacts of these UUIDs, or without any the default one; None when one of them does not exist."""
+    """The contacts with these UUIDs, or without any the default one; None if one of them does not exist."""
     if not uuids and default_id is None:
         return []
     wanted = contact.c.uuid.in_(uuids) if uuids else contact.c.id == default_id
@@ -255,7 +250,8 @@ UNSENT_FOR = timedelta(days=7)
 
 
 def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
-    """Fails up to `limit` outgoing messages that are queued or errored for longer than UNSENT_FOR; how many."""
+    """Fails up to `limit` outgoing messages that have been queued or errored for longer than UNSENT_FOR; returns
+    their number."""
     is_waiting = message.c.status.in_((QUEUED, ERRORED))
     old = (
         select(message.c.id)
@@ -276,5 +272,6 @@ QuickReply = dict[str, str]
 
 
 def read_quick_replies(given: Sequence[Mapping[str, Any]]) -> list[QuickReply]:
-    """Their `text`, and `extra` where there is one; the rest is ignored, as unknown fields are everywhere."""
+    """The `text` and optional `extra` of quick replies; other properties are ignored, as unknown fields are
+    everywhere."""
     return [{name: reply[name] for name in ("text", "extra") if reply.get(name)} for reply in given]

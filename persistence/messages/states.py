@@ -1,4 +1,4 @@
-"""The states of messages in both directions."""
+"""The statuses of messages in both directions."""
 
 from typing import Any
 
@@ -23,7 +23,8 @@ IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) 
     message.c.status == literal(QUEUED, literal_execute=True)
 )
 IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])
-"""Conditions of partial indexes, written out in statements: SQLite uses such an index only when it sees them."""
+"""Conditions of partial indexes, repeated in statements: SQLite uses such an index only if the statement contains
+its condition."""
 
 PENDING_COUNT = (
     select(func.count())
@@ -33,4 +34,4 @@ PENDING_COUNT = (
     .correlate(channel)
     .scalar_subquery()
 )
-"""The visible outgoing messages of a channel that are queued, wired or errored, as the server knows them."""
+"""The visible outgoing messages of a channel that are queued, wired or errored in the database."""

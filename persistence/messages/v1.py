@@ -1,4 +1,4 @@
-"""Messages as v1 shows them: letters instead of words, label names instead of references, and rich filters."""
+"""Messages as v1 shows them: letters instead of words, label names instead of references, and many filters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -67,7 +67,7 @@ SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
 
 SUMMARY = declare_record(SUMMARY_FIELDS)
 MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urn": null()})
-"""The record in an anonymous workspace, which shows no address."""
+"""The record in an anonymous workspace, which shows no URN."""
 
 
 def _visible(query: ListQuery) -> list[Condition]:
@@ -78,7 +78,7 @@ def _visible(query: ListQuery) -> list[Condition]:
 
 
 def _with_letters(column: ColumnElement[str], letters: Mapping[str, str]) -> Rule:
-    """Messages whose word in a column is shown as one of these letters, in any case."""
+    """Messages whose value in a column is shown as one of these letters, in any case."""
 
     def rule(_query: ListQuery, asked: Sequence[str]) -> Condition:
         capitals = [letter.upper() for letter in asked]
@@ -99,13 +99,14 @@ def _with_text(_query: ListQuery, part: str) -> Condition:
 
 
 def _of_addresses(query: ListQuery, texts: Sequence[str]) -> Condition:
-    """Messages of the contacts with these addresses, who are looked up first: see `found_first`."""
+    """Messages of the contacts with these URNs, who are looked up first: see `found_first`."""
     owning = select_owners(query, texts, "urn")
     return one_of(message.c.contact_id)(query, query.tx.execute(owning).scalars().all())
 
 
 def _with_labels(query: ListQuery, texts: Sequence[str]) -> list[Condition]:
-    """Required (`+`), forbidden (`-`) and alternative labels; commas part names unless the whole text is one."""
+    """Required (`+`), forbidden (`-`) and alternative labels; commas separate names unless the whole value is one
+    name."""
     pieces = {text: [part for part in text.split(",") if part.strip()] for text in texts}
     keys = {_bare_key(part) for text, parts in pieces.items() for part in (text, *parts)}
     named = select(label.c.name_key, label.c.id).where(
@@ -133,7 +134,7 @@ def _labeled(label_ids: Sequence[int]) -> Any:
 
 
 def _bare_key(text: str) -> str:
-    # A plain `+` in a query string arrives as a blank.
+    # An unescaped `+` in a query string arrives as a space.
     bare = text[1:] if text[:1] in ("+", "-", " ") else text
     return name_key(bare.strip())
 

@@ -53,11 +53,11 @@ MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
     "sent_on": message.c.sent_on,
     "modified_on": message.c.modified_on,
 }
-"""`archived`, `media`, `broadcast` and `id` are the legacy extras that published clients and bulk actions use."""
+"""`archived`, `media`, `broadcast` and `id` are older properties that published clients and bulk actions use."""
 
 MESSAGE_RECORD = declare_record(MESSAGE_FIELDS)
 MASKED_MESSAGE_RECORD = declare_record({**MESSAGE_FIELDS, "urn": null()})
-"""The record in an anonymous workspace, which shows no address."""
+"""The record in an anonymous workspace, which shows no URN."""
 
 SOURCE = join_channels(message.join(contact, contact.c.id == message.c.contact_id), message).outerjoin(
     flow, flow.c.id == message.c.flow_id
@@ -80,7 +80,7 @@ def _order(values: Values) -> Order:
 
 
 def _standing(query: ListQuery) -> list[Condition]:
-    """Deleted messages show only when asked for by `id` or `uuid` (decision D14)."""
+    """Deleted messages are listed only with the filter `id` or `uuid` (decision D14)."""
     return [] if query.values.keys() & {"id", "uuid"} else [message.c.visibility != DELETED]
 
 

@@ -21,19 +21,19 @@ HEAD, BASE = "head", "base"
 
 
 class MigrationError(Exception):
-    """The schema cannot be brought where it was wanted; the message says why."""
+    """The schema cannot be migrated to the requested revision; the message says why."""
 
 
 class SchemaOlder(MigrationError):
-    """The database has not yet the schema that this program works with."""
+    """The database does not have the schema yet that this program needs."""
 
 
 class SchemaNewer(MigrationError):
-    """A newer program has changed the schema, in a way that this one cannot work with."""
+    """A newer program has changed the schema in a way that this one does not support."""
 
 
 def configuration(connection: Connection) -> Config:
-    """Alembic's settings for one connection; no ini file is needed."""
+    """Alembic's configuration for one connection, without an ini file."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
     config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
@@ -54,16 +54,15 @@ def newest_revision() -> str:
 
 
 def upgrade(engine: Engine, revision: str = HEAD) -> None:
-    """Bring the schema up to a revision; safe when several processes start at once, which wait for each other.
-
-    Leaves a newer schema as it is when that works for this program too. Raises MigrationError.
+    """Upgrade the schema to a revision; safe if several processes start at the same time, because they wait for each
+    other. Keeps a newer schema if this program supports it. Raises MigrationError.
     """
     _check_name(revision)
     if _is_done(current_revision(engine), engine):
         return
     with taking_turns(engine) as connection:
         present = revision_on(connection)
-        if _is_done(present, engine):  # somebody else was faster
+        if _is_done(present, engine):  # another process was faster
             return
         began = time.monotonic()
         command.upgrade(configuration(connection), revision)
@@ -80,7 +79,7 @@ def _is_done(present: str | None, engine: Engine) -> bool:
 
 
 def downgrade(engine: Engine, revision: str = BASE) -> None:
-    """Take the schema back to a revision. Raises MigrationError."""
+    """Downgrade the schema to a revision. Raises MigrationError."""
     _check_name(revision)
     with taking_turns(engine) as connection:
         present = revision_on(connection)
@@ -90,7 +89,7 @@ def downgrade(engine: Engine, revision: str = BASE) -> None:
 
 
 def goes_back(engine: Engine, revision: str) -> bool:
-    """Whether going to a revision takes away what the database has now. Raises MigrationError for an unknown one."""
+    """Whether migrating to a revision is a downgrade. Raises MigrationError for an unknown one."""
     _check_name(revision)
     present, known = current_revision(engine), list_revisions()
     if present is None or revision == HEAD:
@@ -99,7 +98,7 @@ def goes_back(engine: Engine, revision: str) -> bool:
 
 
 def move_to(engine: Engine, revision: str) -> str | None:
-    """Bring the schema up or back to a revision; the one it then has. Raises MigrationError."""
+    """Upgrade or downgrade the schema to a revision; returns its new revision. Raises MigrationError."""
     (downgrade if goes_back(engine, revision) else upgrade)(engine, revision)
     return current_revision(engine)
 
@@ -111,7 +110,7 @@ def _check_name(revision: str) -> None:
 
 
 def check_schema(engine: Engine) -> None:
-    """Raises SchemaOlder or SchemaNewer when this program cannot work with the database as it is."""
+    """Raises SchemaOlder or SchemaNewer if this program cannot work with the current schema."""
     present, wanted = current_revision(engine), newest_revision()
     if present == wanted:
         return
@@ -133,13 +132,13 @@ def _works_for(engine: Engine, revision: str) -> str | None:
 
 
 def current_revision(engine: Engine) -> str | None:
-    """The revision the database is at; None for an empty one."""
+    """The revision of the database; None for an empty one."""
     with engine.connect() as connection:
         return revision_on(connection)
 
 
 def revision_on(connection: Connection) -> str | None:
-    """The same, on a connection that is there already; a transaction that is begun for it is ended."""
+    """The same for an open connection; a transaction that this begins is ended."""
     in_transaction = connection.in_transaction()
     revision = MigrationContext.configure(connection).get_current_revision()
     if not in_transaction:

@@ -37,7 +37,8 @@ def _is_owned(table: Table) -> bool:
 
 
 def note_revision(ctx: Any, step: Any, heads: Any, run_args: Any) -> None:
-    """Write down, with the revision, which programs it works for; the first revision taken back leaves no table."""
+    """Record with the revision which programs it works for; after a downgrade of the first revision there is no
+    table."""
     revisions = step.destination_revisions
     if revisions:
         ctx.connection.execute(schema_note.delete())
@@ -53,7 +54,7 @@ context.configure(
     target_metadata=metadata,
     render_as_batch=is_sqlite,
     transactional_ddl=True,
-    # On PostgreSQL a revision may leave its transaction, to make an index beside the work that goes on.
+    # On PostgreSQL a revision may leave its transaction, to create an index while other processes work.
     transaction_per_migration=not is_sqlite,
     on_version_apply=note_revision,
     render_item=render_item,

@@ -1,8 +1,7 @@
-"""Changing tables of many rows while others work with them; for revisions, which call these in place of Alembic's own.
-
-On PostgreSQL each leaves the transaction of its revision: what came before in the file is committed by then, so a
-revision that calls one of these does nothing else, or only what can be done again. Each can be called again after it
-was cut off, and goes on. On SQLite, where one process writes at a time, a revision stays one transaction.
+"""Changes large tables while other processes use them; revisions call these functions instead of Alembic's own. On
+PostgreSQL each function leaves the transaction of its revision: what came before in the file is committed by then, so a
+revision that calls one of these does nothing else, or only what can be repeated. After an interruption each function
+can be called again and continues. On SQLite, where one process writes at a time, a revision stays one transaction.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ BOOKMARKS = "migration_bookmark"
 
 
 def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = False, where: str | None = None) -> None:
-    """An index that is made while rows are written. One that an attempt left half-made is dropped first."""
+    """Creates an index while rows are written. An index that a failed attempt left incomplete is dropped first."""
     condition = None if where is None else text(where)
     if _is_sqlite():
         op.create_index(name, table, list(columns), unique=unique, if_not_exists=True, sqlite_where=condition)
@@ -37,7 +36,7 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
 
 
 def remove_index(name: str, table: str) -> None:
-    """Drop an index without waiting for those who read by it."""
+    """Drops an index without blocking readers."""
     if _is_sqlite():
         op.drop_index(name, table, if_exists=True)
         return
@@ -48,7 +47,7 @@ def remove_index(name: str, table: str) -> None:
 def add_checked_constraint(table: str, name: str, definition: str) -> None:
     """A foreign key or check (`FOREIGN KEY (...) REFERENCES ...`, `CHECK (...)`) on a table of PostgreSQL.
 
-    It holds for new rows at once; those that are there are looked through without keeping anybody from writing.
+    It applies to new rows at once; existing rows are checked without blocking writers.
     """
     known = "select convalidated from pg_constraint where conname = :name and conrelid = cast(:table as regclass)"
     with _outside_transaction() as connection:
@@ -61,9 +60,8 @@ def add_checked_constraint(table: str, name: str, definition: str) -> None:
 
 
 def change_in_batches(name: str, table: str, statement: str, *, batch: int = BATCH) -> None:
-    """Run a statement over a table, so many rows at a time, each batch in a transaction of its own with its bookmark.
-
-    The statement names the rows of its batch: `UPDATE contact SET ... WHERE id > :after AND id <= :upto`. `name` is the
+    """Runs a statement over a table in batches, each in its own transaction, which also stores a bookmark. The
+    statement contains the rows of its batch: `UPDATE contact SET ... WHERE id > :after AND id <= :upto`. `name` is the
     bookmark's, unique among all revisions.
     """
     with _outside_transaction() as connection:
@@ -76,7 +74,7 @@ def change_in_batches(name: str, table: str, statement: str, *, batch: int = BAT
 
 
 def _change_batch(connection: Connection, name: str, table: str, statement: str, batch: int) -> bool:
-    """The next batch; False when there is none left."""
+    """Runs the next batch; returns False if none is left."""
     read = text(f"SELECT last_id FROM {BOOKMARKS} WHERE name = :name")
     after = connection.execute(read, {"name": name}).scalar() or 0
     ids = f"SELECT id FROM {_quote(table)} WHERE id > :after ORDER BY id LIMIT :batch"
@@ -92,7 +90,7 @@ def _change_batch(connection: Connection, name: str, table: str, statement: str,
         connection.execute(text(statement), {"after": after, "upto": upto})
         connection.execute(written, {"name": name, "upto": upto})
         return True
-    # The connection is outside SQLAlchemy's transactions here, so this one is begun by its name.
+    # The connection is outside of SQLAlchemy's transactions here, so BEGIN is sent explicitly.
     connection.exec_driver_sql("BEGIN")
     try:
         connection.execute(text(statement), {"after": after, "upto": upto})

@@ -1,4 +1,4 @@
-"""One process changes the schema at a time, on a connection of its own that waits as long as it takes."""
+"""Only one process changes the schema at a time, on a separate connection that waits without a time limit."""
 
 import logging
 import time
@@ -20,9 +20,8 @@ WAITING_SQLITE = "another process writes to this database file; waiting until it
 
 @contextmanager
 def taking_turns(engine: Engine) -> Iterator[Connection]:
-    """A connection that alone may change the schema, once its turn has come; says in the log when it has to wait.
-
-    On SQLite it is in a transaction that takes place as a whole or not at all; on PostgreSQL it is in none.
+    """A connection with the exclusive right to change the schema; logs when it has to wait. On SQLite it is in a
+    transaction; on PostgreSQL it is not.
     """
     patient = create_patient_engine(engine)
     try:
@@ -51,10 +50,8 @@ def _begin(connection: Connection) -> None:
 
 
 def _take_lock(connection: Connection) -> None:
-    """Takes the lock of this session, which ends with the connection.
-
-    Asking again and again, rather than waiting for it within a statement: such a statement has a snapshot, for whose
-    end an index that is made concurrently would wait in turn.
+    """Takes a lock of this session, which ends with the connection. It polls instead of waiting within a statement:
+    such a statement has a snapshot, and a concurrent index creation would wait for the end of that snapshot.
     """
     waited = _Waiting(WAITING_POSTGRES)
     while True:
@@ -83,11 +80,11 @@ class _Waiting:
 
 
 def _check_references(connection: Connection) -> None:
-    """SQLite leaves foreign keys unchecked while tables are made again; nothing is kept that breaks one."""
+    """SQLite does not check foreign keys while tables are created again; a violation rolls everything back."""
     broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
     if broken is not None:
         raise BrokenReference(f"a migration would leave rows of {broken[0]} that refer to nothing in {broken[2]}")
 
 
 class BrokenReference(Exception):
-    """A fault of a revision; nothing of it was kept."""
+    """A revision violates a foreign key; it was rolled back."""

@@ -1,4 +1,4 @@
-"""The commands of phones, read leniently: numbers may come as strings, any optional part may be missing."""
+"""The commands of phones, read leniently: numbers may be strings, and optional parts may be missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 OLDEST = timedelta(days=365)
 AHEAD = timedelta(minutes=15)
-"""As far as a phone's clock may be off in a sync (relayer protocol, 7.3)."""
+"""The tolerated error of a phone's clock in a sync (relayer protocol, 7.3)."""
 POWER_LENGTH, NETWORK_LENGTH, DEVICE_LENGTH = 64, 128, 255
 
 
 @dataclass(frozen=True, slots=True)
 class SmsReport:
-    """`mo_sms`: an SMS arrived; `moment` is None when the phone gave no usable time."""
+    """`mo_sms`: an SMS arrived; `moment` is None if the phone sent no valid time."""
 
     number: str
     text: str
@@ -43,7 +43,7 @@ class CallReport:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """`mt_sent`, `mt_dlvd`, `mt_fail` or `mt_error`: what became of an outgoing message."""
+    """`mt_sent`, `mt_dlvd`, `mt_fail` or `mt_error`: the status of an outgoing message."""
 
     kind: str
     message_id: int
@@ -76,7 +76,8 @@ Report = SmsReport | CallReport | DeliveryReport | Reset | None
 
 @dataclass(slots=True)
 class Upload:
-    """One sync of a phone: its identity, its state, and its reports with the number each is acknowledged by."""
+    """One sync of a phone: its identity, its state, and its reports, each with the number by which it is
+    acknowledged."""
 
     push_token: str | None = None
     status: StatusReport | None = None
@@ -85,7 +86,8 @@ class Upload:
 
 
 def read_upload(commands: list[Any]) -> Upload:
-    """The commands of a sync; what cannot be understood is acknowledged and ignored, so it cannot clog the phone."""
+    """The commands of a sync; unknown commands are acknowledged and ignored, so that they cannot block the phone's
+    queue."""
     upload = Upload(command_count=len(commands))
     for command in commands:
         if not isinstance(command, dict):
@@ -101,7 +103,7 @@ def read_upload(commands: list[Any]) -> Upload:
 
 
 def _read_number(value: object) -> Any:
-    """The number of a command as it came, to be given back; None for what no answer could carry."""
+    """The number of a command as it was sent, for the response; None if a response cannot contain it."""
     if isinstance(value, str):
         return clean_text(value)
     is_number = isinstance(value, (int, float)) and abs(value) < LARGEST_NUMBER
@@ -153,7 +155,7 @@ def _read_status(command: Mapping[str, Any]) -> StatusReport:
 
 
 def read_integer(value: object) -> int | None:
-    """A whole number given as number, float or numeric text; None for anything else."""
+    """A whole number given as integer, float or numeric string; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -164,7 +166,7 @@ def read_integer(value: object) -> int | None:
 
 
 def read_moment(value: object) -> datetime | None:
-    """Milliseconds since 1970 as a moment; None when there is no usable time."""
+    """Milliseconds since 1970 as a datetime; None if there is no valid time."""
     milliseconds = read_integer(value)
     if milliseconds is None or milliseconds < 0:
         return None
@@ -176,15 +178,15 @@ def read_moment(value: object) -> datetime | None:
 
 
 def believe(moment: datetime | None, now: datetime) -> datetime | None:
-    """The moment, or None for one that no working clock shows: more than a year ago, or still to come.
-
-    A phone whose clock was reset reports 1970, or the day its software was built.
+    """The time, or None for a time that no working clock shows: more than a year ago, or in the future. A phone whose
+    clock was reset reports 1970, or the day when its software was built.
     """
     return moment if moment is not None and now - OLDEST <= moment <= now + AHEAD else None
 
 
 def clean_text(text: str) -> str:
-    """The text without control characters and code points that are not characters, cut to the longest message."""
+    """The text without control characters and code points that are not characters, cut to the maximum length of a
+    message."""
     return "".join(character for character in text if not _is_not_text(character))[:TEXT_LENGTH]
 
 

@@ -1,4 +1,4 @@
-"""What became of outgoing messages, as their channel reports it: an event for each real move of a status."""
+"""Delivery reports about outgoing messages: an event for each real change of a status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,9 +25,8 @@ EVENTS: dict[str, MessageName] = {SENT: "mt_sent", DELIVERED: "mt_dlvd"}
 
 @dataclass(slots=True)
 class MessageState:
-    """The state of one message while the reports about it are applied, oldest first.
-
-    `reported_on` is when the message came to its state: by its phone's clock, or by ours when we gave it up.
+    """The state of one message while the reports about it are applied, oldest first. `reported_on` is when the message
+    got its status: by its phone's clock, or by ours if we gave it up.
     """
 
     contact_id: int
@@ -41,10 +40,9 @@ class MessageState:
     moves: list[tuple[str, datetime]] = field(default_factory=list)
 
     def apply(self, report: DeliveryReport, now: datetime) -> None:
-        """Move by one report: delivered is never left, a failure is undone only by a later report.
-
-        An impossible time is replaced by ours and counts as later than nothing: repeats must change nothing.
-        A message that errored is offered to its phone again; the third error fails it.
+        """Apply one report: delivered is never changed, a failure is undone only by a later report. An impossible time
+        is replaced by ours and never counts as later, because repeats must change nothing. An errored message is
+        offered to its phone again; the third error fails it.
         """
         believed = believe(report.moment, now)
         moment = believed or now
@@ -71,7 +69,8 @@ class MessageState:
 
 
 def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[DeliveryReport]) -> None:
-    """Apply reports about messages of this channel; those about others change nothing. Two statements, and events."""
+    """Apply reports about messages of this channel; reports about other messages change nothing. Two statements, and
+    events."""
     states = _find(tx, source, sorted({report.message_id for report in reports}))
     for report in reports:
         if report.message_id in states:
@@ -111,7 +110,7 @@ def _find(tx: Transaction, source: Source, message_ids: Sequence[int]) -> dict[i
 
 
 def _events(source: Source, message_id: int, state: MessageState) -> list[ChannelEvent]:
-    """An event for each move to sent or delivered, with the phone's time of it."""
+    """An event for each change to sent or delivered, with the phone's time of it."""
     events = []
     for status, moment in state.moves:
         if status in EVENTS:

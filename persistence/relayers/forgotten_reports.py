@@ -1,4 +1,4 @@
-"""Reports of phones whose records were deleted with their contact: a repeat must not bring the contact back."""
+"""Reports of phones whose records were deleted with their contact: a repeat must not create the contact again."""
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -10,11 +10,11 @@ from persistence.sql.columns import UtcDateTime
 from persistence.tables.channels import channel_event, forgotten_report
 
 KEPT_FOR = timedelta(days=90)
-"""As long as messages keep the names of their reports."""
+"""As long as messages keep the keys of their reports."""
 
 
 def forget_calls_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Delete the channel events of contacts, and remember the names of what their phones reported."""
+    """Delete the channel events of contacts, and keep the keys of their reports."""
     rows = channel_event.c
     theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
     names = select(rows.workspace_id, rows.channel_id, rows.external_id, literal(tx.now, UtcDateTime))
@@ -26,7 +26,7 @@ def forget_calls_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 
 
 def find_known_calls(tx: Transaction, channel_id: int, external_ids: Collection[str]) -> set[str]:
-    """Those names that reports of this channel have had already, whoever had the channel then; one statement."""
+    """Those of these keys that reports of this channel had before, in any workspace; one statement."""
     wanted = list(external_ids)
     present, gone = channel_event.c, forgotten_report.c
     stored = select(present.external_id).where(present.channel_id == channel_id, present.external_id.in_(wanted))
@@ -35,7 +35,7 @@ def find_known_calls(tx: Transaction, channel_id: int, external_ids: Collection[
 
 
 def trim_forgotten(tx: Transaction, limit: int) -> int:
-    """Deletes names that were kept for KEPT_FOR; how many."""
+    """Deletes keys that are older than KEPT_FOR; returns their number."""
     rows = forgotten_report.c
     is_old = rows.forgotten_on < tx.now - KEPT_FOR
     old = select(rows.id).where(is_old).order_by(rows.forgotten_on, rows.id).limit(limit)

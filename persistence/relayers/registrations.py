@@ -1,4 +1,4 @@
-"""How phones register: an id, a secret and a claim code for each, also where several say that they are one device."""
+"""Registration of phones: each gets an id, a secret and a claim code, also if several claim to be the same device."""
 
 import secrets
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_regi
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 SECRET_LENGTH = 64
 KEPT_FOR = timedelta(days=90)
-"""How long a registration that nobody claims is kept after its phone was last seen."""
+"""How long an unclaimed registration is kept after its phone was last seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phone:
-    """A phone as its registration says; nobody has claimed one that has no workspace."""
+    """A registered phone; a phone without a workspace is unclaimed."""
 
     id: int
     uuid: str
@@ -62,7 +62,7 @@ class WaitingRegistration:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a phone is told when it registers."""
+    """The response to a registration."""
 
     channel_id: int
     secret: str
@@ -71,7 +71,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class PhoneIdentity:
-    """What a phone says of itself when it registers."""
+    """What a phone sends when it registers."""
 
     device_uuid: str
     push_token: str
@@ -81,16 +81,15 @@ class PhoneIdentity:
 
 
 def random_code(length: int) -> str:
-    """Random characters of the alphabet that people do not misread."""
+    """Random characters of an alphabet that is easy to read."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
 def register_phone(tx: Transaction, phone: PhoneIdentity, origin: Origin) -> Registration:
-    """Give a phone an id, a secret and a claim code; asking twice gives the same until they are used.
-
-    Device uuids aren't secret, so somebody who learns one must neither take a phone over nor shut it out: under another
-    push token the registration gets a secret and a code of its own and waits, and the known phone goes on.
-    Raises TooManyRegistrations when too many new phones or tokens come from one address.
+    """Give a phone an id, a secret and a claim code; registering again returns the same until they are used. Device
+    UUIDs are not secret, and knowing one must not allow anybody to take over or block a phone: with another push token
+    the registration gets its own secret and code and waits, while the known phone continues. Raises
+    TooManyRegistrations if too many new phones or tokens come from one IP address.
     """
     phones = lock_phones(tx, channel.c.device_uuid == phone.device_uuid)
     same = next((each for each in phones if each.push_token == phone.push_token), None)
@@ -106,16 +105,15 @@ def register_phone(tx: Transaction, phone: PhoneIdentity, origin: Origin) -> Reg
 
 
 def lock_phones(tx: Transaction, condition: ColumnElement[bool], *, key_share: bool = False) -> list[Phone]:
-    """The active phones under a condition, held until the transaction ends, in the order of ids.
-
-    With `key_share` messages may be made for them meanwhile.
+    """The active phones that meet a condition, locked until the transaction ends, in the order of ids. With `key_share`
+    messages may be created for them meanwhile.
     """
     mine = select(*columns_for(Phone, channel)).where(channel.c.is_active, IS_RELAYER, condition)
     return [Phone(*row) for row in tx.execute(mine.order_by(channel.c.id).with_for_update(key_share=key_share))]
 
 
 def lock_waiting(tx: Transaction, condition: ColumnElement[bool]) -> list[WaitingRegistration]:
-    """The registrations that wait under a condition, held until the transaction ends, oldest first."""
+    """The waiting registrations that meet a condition, locked until the transaction ends, oldest first."""
     wanted = select(*columns_for(WaitingRegistration, waiting_registration)).where(condition)
     rows = tx.execute(wanted.order_by(waiting_registration.c.id).with_for_update())
     return [WaitingRegistration(*row) for row in rows]
@@ -130,7 +128,7 @@ def _create_phone(tx: Transaction, phone: PhoneIdentity) -> Registration:
 
 
 def insert_phone(tx: Transaction, **values: Any) -> int:
-    """A new channel for a phone, with these columns beside those that all new phones have; its id."""
+    """Insert a channel for a phone, with these columns and those that all new phones have; returns its id."""
     return insert_channel(tx, RELAYER, schemes=list(TYPES[RELAYER].schemes), **values)
 
 
@@ -157,7 +155,7 @@ def _said(phone: PhoneIdentity) -> dict[str, Any]:
 
 
 def find_waiting(tx: Transaction, channel_ids: list[int]) -> list[WaitingRegistration]:
-    """The registrations that wait beside these phones, oldest first."""
+    """The waiting registrations of the same devices as these phones, oldest first."""
     return lock_waiting(tx, waiting_registration.c.channel_id.in_(channel_ids)) if channel_ids else []
 
 
@@ -167,7 +165,7 @@ def note_waiting_seen(tx: Transaction, waiting: WaitingRegistration) -> None:
 
 
 def swap_registrations(tx: Transaction, waiting: WaitingRegistration, phone: Phone) -> None:
-    """Let an unclaimed phone's own registration wait in the place of the one that is claimed."""
+    """Swap the registration of an unclaimed phone with the waiting one that is claimed."""
     mine = waiting_registration.c.id == waiting.id
     names = ("claim_code", "secret", "push_token", "country", "device", "os", "last_seen")
     tx.execute(update(waiting_registration).where(mine).values({name: getattr(phone, name) for name in names}))
@@ -178,7 +176,7 @@ def drop_waiting(tx: Transaction, waiting: WaitingRegistration) -> None:
 
 
 def trim_registrations(tx: Transaction, limit: int) -> int:
-    """Deletes registrations that nobody has claimed and whose phones were not seen for KEPT_FOR; how many."""
+    """Deletes unclaimed registrations whose phones were not seen for KEPT_FOR; returns their number."""
     is_old = waiting_registration.c.last_seen < tx.now - KEPT_FOR
     old = select(waiting_registration.c.id).where(is_old).order_by(waiting_registration.c.id).limit(limit)
     statement = delete(waiting_registration).where(waiting_registration.c.id.in_(old.scalar_subquery()))

@@ -33,15 +33,14 @@ CHANNEL_REMOVED = "channel_removed"
 LEFT_BEHIND: dict[str, Any] = dict.fromkeys(
     ("name", "webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
 )
-"""What a phone does not take along when another workspace claims it: that workspace's events are not for the old one's
-receiver."""
+"""The columns that are cleared when another workspace claims a phone: events of the new workspace are not for the
+old one's receiver."""
 
 
 def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: str, name: str | None) -> int:
-    """Attach the phone that shows this code to the workspace under its number; returns the channel id.
-
-    Raises InvalidInput on `claim_code` or `phone`. Contact numbers without country code are normalized again.
-    A registration that waits beside a phone of another workspace becomes a phone of its own: its device uuid proves
+    """Attach the phone that shows this code to the workspace with its number; returns the channel id. Raises
+    InvalidInput for `claim_code` or `phone`. Contact numbers without a country code are normalized again. A waiting
+    registration with the device UUID of another workspace's phone becomes a separate phone: the device UUID proves
     nothing, so the other workspace keeps its phone.
     """
     phone, waiting = _find_claimed(tx, "".join(claim_code.split()).upper())
@@ -66,7 +65,7 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: 
 
 
 def _find_claimed(tx: Transaction, code: str) -> tuple[Phone, WaitingRegistration | None]:
-    """The phone that shows a code, and the registration that waits beside it if the code is that one's; both locked."""
+    """The phone that shows a code, and the waiting registration if the code belongs to it; both locked."""
     shown = waiting_registration.c.claim_code == code
     beside = select(waiting_registration.c.channel_id).where(shown).scalar_subquery()
     phones = lock_phones(tx, channel.c.claim_code == code)
@@ -81,7 +80,7 @@ def _find_claimed(tx: Transaction, code: str) -> tuple[Phone, WaitingRegistratio
 def _hand_over(
     tx: Transaction, phone: Phone, waiting: WaitingRegistration | None, workspace_id: int, changes: dict[str, Any]
 ) -> None:
-    """Give a phone to the workspace; what belongs to the time before stays with the workspace that had it."""
+    """Give a phone to the workspace; its earlier records stay with the previous workspace."""
     former_id = phone.workspace_id
     if waiting is not None and former_id is None:
         swap_registrations(tx, waiting, phone)
@@ -99,7 +98,7 @@ def _hand_over(
 
 
 def read_own_number(text: str, country: str | None) -> str:
-    """A phone's own number in E164 form. Raises InvalidInput when it is no possible number."""
+    """A phone's own number in E.164 form. Raises InvalidInput if it is not a possible number."""
     for form in (text, "+" + text.strip().lstrip("+")):
         try:
             return parse_number(form, country or "")
@@ -109,7 +108,7 @@ def read_own_number(text: str, country: str | None) -> str:
 
 
 def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> list[int]:
-    """Release the workspace's active channels under a condition; what they had not sent fails. Returns their ids."""
+    """Release the workspace's active channels that meet a condition; their unsent messages fail. Returns their ids."""
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & condition
     tx.execute(select(channel.c.id).where(mine).order_by(channel.c.id).with_for_update())
     gone: dict[str, Any] = {"is_active": False, "push_token": None, "claim_code": None}
@@ -121,13 +120,13 @@ def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElemen
 
 
 def _leave(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
-    """End what depends on channels that leave: their unsent messages and the triggers that listen to them."""
+    """End what depends on leaving channels: their unsent messages and the triggers that use only them."""
     fail_unsent(tx, workspace_id, channel_ids)
     archive_triggers_of_channels(tx, workspace_id, channel_ids)
 
 
 def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
-    """Fail what these channels have not sent, with the reason that the channel was removed."""
+    """Fail the unsent messages of these channels, with the reason that the channel was removed."""
     if not channel_ids:
         return
     theirs = (message.c.workspace_id == workspace_id) & message.c.channel_id.in_(channel_ids)

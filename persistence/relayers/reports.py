@@ -23,11 +23,11 @@ from persistence.tables.contacts import BLOCKED
 HIDDEN_NUMBERS = ("", "-1", "-2", "-3")
 
 TRIGGERING_CALLS = ("mo_call", "mo_miss")
-"""Calls of contacts, which may start a flow; calls to them do not."""
+"""Calls by contacts, which may start a flow; calls to contacts do not."""
 
 
 def sender_urn(number: str, country: str | None) -> Urn | None:
-    """Whose number a phone shows; short codes and sender names count, hidden callers are nobody."""
+    """The URN for the number that a phone shows; short codes and sender names are valid, hidden callers have none."""
     if number.strip() in HIDDEN_NUMBERS:
         return None
     path = normalize_number(number, country or "")
@@ -39,10 +39,9 @@ def _in_events(owner: UrnOwner) -> EventContact:
 
 
 def record_sms(tx: Transaction, phone: Source, reports: Sequence[SmsReport]) -> dict[SmsReport, int]:
-    """Store incoming SMS, oldest first; the message id of each report, new or repeated.
-
-    What blocked contacts send is dropped. A report without a usable sender gives no message, and none that another
-    workspace got, when the phone was its own. A repeat changes nothing, whatever became of its contact.
+    """Store incoming SMS, oldest first; returns the message id of each report, new or repeated. Messages from blocked
+    contacts are dropped. A report without a valid sender gives no message, nor does one that another workspace got when
+    it had the phone. A repeat changes nothing, whatever happened to its contact.
     """
     named: dict[str, tuple[SmsReport, Urn]] = {}
     names: dict[SmsReport, str] = {}
@@ -65,7 +64,8 @@ def record_sms(tx: Transaction, phone: Source, reports: Sequence[SmsReport]) -> 
 
 
 def announce_received(tx: Transaction, source: Source, received: Sequence[Received]) -> dict[str, int]:
-    """Store what came in through a channel and queue an event for each new message; message ids by external id."""
+    """Store messages that came in through a channel and queue an event for each new one; returns message ids by
+    external id."""
     stored = store_received(tx, source.workspace_id, source.id, received)
     events = []
     for each in received:
@@ -85,7 +85,7 @@ def announce_received(tx: Transaction, source: Source, received: Sequence[Receiv
 
 
 def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) -> None:
-    """Store calls as channel events; a repeat in this or a later sync makes no second one."""
+    """Store calls as channel events; a repeat in this or a later sync creates no second event."""
     named: dict[str, tuple[CallReport, Urn]] = {}
     for report in reports:
         urn = sender_urn(report.number, phone.country)
@@ -140,12 +140,13 @@ def _call_row(tx: Transaction, phone: Source, report: CallReport, owner: UrnOwne
 
 
 def find_senders(tx: Transaction, phone: Source, urns: Collection[Urn]) -> dict[str, UrnOwner]:
-    """The contacts who write from these numbers: seen just now, active again, answered through this phone."""
+    """The contacts who write from these numbers: they are seen now, become active again and get replies through this
+    phone."""
     return _find_owners(tx, phone, urns, {urn.identity for urn in urns}, revives=True) if urns else {}
 
 
 def find_callers(tx: Transaction, phone: Source, calls: Collection[tuple[CallReport, Urn]]) -> dict[str, UrnOwner]:
-    """The contacts at the other end of calls, answered through this phone; who called was seen just now."""
+    """The contacts of calls, who get replies through this phone; callers are seen now."""
     calling = {urn.identity for report, urn in calls if report.kind in TRIGGERING_CALLS}
     return _find_owners(tx, phone, [urn for _, urn in calls], calling, revives=False)
 

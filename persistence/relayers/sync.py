@@ -1,4 +1,4 @@
-"""One sync of a phone: its reports taken over, its acknowledgements and its outbox given back (protocol, 7 to 12)."""
+"""One sync of a phone: stores its reports, returns acknowledgments and its outbox (protocol, 7 to 12)."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -23,22 +23,24 @@ from persistence.tables.messages import VISIBLE, message
 
 OUTBOX_LIMIT = 1000
 FULL_UPLOAD = 2 + 50
-"""Beside its identity and state a phone uploads at most 50 reports. One that does has more to say, perhaps about what
-it was asked to send: asked again, it would report each of them again, and its queue would grow without end."""
+"""Besides its identity and state a phone uploads at most 50 reports. A phone with 50 reports has more, perhaps about
+messages that it was asked to send: if it were asked again, it would report each of them again, and its queue would
+grow without end."""
 SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
 
 Command = dict[str, Any]
 
 
 def lock_phones_of(tx: Transaction, channel_id: int) -> list[Phone]:
-    """The active phones that sync under an id, its own first; held until the transaction ends, so that the syncs of
-    a phone come one after another. More than one when registrations under other push tokens were claimed elsewhere."""
+    """The active phones that sync with an id, the phone of the id first; locked until the transaction ends, so that
+    the syncs of a phone run one after another. There are several if registrations with other push tokens were
+    claimed elsewhere."""
     named = (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id)
     return lock_phones(tx, named, key_share=True)
 
 
 def note_secret_used(tx: Transaction, phone: Phone) -> None:
-    """The phone holds its newest secret now: the one before is no longer accepted."""
+    """Record that the phone uses its newest secret: the previous one is no longer accepted."""
     if not phone.is_secret_used:
         used = {"is_secret_used": True, "previous_secret": None}
         tx.execute(update(channel).where(channel.c.id == phone.id).values(**used))
@@ -49,9 +51,8 @@ def note_unclaimed_sync(tx: Transaction, phone: Phone) -> None:
 
 
 def apply_sync(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
-    """Take over what a claimed phone reports and answer it; a constant number of statements for any 50 commands.
-
-    Every report is acknowledged, understood or not, so that none can clog the phone's queue. Repeats change nothing.
+    """Store the reports of a claimed phone and respond to them; a constant number of statements for any 50 commands.
+    Every report is acknowledged, even an unknown one, so that none can block the phone's queue. Repeats change nothing.
     """
     claim = _note_status(tx, phone, upload)
     reports = [report for _, report in upload.reports]
@@ -76,7 +77,7 @@ def _acknowledge(number: object, report: Report, message_ids: dict[SmsReport, in
 
 
 def _note_status(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
-    """Store the phone's state; a `claim` command when the phone believes in another workspace."""
+    """Store the phone's state; returns a `claim` command if the phone has the id of another workspace."""
     seen: dict[str, Any] = {"last_seen": tx.now}
     if upload.push_token:
         seen["push_token"] = upload.push_token
@@ -104,10 +105,9 @@ def _state(status: StatusReport) -> dict[str, Any]:
 
 
 def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_new: bool) -> list[Command]:
-    """What the phone should send: unsent messages it does not hold, oldest first, equal texts together.
-
-    Those it holds are wired from now on; errored ones are offered again. With `only_new` those it was asked to send
-    before are left out. Messages to contacts that are not active fail.
+    """What the phone should send: unsent messages that it does not have, oldest first, equal texts together. Messages
+    that it has become wired; errored ones are offered again. With `only_new`, messages that it was asked to send before
+    are left out. Messages to contacts that are not active fail.
     """
     mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
     unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
@@ -152,7 +152,8 @@ def _record_sync(tx: Transaction, phone: Source, upload: Upload, outgoing_count:
 
 
 def trim_syncs(tx: Transaction, limit: int) -> int:
-    """Deletes sync records that are older than SYNC_RECORDS_KEPT_FOR, but the newest of each phone; how many."""
+    """Deletes sync records that are older than SYNC_RECORDS_KEPT_FOR, except the newest of each phone; returns their
+    number."""
     rows, later = sync_record.c, sync_record.alias("later")
     has_later = exists().where(later.c.channel_id == rows.channel_id, later.c.id > rows.id)
     is_old = (rows.created_on < tx.now - SYNC_RECORDS_KEPT_FOR) & has_later

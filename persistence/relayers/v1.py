@@ -28,7 +28,7 @@ RELAYER_RECORD = declare_record(
 
 
 def as_e164(text: str) -> str:
-    """A number from a query, where a plain `+` has become a blank, with its `+`."""
+    """A number from a query, where an unescaped `+` has become a space, with its `+`."""
     return "+" + text.strip().lstrip("+")
 
 
@@ -47,10 +47,8 @@ RELAYERS = ListSpec(
 
 
 def release_relayers(query: ListQuery) -> None:
-    """Release the active phones that are asked for; what they had not sent fails.
-
-    Raises Refused for a query that names nothing, so that a slip cannot release every phone, and RecordMissing when
-    no phone fits.
+    """Release the active phones that match; their unsent messages fail. Raises Refused for a query without filters, so
+    that a mistake cannot release all phones, and RecordMissing if no phone matches.
     """
     if not query.values:
         raise Refused("One of these parameters is required: after, before, country, phone, relayer.")

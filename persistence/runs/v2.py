@@ -63,7 +63,7 @@ def _build_record(*, masked: bool = False, with_path: bool = True) -> ColumnElem
 
 RUN_RECORD = _build_record()
 MASKED_RUN_RECORD = _build_record(masked=True)
-"""The record in an anonymous workspace, which shows no address."""
+"""The record in an anonymous workspace, which shows no URN."""
 RUN_RECORDS = {
     (False, True): RUN_RECORD,
     (True, True): MASKED_RUN_RECORD,
