@@ -4,10 +4,13 @@ Commands that create or show something print JSON on stdout and nothing else the
 each, with exit status 1; wrong usage with 2.
 """
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
+from relayboard.base.version import program_version
 from relayboard.commands import MODULES, load_commands
 from relayboard.commands.parser import CommandParser
 from relayboard.failures import say_failure
@@ -16,12 +19,23 @@ from relayboard.processes import CANNOT_START, is_supervised
 INTERRUPTED = 130
 
 
+class ShowVersion(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_given: Any, **_options: Any) -> None:
+        print(f"relayboard {program_version()}")
+        parser.exit()
+
+
 def build_parser(noun: str | None = None) -> CommandParser:
     """The parser of all commands, or only of those of one noun if it is known."""
     parser = CommandParser(
         prog="relayboard",
         description="A self-hosted messaging workspace service.",
         epilog="`relayboard COMMAND --help` tells more. Settings come from the environment or a file .env.",
+    )
+    parser.add_argument(
+        "--version", action=ShowVersion, nargs=0, default=argparse.SUPPRESS, help="show the version, and end"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
     for register in load_commands(MODULES if noun not in MODULES else [noun]):

@@ -7,7 +7,13 @@ without it a process shows what it counted itself.
 import os
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Gauge,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -16,6 +22,9 @@ from relayboard.base.version import program_version
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+# A series of when each counter began, which processes that share a folder do not have.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped
 
 
 class PoolGauges:

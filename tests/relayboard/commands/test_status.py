@@ -20,6 +20,7 @@ def heartbeats(service):
         return list_heartbeats(tx)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_status_tells_of_a_living_worker_of_one_that_was_killed_and_of_what_waits(
     database_url, tmp_path, capsys, monkeypatch
 ):

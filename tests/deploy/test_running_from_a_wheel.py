@@ -1,0 +1,186 @@
+"""What the image, compose.yaml and the documents run is run here, from a wheel in an environment of its own."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+import requests
+
+from persistence.database import Database
+from persistence.heartbeats import list_heartbeats
+from relayboard.base.version import program_version
+from relayboard.processes import listen
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
+from tests.console_script import Started, started
+from tests.deploy.conftest import Built, bare_environment, run_uv
+from tests.deploy.files import DEPLOY, ROOT, STATE, read_compose, read_image
+
+DECLARED = ("3.11", "3.12", "3.13", "3.14")
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def find_interpreters() -> dict[str, str]:
+    """Those of the declared versions that this machine has, besides the one that runs the tests."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = {}
+    for version in DECLARED:
+        places = sorted(root.glob(f"{version}.*/bin/python"))
+        path = str(places[-1]) if places else shutil.which(f"python{version}")
+        if version != HERE and path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            found[version] = path
+    return found
+
+
+INTERPRETERS = find_interpreters()
+
+
+def free_port() -> str:
+    with listen("127.0.0.1", 0) as listener:
+        return str(listener.getsockname()[1])
+
+
+def elsewhere(words: list[str], ports: dict[str, str]) -> list[str]:
+    """A command with other ports than those that the container has for itself."""
+    return [re.sub("|".join(ports), lambda found: ports[found[0]], word) for word in words]
+
+
+def image_settings(state: Path) -> dict[str, str]:
+    environment = read_image().environment
+    return {name: text.replace(STATE, str(state)) for name, text in environment.items() if name != "PATH"}
+
+
+def wait_until_healthy(words: list[str], environment: dict[str, str]) -> None:
+    """Until what the check asks answers; and then the check itself says so too."""
+    (url,) = re.findall(r"http://[^']+", " ".join(words))
+
+    def answers() -> bool:
+        try:
+            return requests.get(url, timeout=PATIENCE_SECONDS).status_code == 200
+        except requests.RequestException:
+            return False
+
+    wait_until(answers, f"{url} to answer")
+    assert subprocess.run(words, env=environment, capture_output=True, timeout=PATIENCE_SECONDS).returncode == 0
+
+
+def stop_in_time(running: Started, grace_seconds: float) -> None:
+    """Stop it as the image is stopped; it ends by itself before it would be killed."""
+    began = time.monotonic()
+    assert running.stop(signal.Signals[read_image().stop_signal]) == 0
+    assert time.monotonic() - began < grace_seconds
+
+
+def test_the_image_runs_from_a_wheel_in_an_empty_environment(program: Path, tmp_path: Path) -> None:
+    image = read_image()
+    ports = {"8080": free_port()}
+    environment = bare_environment(program, **image_settings(tmp_path / "state"))
+    shown = subprocess.run(
+        [*image.entrypoint, "--version"], env=environment, capture_output=True, text=True, check=True
+    )
+    (tmp_path / "state").mkdir()
+    with started(
+        *elsewhere(image.command, ports), folder=tmp_path, environment=environment, command=image.entrypoint
+    ) as running:
+        wait_until_healthy(elsewhere(image.health, ports), environment)
+        stop_in_time(running, 45)
+
+    assert shown.stdout == f"relayboard {program_version()}\n"
+    assert {each.name for each in (tmp_path / "state").iterdir()} >= {"relayboard.db", "queue.db", "secret.key"}
+
+
+def seconds(text: str) -> float:
+    assert text.endswith("s")
+    return float(text[:-1])
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_the_services_of_compose_run_from_a_wheel(database_url: str, program: Path, tmp_path: Path) -> None:
+    """In their order: migrate, then API and worker, each healthy by its own check; and each stops in its time."""
+    image, services = read_image(), read_compose()["services"]
+    ports = {"8080": free_port(), "9464": free_port()}
+    settings = image_settings(tmp_path) | {
+        "RELAYBOARD_DATABASE_URL": database_url,
+        "RELAYBOARD_QUEUE_URL": database_url,
+        "RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use",
+    }
+    environment = bare_environment(program, **settings)
+    words = {name: [*elsewhere(services[name]["command"], ports)] for name in ("migrate", "api", "worker")}
+    subprocess.run([*image.entrypoint, *words["migrate"]], env=environment, check=True, capture_output=True)
+    api = started(*words["api"], folder=tmp_path, environment=environment, command=image.entrypoint)
+    worker = started(*words["worker"], folder=tmp_path, environment=environment, command=image.entrypoint)
+    with api as one, worker as other:
+        wait_until_healthy(elsewhere(image.health, ports), environment)
+        wait_until_healthy(elsewhere(services["worker"]["healthcheck"]["test"][1:], ports), environment)
+        wait_until(lambda: len(heartbeats(database_url)) == 1, "the worker to be seen")
+        for name, running in (("api", one), ("worker", other)):
+            stop_in_time(running, seconds(services[name]["stop_grace_period"]))
+
+    assert heartbeats(database_url) == []
+
+
+def heartbeats(url: str) -> list[object]:
+    database = Database(url)
+    try:
+        with database.reading() as tx:
+            return list(list_heartbeats(tx))
+    finally:
+        database.close()
+
+
+@pytest.mark.parametrize("version", INTERPRETERS or {HERE: sys.executable})
+def test_a_tool_that_keeps_programs_apart_installs_it_on_each_interpreter_that_is_declared(
+    built: Built, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`uv tool install` as docs/deploying.md has it; the newest interpreter serves, too."""
+    monkeypatch.setenv("UV_TOOL_DIR", str(tmp_path / "tools"))
+    monkeypatch.setenv("UV_TOOL_BIN_DIR", str(tmp_path / "bin"))
+    run_uv("tool", "install", "--quiet", "--python", INTERPRETERS.get(version, sys.executable), str(built.wheel))
+    command = [str(tmp_path / "bin" / "relayboard")]
+    environment = bare_environment(tmp_path / "bin", **image_settings(tmp_path))
+    migrated = subprocess.run([*command, "migrate"], env=environment, capture_output=True, text=True)
+    (python,) = (tmp_path / "tools").glob("relayboard/lib/python3.*")
+
+    assert json.loads(migrated.stdout)["revision"]
+    assert python.name == f"python{version}"
+    if version == max(INTERPRETERS, key=lambda each: int(each.split(".")[1]), default=HERE):
+        serve_once(command, environment, tmp_path)
+
+
+def serve_once(command: list[str], environment: dict[str, str], folder: Path) -> None:
+    image, ports = read_image(), {"8080": free_port()}
+    words = elsewhere(image.command, ports)
+    with started(*words, folder=folder, environment=environment, command=command) as running:
+        health = [sys.executable, *elsewhere(image.health, ports)[1:]]
+        wait_until_healthy(health, environment)
+        stop_in_time(running, 45)
+
+
+def test_versions_of_the_interpreter_are_declared_one_by_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = [name.rsplit(" ", 1)[1] for name in project["classifiers"] if re.search(r":: 3\.\d+$", name)]
+
+    assert project["requires-python"] == f">={DECLARED[0]}"
+    assert tuple(named) == DECLARED
+    assert HERE in DECLARED
+
+
+def test_a_release_brings_the_files_of_this_folder(built: Built) -> None:
+    with tarfile.open(built.sdist) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    with zipfile.ZipFile(built.wheel) as wheel:
+        shared = {name.partition("share/relayboard/")[2] for name in wheel.namelist() if "share/relayboard/" in name}
+    files = {path.relative_to(ROOT) for path in DEPLOY.rglob("*") if path.is_file()}
+
+    assert {str(path) for path in files} <= packed
+    assert {"systemd/relayboard.service", "monitoring/alerts.yaml", "docs/deploying.md"} <= shared
