@@ -21,8 +21,9 @@ from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
+from testbed.databases import open_database
 from testbed.patience import PATIENCE_SECONDS
-from testbed.tokens import KEYS, SECRET_KEY, make_token
+from testbed.tokens import SECRET_KEY, make_token
 
 
 def wait_until(is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
@@ -131,7 +132,7 @@ def running_service(
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.2,0.4",
         **{f"RELAYBOARD_{name}": value for name, value in settings.items()},
     }
-    database = Database(database_url, keys=KEYS)
+    database = open_database(database_url)
     upgrade(database.engine)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")

@@ -23,8 +23,9 @@ from persistence.migrations import upgrade
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings, load_settings
+from testbed.databases import open_database
 from testbed.servers import FOLDER, postgres_database, postgres_server
-from testbed.tokens import KEYS, SECRET_KEY, make_token
+from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
 from tests.partitions import partition
 
@@ -112,7 +113,7 @@ def woken() -> list[str]:
 
 @pytest.fixture
 def database(database_url: str, clock: Clock, woken: list[str]) -> Iterator[Database]:
-    made = Database(database_url, clock=clock, wake=lambda kinds: woken.extend(sorted(kinds)), keys=KEYS)
+    made = open_database(database_url, clock=clock, wake=lambda kinds: woken.extend(sorted(kinds)))
     yield made
     made.close()
 

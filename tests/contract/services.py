@@ -14,8 +14,9 @@ from persistence.database import Database
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
+from testbed.databases import open_database
 from testbed.servers import postgres_database
-from testbed.tokens import KEYS, SECRET_KEY, make_token
+from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
 
 
@@ -58,7 +59,7 @@ def serve(url: str, folder: Path, page_size: int = 250) -> Iterator[Service]:
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
         "RELAYBOARD_RATE_LIMIT": "1000000/hour",
     }
-    database = Database(url, keys=KEYS)
+    database = open_database(url)
     settings = replace(load_settings(environment), page_size=page_size)
     app: Any = create_app(settings, database=database, check_responses=True)
     with TestClient(app, base_url="http://testserver") as client:

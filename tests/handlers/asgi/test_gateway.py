@@ -18,8 +18,8 @@ from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from relayboard.base.settings import RateLimit, Settings
+from testbed.databases import open_database
 from testbed.gateways import SECRET, add_gateway
-from testbed.tokens import KEYS
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import new_phone, status_of
@@ -233,7 +233,7 @@ def test_while_the_database_is_busy_gateways_and_phones_are_asked_to_come_again(
     phone = new_phone(api)
     phone.register()
     path, query, body = phone.transport.requests[-1]  # type: ignore[attr-defined]
-    impatient = Database(database_url, clock=database.clock, keys=KEYS, statement_timeout_seconds=1)
+    impatient = open_database(database_url, clock=database.clock, statement_timeout_seconds=1)
     app: Any = create_app(settings, database=impatient)
     with TestClient(app) as client, database.writing() as busy:
         if not busy.sqlite:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from persistence.database import Database
 from persistence.workspace_setup import create_workspace
+from testbed.databases import open_database
 from testbed.running import RunningService
 from testbed.servers import postgres_database
-from testbed.tokens import KEYS, SECRET_KEY, make_token
+from testbed.tokens import SECRET_KEY, make_token
 from tests.relayboard.every_command.running import Run, Said, run_here
 from tests.relayboard.every_command.world import World, made_world
 
@@ -35,7 +35,7 @@ def world(own_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         "RELAYBOARD_SECRET_KEY": SECRET_KEY,
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
     }
-    database = Database(own_database_url, keys=KEYS)
+    database = open_database(own_database_url)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
     token = make_token(database, workspace, "administrator")

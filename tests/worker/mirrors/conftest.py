@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database, utc_now
 from persistence.workspaces import Workspace
-from testbed.tokens import KEYS, make_token
+from testbed.databases import open_database
+from testbed.tokens import make_token
 from tests.api import Api
 
 PAGE_SIZE = 5
@@ -23,7 +24,7 @@ def clock() -> Callable[[], datetime]:
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    made = Database(database_url, pool_size=CLIENTS, keys=KEYS)
+    made = open_database(database_url, pool_size=CLIENTS)
     yield made
     made.close()
 
