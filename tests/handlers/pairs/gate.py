@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from sqlalchemy import event, text
@@ -18,7 +18,10 @@ BESIDE = ("api_token", "rate_window")
 POLL_SECONDS = 0.002
 GIVE_UP_SECONDS = PATIENCE_SECONDS
 DEADLOCK = "40P01"
-WAITING = text("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+WAITING = text(
+    "select count(*) from pg_stat_get_activity(null) where wait_event_type = 'Lock'"
+    " and datid = (select oid from pg_database where datname = current_database())"
+)
 
 Outcome = TypeVar("Outcome")
 
@@ -103,10 +106,11 @@ class Meeting:
         self._waiting.arm()
         with ThreadPoolExecutor(2) as threads:
             held = threads.submit(first)
+            held.add_done_callback(lambda _: self._gate.reached.set())
             try:
-                wait_until(lambda: self._gate.reached.is_set() or held.done())
+                assert self._gate.reached.wait(GIVE_UP_SECONDS), "nobody came to the gate"
                 other: Future[Outcome] = threads.submit(second)
-                wait_until(lambda: other.done() or self._waiting.holds())
+                wait_until(other, self._waiting.holds)
             finally:
                 self._gate.open()
             ends = held.result(GIVE_UP_SECONDS), other.result(GIVE_UP_SECONDS)
@@ -119,8 +123,8 @@ class Meeting:
             self._deadlocks.append(str(context.statement))
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(other: Future[Any], holds: Callable[[], bool]) -> None:
+    """Returns when the other is done or waits."""
     give_up = time.monotonic() + GIVE_UP_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up, "what was waited for did not happen"
-        time.sleep(POLL_SECONDS)
+    while not wait([other], POLL_SECONDS).done and not holds():
+        assert time.monotonic() < give_up, "the other neither waits nor is done"

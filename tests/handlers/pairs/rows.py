@@ -1,41 +1,73 @@
 """All rows of a database, kept aside and put back, so that many trials begin with the same ones."""
 
-from sqlalchemy import Table
+import re
+from typing import Any
+
+from sqlalchemy import Table, event
 
 from persistence.database import Database
 from persistence.tables.accounts import membership, token, user, workspace
 
 STAYING = {each.name for each in (membership, token, user, workspace)}
 """What trials do not change, and much refers to."""
+INSERTED = re.compile(r'\bINSERT INTO "?(\w+)')
 
 
 class KeptRows:
-    """Copies of all rows but those of accounts, in tables of their own beside them."""
+    """Copies of all rows but those of accounts, in tables of their own beside them.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        tables = [each for each in workspace.metadata.sorted_tables if each.name not in STAYING]
-        deletions = [f"DELETE FROM {each.name}" for each in reversed(tables)]
-        aside = [f"DELETE FROM kept_{each.name}" for each in tables]
-        self._clearing = deletions
-        self._keeping = aside + [_copy(each, f"kept_{each.name}", each.name) for each in tables]
-        self._restoring = deletions + [_copy(each, each.name, f"kept_{each.name}") for each in tables]
-        self._run([f"CREATE TABLE kept_{each.name} AS SELECT * FROM {each.name}" for each in tables])
+    Putting back leaves out tables that are empty, which are most: those that held nothing and got nothing.
+    """
+
+    def __init__(self, *databases: Database) -> None:
+        """`databases` are all through which rows are written; they are one."""
+        self._database = databases[0]
+        self._tables = [each for each in workspace.metadata.sorted_tables if each.name not in STAYING]
+        self._filled: set[str] = set()
+        self._inserted: set[str] = set()
+        self._run([f"CREATE TABLE kept_{each.name} AS SELECT * FROM {each.name}" for each in self._tables])
+        for each in databases:
+            event.listen(each.engine, "before_cursor_execute", self._note)
 
     def clear(self) -> None:
-        self._run(self._clearing)
+        self._run(_deletions(self._tables))
 
     def keep(self) -> None:
-        self._run(self._keeping)
+        empty = [f"DELETE FROM kept_{name}" for name in self._filled]
+        self._filled = {name for name, rows in self._count("").items() if rows}
+        self._run(empty + [_copy(each, f"kept_{each.name}", each.name) for each in self._tables_of(self._filled)])
 
     def restore(self) -> None:
-        self._run(self._restoring)
+        touched = self._tables_of(self._filled | self._inserted)
+        filled = self._tables_of(self._filled)
+        self._run(_deletions(touched) + [_copy(each, each.name, f"kept_{each.name}") for each in filled])
+        self._inserted.clear()
+
+    def check(self) -> None:
+        """Putting back has left nothing out."""
+        self.restore()
+        assert self._count("") == self._count("kept_")
+
+    def _tables_of(self, names: set[str]) -> list[Table]:
+        return [each for each in self._tables if each.name in names]
+
+    def _count(self, prefix: str) -> dict[str, int]:
+        parts = [f"SELECT '{each.name}', count(*) FROM {prefix}{each.name}" for each in self._tables]
+        with self._database.reading() as tx:
+            return {name: rows for name, rows in tx.connection.exec_driver_sql(" UNION ALL ".join(parts))}
 
     def _run(self, statements: list[str]) -> None:
         """All in one transaction, on PostgreSQL in one round trip."""
         with self._database.writing() as tx:
-            for one in statements if tx.sqlite else [";".join(statements)]:
+            for one in statements if tx.sqlite else [";".join(statements) or "SELECT 1"]:
                 tx.connection.exec_driver_sql(one)
+
+    def _note(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        self._inserted.update(INSERTED.findall(statement))
+
+
+def _deletions(tables: list[Table]) -> list[str]:
+    return [f"DELETE FROM {each.name}" for each in reversed(tables)]
 
 
 def _copy(table: Table, target: str, source: str) -> str:

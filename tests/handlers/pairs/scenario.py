@@ -41,6 +41,8 @@ def settle(value: Any) -> Any:
     if isinstance(value, dict):
         kept = {key: settle(each) for key, each in value.items() if key not in VOLATILE}
         return {key: bool(each) if key.endswith(MOMENT) else each for key, each in sorted(kept.items())}
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # JSON knows one kind of number; databases write 5 or 5.0
     return [settle(each) for each in value] if isinstance(value, list) else value
 
 

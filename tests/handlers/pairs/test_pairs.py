@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class Clients:
     def __init__(self, first: Service, second: Service) -> None:
         self._first, self._second = first, second
         self._meeting = Meeting(first.database, second.database)
-        self._kept = KeptRows(first.database)
+        self._kept = KeptRows(first.database, second.database)
         # On SQLite one unit of work writes at a time, from its beginning on: its other moments are one to the others.
         self.moments = (COMMIT,) if first.database.sqlite else MOMENTS
 
@@ -52,11 +53,21 @@ class Clients:
         outcomes = self._meeting.run(moment, first, second)
         return (*outcomes, self._scenario.snapshot(self._mine, self._names))
 
-    def follow(self, one: str, other: str) -> End:
+    def _follow(self, one: str, other: str) -> End:
         """How it ends when `other` comes after `one`."""
         first, second = self._again(one, other)
         outcomes = first(), second()
         return (*outcomes, self._scenario.snapshot(self._mine, self._names))
+
+    def find_ends(self, one: str, other: str) -> list[End]:
+        """How it ends when they come in turn, one order and the other; outcomes of `one` first."""
+        in_order = self._follow(one, other)
+        late, early, end = in_order if other == one else self._follow(other, one)
+        return [in_order, (early, late, end)]
+
+    def check(self) -> None:
+        """Each trial began with the same records."""
+        self._kept.check()
 
     def _again(self, one: str, other: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
         self._kept.restore()
@@ -64,11 +75,23 @@ class Clients:
         return lambda: writes[one](self._mine, names), lambda: writes[other](self._theirs, names)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def clients(request: pytest.FixtureRequest) -> Iterator[Clients]:
+@pytest.fixture(scope="module")
+def on_sqlite(request: pytest.FixtureRequest) -> Iterator[Clients]:
+    with open_clients("sqlite", request) as clients:
+        yield clients
+
+
+@pytest.fixture(scope="module")
+def on_postgres(request: pytest.FixtureRequest) -> Iterator[Clients]:
+    with open_clients("postgresql", request) as clients:
+        yield clients
+
+
+@contextmanager
+def open_clients(kind: str, request: pytest.FixtureRequest) -> Iterator[Clients]:
     with (
         tempfile.TemporaryDirectory(dir=FOLDER) as name,
-        database_url_for_many_tests(request.param, request, Path(name)) as url,
+        database_url_for_many_tests(kind, request, Path(name)) as url,
         serve(url, Path(name)) as first,
         serve(url, Path(name)) as second,
     ):
@@ -78,19 +101,26 @@ def clients(request: pytest.FixtureRequest) -> Iterator[Clients]:
 @pytest.mark.parametrize(
     ("kind", "one"), [(kind, one) for kind, scenario in SCENARIOS.items() for one in scenario.writes]
 )
-def test_a_write_that_meets_another_ends_as_if_one_had_come_second(clients: Clients, kind: str, one: str) -> None:
-    """Each test takes a write and those that stand after it, so that every pair is tried once, either first."""
-    clients.begin(SCENARIOS[kind])
+def test_a_write_that_meets_another_ends_as_if_one_had_come_second(
+    on_sqlite: Clients, on_postgres: Clients, kind: str, one: str
+) -> None:
+    """Each test takes a write and those that stand after it, so that every pair is tried once, either first.
+
+    How it ends in turn is found out on SQLite; PostgreSQL must come to one of the same ends.
+    """
+    on_sqlite.begin(SCENARIOS[kind])
+    on_postgres.begin(SCENARIOS[kind])
     words = list(SCENARIOS[kind].writes)
     for other in words[words.index(one) :]:
-        in_turn = [clients.follow(one, other)]
-        late, early, end = in_turn[0] if other == one else clients.follow(other, one)
-        in_turn.append((early, late, end))
-        for moment in clients.moments:
-            assert clients.meet(moment, one, other) in in_turn, f"{other} came {moment} of {one}"
-            if other != one:
-                late, early, end = clients.meet(moment, other, one)
-                assert (early, late, end) in in_turn, f"{one} came {moment} of {other}"
+        in_turn = on_sqlite.find_ends(one, other)
+        for clients in (on_sqlite, on_postgres):
+            for moment in clients.moments:
+                assert clients.meet(moment, one, other) in in_turn, f"{other} came {moment} of {one}"
+                if other != one:
+                    late, early, end = clients.meet(moment, other, one)
+                    assert (early, late, end) in in_turn, f"{one} came {moment} of {other}"
+    on_sqlite.check()
+    on_postgres.check()
 
 
 def test_every_write_of_both_generations_takes_part_in_pairs() -> None:
