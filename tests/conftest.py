@@ -28,6 +28,7 @@ from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
 from tests.partitions import partition
+from tests.slow_first import deal, find_rank
 
 # A loaded machine is no reason to fail: bounds of time are tested where they are promised.
 hypothesis_settings.register_profile("relayboard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,6 +42,13 @@ def pytest_configure() -> None:
     # Each commit to a SQLite file waits for its disk, which takes longer than all else that most tests do.
     if FOLDER and not os.statvfs(FOLDER).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", FOLDER)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        ranks = {item: rank for item in items if (rank := find_rank(item.nodeid)) is not None}
+        items[:] = deal(sorted(ranks, key=ranks.__getitem__), [item for item in items if item not in ranks], workers)
 
 
 class Clock:
