@@ -7,8 +7,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from persistence.workspaces import Workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
 from testbed.databases import open_database
+from testbed.forked import ForkedProcess, fork, run_api, run_worker
 from testbed.patience import PATIENCE_SECONDS
 from testbed.tokens import SECRET_KEY, make_token
 
@@ -45,7 +46,8 @@ class RunningService:
     database: Database
     workspace: Workspace
     token: str
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    are_forked: bool = False
+    processes: dict[str, subprocess.Popen[bytes] | ForkedProcess] = field(default_factory=dict)
     _listener: Any = None
 
     def __post_init__(self) -> None:
@@ -57,6 +59,11 @@ class RunningService:
 
     def start(self, name: str) -> None:
         """Start the `api` or a `worker` process (`worker two` is another one)."""
+        if self.are_forked:
+            main, arguments = (run_api, (self._listener,)) if name == "api" else (run_worker, ())
+            log_path = self.folder / f"{name}.log"
+            self.processes[name] = fork(main, *arguments, environment=self.environment, log=log_path)
+            return
         descriptor = self._listener.fileno()
         commands = {
             "api": [sys.executable, "-m", "relayboard.api_process", str(descriptor)],
@@ -76,7 +83,10 @@ class RunningService:
     def kill(self, name: str) -> None:
         """End a process by SIGKILL, with everything it started."""
         process = self.processes.pop(name)
-        os.killpg(process.pid, signal.SIGKILL)
+        if isinstance(process, ForkedProcess):
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def stop(self, name: str) -> int:
@@ -116,11 +126,24 @@ class RunningService:
         return {"Authorization": f"Token {self.token}"}
 
 
-@contextmanager
 def running_service(
     database_url: str, folder: Path, processes: Sequence[str] = ("api", "worker"), **settings: str
-) -> Iterator[RunningService]:
+) -> AbstractContextManager[RunningService]:
     """A migrated database with a workspace, and the processes running on it; killed at the end."""
+    return _run_service(database_url, folder, processes, settings, are_forked=False)
+
+
+def forked_service(
+    database_url: str, folder: Path, processes: Sequence[str] = ("api", "worker"), **settings: str
+) -> AbstractContextManager[RunningService]:
+    """The same of processes that start sooner (`testbed.forked`)."""
+    return _run_service(database_url, folder, processes, settings, are_forked=True)
+
+
+@contextmanager
+def _run_service(
+    database_url: str, folder: Path, processes: Sequence[str], settings: Mapping[str, str], *, are_forked: bool
+) -> Iterator[RunningService]:
     environment = {
         **os.environ,
         "RELAYBOARD_DATABASE_URL": database_url,
@@ -137,7 +160,7 @@ def running_service(
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
     token = make_token(database, workspace, "administrator")
-    service = RunningService(database_url, folder, environment, database, workspace, token)
+    service = RunningService(database_url, folder, environment, database, workspace, token, are_forked)
     try:
         for name in processes:
             service.start(name)

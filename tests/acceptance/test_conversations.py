@@ -14,7 +14,7 @@ import pytest
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import RunningService, running_service, wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from tests.answering import AnsweringPhone
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
@@ -83,7 +83,7 @@ class Clinics:
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with running_service(database_url, tmp_path) as running:
+    with forked_service(database_url, tmp_path) as running:
         running.start("worker two")
         yield running
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from testbed.running import RunningService, running_service
+from testbed.running import RunningService, forked_service
 from tests.browser.example_workspace import UNUSED_GROUP, fill_as_in_examples
 from tests.browser.explorer_page import ExplorerPage
 from tests.contract.documents import Operation, all_operations
@@ -28,7 +28,7 @@ def generation(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[RunningService]:
     url = f"sqlite:///{tmp_path / 'relayboard.db'}"
-    with running_service(url, tmp_path, processes=("api",), REGISTRATION_LIMIT="1000/hour") as running:
+    with forked_service(url, tmp_path, processes=("api",), REGISTRATION_LIMIT="1000/hour") as running:
         yield running
 
 

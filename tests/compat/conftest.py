@@ -7,7 +7,7 @@ import pytest
 
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from testbed.running import RunningService, running_service
+from testbed.running import RunningService, forked_service
 from testbed.tokens import make_token
 
 PAGE_SIZE = 4
@@ -30,7 +30,7 @@ class Tenant:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     """API and worker processes on one database, which show four records a page."""
     folder = tmp_path_factory.mktemp("compat")
-    with running_service(f"sqlite:///{folder / 'relayboard.db'}", folder, PAGE_SIZE=str(PAGE_SIZE)) as running:
+    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder, PAGE_SIZE=str(PAGE_SIZE)) as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""A process that does nothing but archive, to be killed: `python -m tests.faults.archiver`."""
+"""What a process does that does nothing but archive, to be killed."""
 
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
@@ -14,7 +14,3 @@ def main() -> None:
     step = begin_archiving(runtime)
     while step():
         pass
-
-
-if __name__ == "__main__":
-    main()

@@ -18,7 +18,7 @@ from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import RunningService, running_service, wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Receiver, Reply, receiving
 
@@ -47,8 +47,11 @@ def airtime() -> Iterator[Receiver]:
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path, airtime: Receiver) -> Iterator[RunningService]:
-    with running_service(
-        database_url, tmp_path, AIRTIME_URL=airtime.url, WEBHOOK_TIMEOUT_SECONDS=str(PATIENCE_SECONDS)
+    with forked_service(
+        database_url,
+        tmp_path,
+        AIRTIME_URL=airtime.url,
+        WEBHOOK_TIMEOUT_SECONDS=str(PATIENCE_SECONDS),
     ) as running:
         add_channel(running.database, running.workspace)
         yield running

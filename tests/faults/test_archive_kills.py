@@ -2,8 +2,6 @@
 
 import gzip
 import os
-import subprocess
-import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,9 +18,11 @@ from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
+from testbed.forked import ForkedProcess, fork
 from testbed.running import wait_until
 from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_contact
+from tests.faults import archiver
 from tests.run_rows import add_flow
 
 DAYS, RECORDS_PER_DAY, KILLS = 5, 1_200, 8
@@ -80,8 +80,8 @@ def progress(database: Database) -> tuple[int, ...]:
         return tuple(tx.execute(select(func.count()).select_from(table)).scalar_one() for table in tables)
 
 
-def begin(environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "tests.faults.archiver"], env=environment)
+def begin(environment: dict[str, str]) -> ForkedProcess:
+    return fork(archiver.main, environment=environment)
 
 
 def kill_amid_work(database: Database, environment: dict[str, str]) -> None:

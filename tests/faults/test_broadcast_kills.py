@@ -16,7 +16,7 @@ from persistence.messages.states import QUEUED
 from persistence.tables.contacts import contact, contact_urn, group, group_membership
 from persistence.tables.messages import broadcast, message
 from persistence.workspaces import Workspace
-from testbed.running import RunningService, running_service, wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named
 
@@ -26,7 +26,7 @@ LONGEST_PAUSE_SECONDS = 0.4
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with running_service(database_url, tmp_path) as running:
+    with forked_service(database_url, tmp_path) as running:
         yield running
 
 

@@ -15,7 +15,7 @@ from persistence.tables.campaigns import IS_UNFIRED, campaign_event, campaign_fi
 from persistence.tables.contacts import contact, field, group_membership
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
-from testbed.running import RunningService, running_service, wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from tests.campaign_rows import make_campaign, make_event, make_group
 from tests.factories import make_contacts, make_field
 
@@ -25,7 +25,7 @@ LONGEST_PAUSE_SECONDS = 0.4
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with running_service(database_url, tmp_path) as running:
+    with forked_service(database_url, tmp_path) as running:
         yield running
 
 

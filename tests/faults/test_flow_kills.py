@@ -24,7 +24,7 @@ from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import RunningService, running_service, wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from tests.answering import AnsweringPhone, answer_questions
 
 CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "40"))
@@ -46,7 +46,7 @@ def interview() -> dict[str, object]:
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with running_service(database_url, tmp_path) as running:
+    with forked_service(database_url, tmp_path) as running:
         running.start("worker two")
         yield running
 

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from persistence.database import Database
 from persistence.tables.messages import gateway_send
 from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
-from testbed.running import running_service, wait_until
+from testbed.running import forked_service, wait_until
 from tests.gateways import Parts
 from tests.worker.receivers import Received, Reply, receiving
 
@@ -39,7 +39,7 @@ def test_killed_workers_leave_no_part_out_and_send_none_twice(database_url: str,
     timeout = str(TIMEOUT_SECONDS)
     with (
         receiving(parts) as receiver,
-        running_service(database_url, tmp_path, WEBHOOK_TIMEOUT_SECONDS=timeout) as service,
+        forked_service(database_url, tmp_path, WEBHOOK_TIMEOUT_SECONDS=timeout) as service,
     ):
         service.start("worker two")
         gateway = add_gateway(service.database, service.workspace, receiver.url)

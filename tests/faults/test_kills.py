@@ -18,7 +18,7 @@ from persistence.tables.messages import message
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, NoReply
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import Receiver, RunningService, running_service, wait_until
+from testbed.running import Receiver, RunningService, forked_service, wait_until
 
 PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE, KILLS = 20, 500, 25, 10
 BURST = 40
@@ -26,7 +26,7 @@ BURST = 40
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with running_service(database_url, tmp_path) as running:
+    with forked_service(database_url, tmp_path) as running:
         yield running
 
 

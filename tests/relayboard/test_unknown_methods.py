@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import RunningService, running_service
+from testbed.running import RunningService, forked_service
 
 METHODS = ["FOO", "get", "PATCH", "PROPFIND", "TRACE", "M-SEARCH", "X!"]
 
@@ -16,7 +16,7 @@ METHODS = ["FOO", "get", "PATCH", "PROPFIND", "TRACE", "M-SEARCH", "X!"]
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     folder: Path = tmp_path_factory.mktemp("methods")
-    with running_service(f"sqlite:///{folder / 'relayboard.db'}", folder) as running:
+    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder) as running:
         yield running
 
 

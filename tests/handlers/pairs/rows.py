@@ -25,7 +25,7 @@ class KeptRows:
         self._tables = [each for each in workspace.metadata.sorted_tables if each.name not in STAYING]
         self._filled: set[str] = set()
         self._inserted: set[str] = set()
-        self._run([f"CREATE TABLE kept_{each.name} AS SELECT * FROM {each.name}" for each in self._tables])
+        self._run([f"CREATE TABLE kept_{each.name} AS SELECT * FROM {each.name} WHERE false" for each in self._tables])
         for each in databases:
             event.listen(each.engine, "before_cursor_execute", self._note)
 

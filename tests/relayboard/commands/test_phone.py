@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from relayboard.cli import main
-from testbed.running import RunningService, running_service
+from testbed.running import RunningService, forked_service
 
 Act = Callable[..., dict[str, Any]]
 
@@ -16,7 +16,7 @@ Act = Callable[..., dict[str, Any]]
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     folder = tmp_path_factory.mktemp("service")
-    with running_service(f"sqlite:///{folder / 'relayboard.db'}", folder) as running:
+    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder) as running:
         yield running
 
 
