@@ -1,9 +1,8 @@
-"""`modified_on` as mirrors need it: in each workspace moments follow the order in which changes become visible.
-
-A client that asks for what changed at or after the newest moment it has seen misses nothing, however long the
-transactions of others take. On PostgreSQL rows get the moment their transaction began, and just before the commit the
-final one, read while the workspace's clock is held: nobody else's change can come between moment and commit.
-On SQLite one transaction writes at a time, so the first moment is the final one.
+"""`modified_on` for mirrors: in each workspace it follows the order in which changes become visible. A client that asks
+for changes at or after the newest time that it has seen misses nothing, even if other transactions take long. On
+PostgreSQL rows first get the time when their transaction began, and just before the commit the final time, read while
+the workspace's clock is locked: no other change can get a time in between. On SQLite one transaction writes at a time,
+so the first time is final.
 """
 
 from collections.abc import Sequence
@@ -28,14 +27,14 @@ RETURNING stamped_on"""
 
 
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:
-    """What to write to `modified_on` of rows of a table that this unit of work makes or changes."""
+    """The value of `modified_on` for rows of a table that this unit of work creates or changes."""
     return tx.before_commit(Stamps).choose(tx, table, workspace_id)
 
 
 def touch(tx: Transaction, table: Table, workspace_id: int, which: ColumnElement[bool]) -> None:
-    """Notes that the records of a table under a condition change with this unit of work, by what they refer to.
-
-    Those that come under the condition until its end are among them; it raises LostRace when they come too fast.
+    """Updates `modified_on` of the records of a table that meet a condition, because a record that they refer to has
+    changed. Records that meet the condition later, before the end of this unit of work, are included; raises LostRace
+    if new ones appear too fast.
     """
     touched = select(table.c.id).where(table.c.workspace_id == workspace_id, which, text(_found_by(table)))
     _write_moment(tx, table, touched, stamped(tx, table, workspace_id))
@@ -44,19 +43,19 @@ def touch(tx: Transaction, table: Table, workspace_id: int, which: ColumnElement
 
 
 def _found_by(table: Table) -> str:
-    """What holds for all rows that are shown, so that the database uses the index of these."""
+    """The condition that holds for all visible rows, so that the database uses their index."""
     found_by: str = table.info.get(FOUND_BY, "true")
     return found_by
 
 
 def _write_moment(tx: Transaction, table: Table, which: Select[int], moment: datetime) -> int:
-    """Gives the chosen rows a moment, locked in the order of ids; how many they are."""
+    """Gives the chosen rows a time, locked in the order of ids; returns their number."""
     held = which.order_by(table.c.id).with_for_update(key_share=True)
     return tx.execute(update(table).where(table.c.id.in_(held)).values(modified_on=moment)).rowcount
 
 
 def later(tx: Transaction, table: Table) -> ColumnElement[datetime] | datetime:
-    """What to write to a `modified_on` that no list is filtered by: now, and later than what the row had before."""
+    """The value of a `modified_on` that no list filters by: now, and later than the row's previous value."""
     if tx.sqlite:
         return tx.now
     before: ColumnElement[datetime] = table.c.modified_on
@@ -64,7 +63,7 @@ def later(tx: Transaction, table: Table) -> ColumnElement[datetime] | datetime:
 
 
 class Stamps:
-    """The moments of one unit of work: those given out, and the tables that wait for theirs."""
+    """The times of one unit of work: those given, and the tables that wait for their final time."""
 
     is_last = True
 
@@ -82,10 +81,11 @@ class Stamps:
         return tx.now
 
     def flush(self, tx: Transaction) -> None:
-        """Holds the clocks, in the order of ids, until the commit, and writes the final moments."""
+        """Locks the clocks, in the order of ids, until the commit, and writes the final times."""
         expected, self._expected = self._expected, []
         for table, workspace_id, touched in expected:
-            # Who came while many were touched is touched now, and who came meanwhile after that: fewer each time.
+            # Records that appeared while many were updated are updated now, and again those that appeared meanwhile:
+            # fewer each time.
             moment = self.choose(tx, table, workspace_id)
             late = touched.where(table.c.modified_on != moment)
             for _ in range(PASSES):
@@ -96,19 +96,19 @@ class Stamps:
             tables = [table for _, table in sorted(waiting[workspace_id].items())]
             self._taken[workspace_id] = _advance(tx, workspace_id, tables)
         for table, workspace_id, touched in expected:
-            # Nobody else's change becomes visible any more, and those that have are of other moments.
+            # From now on no other change becomes visible, and visible ones have other times.
             late = touched.where(table.c.modified_on != self._taken[workspace_id])
             if tx.execute(late.limit(1)).first() is not None:
                 raise LostRace
 
     def expect(self, table: Table, workspace_id: int, touched: Select[int]) -> None:
-        """All these bear the moment of this unit of work in the end."""
+        """These rows get the final time of this unit of work."""
         self._expected.append((table, workspace_id, touched))
 
 
 def _advance(tx: Transaction, workspace_id: int, tables: Sequence[Table]) -> datetime:
-    """The next moment of a workspace, whose clock is held from now on; rows of this unit of work get it."""
-    # A change that took a while gets the moment of its end: others may have looked for changes meanwhile.
+    """The next time of a workspace, whose clock is locked from now on; rows of this unit of work get it."""
+    # A long change gets the time of its end, because clients may have asked for changes meanwhile.
     present = tx.read_clock()
     wanted = tx.now if present - tx.now < QUICK else present
     values = {"workspace_id": workspace_id, "wanted": wanted, "provisional": tx.now}
@@ -118,7 +118,7 @@ def _advance(tx: Transaction, workspace_id: int, tables: Sequence[Table]) -> dat
 
 @cache
 def _restamping(tables: tuple[Table, ...]) -> TextualSelect:
-    """The statement that moves the clock on and changes the rows of these tables; one round trip."""
+    """The statement that advances the clock and updates the rows of these tables in one round trip."""
     parts = ["moment AS (" + ADVANCING + ")"]
     for table in tables:
         mine = f"workspace_id = :workspace_id AND modified_on = :provisional AND {_found_by(table)}"

@@ -1,4 +1,4 @@
-"""Events of resthooks: what happened when flows triggered them, kept for two days and delivered to all subscribers."""
+"""Events of resthooks, which flows trigger; they are kept for two days and delivered to all subscribers."""
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
@@ -42,11 +42,10 @@ RESTHOOK_EVENTS = ListSpec(
 def record_resthook_event(
     tx: Transaction, workspace_id: int, slug: str, data: Mapping[str, Any], *, told: Collection[str] = ()
 ) -> list[str]:
-    """Notes that a resthook was triggered and queues a delivery of `data` to each subscriber; the delivery ids.
-
-    `data` is a resthook event's body (interface, resthooks). Subscribers whose URL is among `told` know already and are
-    healthy; those that were switched off because they failed for long get nothing. A resthook that does not exist
-    is created. Raises InvalidInput for a bad slug.
+    """Records that a resthook was triggered and queues a delivery of `data` to each subscriber; returns the delivery
+    ids. `data` is the body of a resthook event (interface specification, resthooks). Subscribers whose URL is in `told`
+    have accepted the event already; those that were switched off because they failed for long get nothing. A resthook
+    that does not exist is created. Raises InvalidInput for a bad slug.
     """
     resthook_id = ensure_resthook(tx, workspace_id, slug)
     tx.insert(resthook_event, workspace_id=workspace_id, resthook_id=resthook_id, data=dict(data), created_on=tx.now)
@@ -71,7 +70,7 @@ def record_resthook_event(
 
 
 def trim_resthook_events(tx: Transaction, limit: int = 1000) -> int:
-    """Deletes events that are older than KEPT_FOR; the number deleted."""
+    """Deletes events that are older than KEPT_FOR; returns their number."""
     rows = resthook_event.c
     old = select(rows.id).where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on, rows.id).limit(limit)
     return tx.execute(delete(resthook_event).where(rows.id.in_(old.scalar_subquery()))).rowcount

@@ -33,7 +33,7 @@ def find_resthook(tx: Transaction, workspace_id: int, slug: str) -> int | None:
 
 
 def ensure_resthook(tx: Transaction, workspace_id: int, slug: str) -> int:
-    """The id of the resthook with this slug, which is made when there is none. Raises InvalidInput for a bad slug."""
+    """The id of the resthook with this slug, which is created if there is none. Raises InvalidInput for a bad slug."""
     resthook_id = find_resthook(tx, workspace_id, slug)
     if resthook_id is not None:
         return resthook_id
@@ -45,7 +45,7 @@ def ensure_resthook(tx: Transaction, workspace_id: int, slug: str) -> int:
 
 
 def touch_resthooks(tx: Transaction, workspace_id: int, resthook_ids: list[int]) -> None:
-    """Note that these resthooks changed just now."""
+    """Update `modified_on` of these resthooks."""
     if resthook_ids:
         mine = (resthook.c.workspace_id == workspace_id) & resthook.c.id.in_(resthook_ids)
         tx.execute(update(resthook).where(mine).values(modified_on=stamped(tx, resthook, workspace_id)))

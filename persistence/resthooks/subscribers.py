@@ -1,4 +1,4 @@
-"""Subscribers of resthooks: addresses that are called when a resthook is triggered."""
+"""Subscribers of resthooks: URLs that are called when a resthook is triggered."""
 
 from collections.abc import Collection, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_address
@@ -50,10 +50,8 @@ SUBSCRIBERS = ListSpec(
 def create_subscriber(
     tx: Transaction, workspace_id: int, slug: str, target_url: str, *, allowed_networks: Sequence[Network] = ()
 ) -> int:
-    """Subscribe a URL to a resthook; returns the subscriber's id.
-
-    Raises InvalidInput for an unknown resthook, a bad URL, one that names a private address outside
-    `allowed_networks`, and one that is subscribed already.
+    """Subscribe a URL to a resthook; returns the subscriber's id. Raises InvalidInput for an unknown resthook, a bad
+    URL, a URL with a private address outside `allowed_networks`, and a URL that is subscribed already.
     """
     resthook_id = must_exist(find_resthook(tx, workspace_id, slug), "resthook", slug)
     target_url = check_webhook_url(target_url, "target_url")
@@ -77,7 +75,7 @@ def delete_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) ->
 
 
 def list_subscriber_states(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
-    """All subscribers of a workspace for operators, with when and why they were switched off if they were."""
+    """All subscribers of a workspace for operators; for those that were switched off, with time and reason."""
     rows, trouble = resthook_subscriber.c, webhook_trouble.c
     off = (trouble.switched_off_on, trouble.reason.label("switched_off_reason"))
     statement = (
@@ -86,14 +84,13 @@ def list_subscriber_states(tx: Transaction, workspace_id: int) -> list[dict[str,
         .where(rows.workspace_id == workspace_id)
         .order_by(rows.id)
     )
-    # Names of joined columns are a kind of str of their own, which is no key for JSON.
+    # Names of joined columns are a subclass of str, which cannot be keys in JSON.
     return [{str(name): value for name, value in row._mapping.items()} for row in tx.execute(statement)]
 
 
 def switch_on_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> bool:
-    """Calls a subscriber again that failed for long, or forgets that it failed; says whether it did.
-
-    Raises RecordMissing.
+    """Switches on a subscriber that failed for long, or clears its failures; returns whether it had failed. Raises
+    RecordMissing.
     """
     rows = resthook_subscriber.c
     mine = (rows.workspace_id == workspace_id) & (rows.id == subscriber_id)
@@ -114,7 +111,7 @@ def find_subscribers_at(tx: Transaction, workspace_id: int, slug: str, urls: Col
 
 
 def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collection[int]) -> bool:
-    """Removes subscribers and gives up what is still to be delivered to them; says whether any existed."""
+    """Removes subscribers and gives up pending deliveries to them; returns whether any existed."""
     rows = resthook_subscriber.c
     theirs = (rows.workspace_id == workspace_id) & rows.id.in_(subscriber_ids)
     ended = list(tx.execute(delete(resthook_subscriber).where(theirs).returning(rows.resthook_id)).scalars())
@@ -130,7 +127,7 @@ def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collec
 
 
 def _check_is_public(url: str, allowed_networks: Sequence[Network]) -> None:
-    """Refuses addresses that are private by their spelling; those that names lead to are checked at each call."""
+    """Rejects literal private addresses; the addresses of host names are checked at each call."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     try:
         address = ip_address(host)

@@ -1,4 +1,4 @@
-"""Runs: each passage of a contact through a flow, saved by workers as the engine left it."""
+"""Runs of contacts through flows, saved by workers after each sprint of the engine."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +25,8 @@ def _listed(*statuses: str) -> ColumnElement[bool]:
 
 
 IS_OPEN = _listed(*OPEN)
-"""The condition of a partial index, written out in statements: SQLite uses such an index only when it sees it."""
+"""The condition of a partial index, repeated in statements: SQLite uses such an index only if the statement contains
+it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class RunState:
     exited_on: datetime | None = None
 
     def values(self, modified_on: datetime) -> dict[str, Any]:
-        """What is stored of it, whether it is new or not."""
+        """The stored columns, for new and known records."""
         return {
             "session_id": self.session_id,
             "status": self.status,
@@ -63,10 +64,9 @@ class RunState:
 
 
 class RunCounts:
-    """Changes of the flows' counts of runs, made together: `active` counts all runs without an end.
-
-    A unit of work has one of them, `counts_of` gives it, and it changes the flows at the end of that unit: many workers
-    wait for these rows, and all take them in the order of ids.
+    """Collects changes of the flows' counts of runs; `active` counts all runs without an end. A unit of work has one of
+    these, returned by `counts_of`, which updates the flows at the end of the unit: many workers wait for these rows,
+    and all lock them in the order of ids.
     """
 
     is_last = False
@@ -75,14 +75,15 @@ class RunCounts:
         self._changes: Counter[tuple[int, str]] = Counter()
 
     def move(self, flow_id: int, before: str | None, after: str | None, number: int = 1) -> None:
-        """Notes that runs went from a status to another; None: there is no such run."""
+        """Records that runs changed from one status to another; None means that the run does not exist before or
+        after."""
         if before is not None:
             self._changes[flow_id, _column_of(before)] -= number
         if after is not None:
             self._changes[flow_id, _column_of(after)] += number
 
     def flush(self, tx: Transaction) -> None:
-        """Changes the flows, in the order of their ids, so that two transactions never wait for each other."""
+        """Updates the flows in the order of their ids, to avoid deadlocks."""
         noted, self._changes = self._changes, Counter()
         for flow_id in sorted({flow_id for (flow_id, _), change in noted.items() if change}):
             changes = {
@@ -94,20 +95,19 @@ class RunCounts:
 
 
 def counts_of(tx: Transaction) -> RunCounts:
-    """The counts that change with a unit of work."""
+    """The collected counts of a unit of work."""
     return tx.before_commit(RunCounts)
 
 
 def _column_of(status: str) -> str:
-    """The column of a flow that counts runs of a status; failed ones count as interrupted."""
+    """The column of a flow that counts runs with a status; failed runs count as interrupted."""
     word = {ACTIVE: "active", WAITING: "active", FAILED: "interrupted"}.get(status, status)
     return f"{word}_run_count"
 
 
 def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) -> dict[str, int]:
-    """Stores new runs and the present state of known ones, by uuid; the ids of those stored, by uuid.
-
-    A known run that is over stays as it is, and is left out of the answer: whoever ended it was faster.
+    """Stores new runs and the current state of known ones, by UUID; returns the ids of those stored, by UUID. A known
+    run that has ended is not changed and not returned: another transaction has ended it.
     """
     known = lock_rows(tx, workspace_id, flow_run, [run.uuid for run in runs], flow_run.c.status, flow_run.c.visits)
     counts, moment = counts_of(tx), stamped(tx, flow_run, workspace_id)
@@ -134,7 +134,7 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
 
 
 def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Present visits with the results that were stored of them, followed by the new ones."""
+    """The current visits with the results stored before, followed by the new ones."""
     known = [*before, *({} for _ in range(len(now) - len(before)))]
     return [
         {**visit, "results": [*(old.get("results") or ()), *visit["results"]]}
@@ -156,7 +156,7 @@ def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[st
 
 
 def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:
-    """Ends the open runs that a condition chooses, as `interrupted` or `expired`."""
+    """Ends the open runs that meet a condition, as `interrupted` or `expired`."""
     counts = counts_of(tx)
     mine = (flow_run.c.workspace_id == workspace_id) & condition
     for before in OPEN:
@@ -168,7 +168,7 @@ def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool
 
 
 def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Deletes all runs of contacts, with what they said in them; flows no longer count these runs."""
+    """Deletes all runs of contacts, with their answers; flows no longer count these runs."""
     theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
     counts = counts_of(tx)
     for row in tx.execute(delete(flow_run).where(theirs).returning(flow_run.c.flow_id, flow_run.c.status)):

@@ -1,4 +1,4 @@
-"""What is stored of the engine's runs (flow format, sessions and results)."""
+"""How the engine's runs are stored (flow format, sessions and results)."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -21,10 +21,9 @@ def describe_run(
     start_id: int | None = None,
     expires_on: datetime | None = None,
 ) -> RunState:
-    """A run of the engine as `save_runs` takes it.
-
-    `routing_nodes` are the uuids of the flow's nodes that have a router. `start_id` belongs to the run a start made
-    only. `expires_on` is when it will expire; a run that has expired did so when it ended.
+    """A run of the engine in the form for `save_runs`. `routing_nodes` are the UUIDs of the flow's nodes that have a
+    router. `start_id` is only for the run that a start created. `expires_on` is when it will expire; for an expired run
+    it is the time of its end.
     """
     exited_on = read_moment(run.exited_on) if run.exited_on else None
     return RunState(
@@ -46,7 +45,7 @@ def describe_run(
 
 
 def read_moment(text: str) -> datetime:
-    """A moment of the engine, which has an offset."""
+    """A time of the engine, which has an offset."""
     return datetime.fromisoformat(text)
 
 
@@ -66,9 +65,8 @@ def _describe_result(result: Result) -> dict[str, Any]:
 
 
 def _describe_visits(run: Run, routing_nodes: Collection[str]) -> list[Mapping[str, Any]]:
-    """What only generation 1 shows of each step: what kind of node it is, when it was left, and what was said there.
-
-    Of earlier sprints' results the run knows the last of each name only; `save_runs` keeps what was stored of them.
+    """What only generation 1 shows of each step: the type of the node, when it was left, and the results there. From
+    earlier sprints the run knows only the last result of each name; `save_runs` keeps the stored ones.
     """
     saved: dict[int, list[Result]] = {}
     for index, result in run.saved:

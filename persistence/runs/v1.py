@@ -1,4 +1,4 @@
-"""Runs as v1 shows them: plain UUIDs, all steps with what was said there, and filters that take several values."""
+"""Runs as v1 shows them: plain UUIDs, all steps with their texts, and filters with several values."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,13 +33,13 @@ SUMMARY = declare_record(
         "expired_on": case((flow_run.c.status == EXPIRED, flow_run.c.exited_on), else_=null()),
     }
 )
-"""What is read of a run; `_show` makes the record of it."""
+"""The columns that are read of a run; `_show` builds the record from them."""
 
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?\Z")
 
 
 def _show(document: str) -> str:
-    """The record of a run: the results of all visits as a list, oldest first, and steps with what was said there."""
+    """The record of a run: the results of all visits as a list, oldest first, and steps with their texts."""
     run = orjson.loads(document)
     visits = run.pop("visits")
     said = [result for visit in visits for result in visit["results"]]
@@ -53,7 +53,7 @@ def _show(document: str) -> str:
 
 
 def _show_last(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the last result of a visit was made of."""
+    """The text and value of the last result of a visit."""
     last = results[-1] if results else {"input": None, "value": None}
     return {"text": last["input"], "value": last["value"]}
 
@@ -71,7 +71,7 @@ def _show_value(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_number(text: str | None) -> int | float | str | None:
-    """A plain number as a number; anything else, a phone number with its zero or plus too, as it is."""
+    """A plain number as a number; anything else, also a phone number with a zero or a plus sign, unchanged."""
     if text is None or not PLAIN_NUMBER.match(text):
         return text
     return float(text) if "." in text else int(text)
@@ -94,6 +94,6 @@ RUNS_V1 = ListSpec(
 
 
 def read_runs_of_start(tx: Transaction, workspace: Workspace, start_id: int) -> list[str]:
-    """The records of the runs that a start has made so far, by their contacts."""
+    """The records of the runs that a start has created so far, by their contacts."""
     is_theirs = flow_run.c.start_id == start_id
     return RUNS_V1.read(ListQuery(tx, workspace), is_theirs, order_by=[flow_run.c.contact_id])

@@ -70,7 +70,7 @@ RUN_RECORDS = {
     (False, False): _build_record(with_path=False),
     (True, False): _build_record(masked=True, with_path=False),
 }
-"""By whether addresses are hidden and whether the path is shown."""
+"""By whether the workspace is anonymous and whether the path is shown."""
 
 SOURCE = (
     flow_run.join(flow, flow.c.id == flow_run.c.flow_id)
@@ -80,7 +80,8 @@ SOURCE = (
 
 
 def show_numbers(record: str) -> str:
-    """A record whose phone number is displayed as people write it; no quoted text can look like the place of one."""
+    """A record with its phone number as people write it; no text in JSON quotes can look like the placeholder of a
+    number."""
     return SHOWN_NUMBER.sub(lambda found: f'"urn_display":"{_write_number(found.group(1))}"', record)
 
 
@@ -100,7 +101,7 @@ def _not_of_both(query: ListQuery) -> list[Condition]:
 
 
 def _with_response(_query: ListQuery, responded: bool) -> list[Condition]:
-    """False chooses nothing."""
+    """False is not a filter."""
     return [flow_run.c.responded] if responded else []
 
 

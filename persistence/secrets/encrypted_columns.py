@@ -1,4 +1,4 @@
-"""The column type of secrets: sealed whenever they are written, opened whenever they are read."""
+"""The column type of secrets: they are encrypted ("sealed") when written and decrypted ("opened") when read."""
 
 import logging
 from typing import Any
@@ -14,15 +14,15 @@ from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChan
 logger = logging.getLogger("relayboard.secrets")
 
 _RINGS: WeakKeyDictionary[Dialect, KeyRing] = WeakKeyDictionary()
-"""The keys of each engine; an engine has a dialect of its own, which is all that a column type gets to know of it."""
+"""The keys of each engine, by its dialect: a column type knows only the dialect of its engine."""
 
 
 class NoSecretKey(Exception):
-    """A secret is read or written through a database that was opened without a secret key."""
+    """A secret is read or written in a database that was opened without a secret key."""
 
 
 class SealedComparator(TypeDecorator.Comparator[Any]):
-    """Sealed texts differ each time, so the database can only tell whether there is one."""
+    """The same secret is sealed differently each time, so the database can only compare it with null."""
 
     def operate(self, op: OperatorType, *other: Any, **kwargs: Any) -> Any:
         if op not in (is_, is_not) or other != (None,):
@@ -31,10 +31,8 @@ class SealedComparator(TypeDecorator.Comparator[Any]):
 
 
 class Sealed(TypeDecorator[Any]):
-    """A text that is stored encrypted, bound to its table and column (`place`).
-
-    Reading raises SecretKeyChanged, SecretDamaged (`persistence.secrets.encryption`). Copying from one sealed column to
-    another needs reading and writing.
+    """A text that is stored encrypted, bound to its table and column (`place`). Reading raises SecretKeyChanged,
+    SecretDamaged (`persistence.secrets.encryption`). To copy it to another sealed column it must be read and written.
     """
 
     impl = Text
@@ -76,17 +74,17 @@ def sealed_column(table: str, name: str) -> Column[str]:
 
 
 def sealed_json_column(table: str, name: str) -> Column[Any]:
-    """A column for a document that holds secrets."""
+    """A column for a document that contains secrets."""
     return Column(name, SealedJson(f"{table}.{name}"))
 
 
 def sealed_text(column: ColumnElement[Any]) -> ColumnElement[str]:
-    """What a sealed column holds, to be opened row by row: reading the column opens all rows or fails."""
+    """The sealed text of a column, to be opened row by row: reading the column itself opens all rows or fails."""
     return type_coerce(column, Text)
 
 
 def open_or_none(dialect: Dialect, column: Column[Any], sealed: str | None) -> Any:
-    """What one sealed text of a column holds; None for none and for one that no key opens."""
+    """The content of one sealed text of a column; None for null and for a text that no key opens."""
     assert isinstance(column.type, Sealed)
     try:
         return column.type.process_result_value(sealed, dialect)

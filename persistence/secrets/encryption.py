@@ -1,7 +1,6 @@
-"""Sealing: authenticated encryption of the secrets that the database holds, under keys made of the secret key.
-
-A sealed text is `1.<key id>.<base64 of nonce and ciphertext>`. The key id tells which key opens it and nothing else
-about that key. Each text is bound to its place (table and column): moved elsewhere, it does not open.
+"""Sealing: authenticated encryption of the secrets in the database, with keys derived from the secret key. A sealed
+text is `1.<key id>.<base64 of nonce and ciphertext>`. The key id only says which key opens it. Each text is bound to
+its place (table and column) and cannot be opened in another place.
 """
 
 import base64
@@ -25,7 +24,7 @@ PURPOSE = b"relayboard stored secrets"
 
 
 class SecretKeyChanged(Exception):
-    """What is stored was sealed under a key that is not among the present ones."""
+    """The stored secrets were sealed with a key that is not configured."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -36,14 +35,14 @@ class SecretKeyChanged(Exception):
 
 
 class SecretDamaged(Exception):
-    """A stored secret isn't sealed, was changed, or was moved from the place that it was sealed for."""
+    """A stored secret is not sealed, was changed, or was moved from its place."""
 
     def __init__(self, place: str) -> None:
         super().__init__(f"a stored secret in {place} is damaged or was copied from another place")
 
 
 class KeyRing:
-    """The key that seals, made of the secret key, and with those of former secret keys the ones that open."""
+    """The key that seals, derived from the secret key, and the keys that open, also those of former secret keys."""
 
     def __init__(self, secret_key: str, former_keys: Sequence[str] = ()) -> None:
         made = [_make_key(text) for text in (secret_key, *former_keys)]
@@ -76,7 +75,7 @@ class KeyRing:
         return opened.decode()
 
     def is_current(self, sealed: str) -> bool:
-        """Whether a sealed text is under the present key."""
+        """Whether a text is sealed with the current key."""
         return sealed.startswith(f"{FORM}.{self._key_id}.")
 
     def _bind(self, key_id: str, place: str) -> bytes:

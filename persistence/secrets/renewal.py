@@ -1,6 +1,5 @@
-"""The secret key of a database: whether it is the right one, and going over to another.
-
-Then everything that is sealed under a former key is sealed anew.
+"""The secret key of a database: checks whether it is the right one, and renews all secrets that are sealed with a
+former key.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,16 +19,15 @@ BATCH = 500
 
 @dataclass(slots=True)
 class Renewal:
-    """How many secrets were sealed again, and how many were emptied because no key opens them."""
+    """How many secrets were sealed again, and how many were deleted because no key opens them."""
 
     renewed: int = 0
     dropped: int = 0
 
 
 def renew_secrets(database: Database, keys: KeyRing, *, drops_unreadable: bool = False) -> Renewal:
-    """Seals all secrets under the present key, in short transactions; may be run again after an interruption.
-
-    Raises SecretKeyChanged or SecretDamaged for one that no key opens, unless those are to be emptied.
+    """Seals all secrets with the current key, in short transactions; may be run again after an interruption. Raises
+    SecretKeyChanged or SecretDamaged for one that no key opens, unless these are to be deleted.
     """
     done = Renewal()
     for table in metadata.sorted_tables:
@@ -48,7 +46,7 @@ class _Batch:
     after_id: int
 
     def lock(self, tx: Transaction) -> dict[int, Mapping[str, str | None]]:
-        """The sealed texts of the next rows by their id."""
+        """The sealed texts of the next rows, locked, by row id."""
         sealed = [type_coerce(self.table.c[name], Text).label(name) for name in self.columns]
         following = select(self.table.c.id, *sealed).where(self.table.c.id > self.after_id)
         rows = tx.execute(following.order_by(self.table.c.id).limit(BATCH).with_for_update())
@@ -62,7 +60,7 @@ class _Batch:
 
 
 def _renew_batch(tx: Transaction, batch: _Batch, keys: KeyRing, done: Renewal, drops_unreadable: bool) -> int | None:
-    """Renews the secrets of some rows; the id to go on after, None at the end."""
+    """Renews the secrets of some rows; returns the id after which to continue, None at the end."""
     rows = batch.lock(tx)
     for row_id, texts in rows.items():
         changes: dict[str, Any] = {}
@@ -88,9 +86,8 @@ WORD = "relayboard"
 
 
 def confirm_secret_key(database: Database) -> None:
-    """Raises SecretKeyChanged when neither the secret key nor a former one is that of this database.
-
-    Tokens are stored as hashes keyed with it: without this check a wrong key would look as if all tokens were unknown.
+    """Raises SecretKeyChanged if neither the secret key nor a former one belongs to this database. Tokens are stored as
+    hashes keyed with it: without this check, with a wrong key all tokens would look unknown.
     """
     with database.reading() as tx:
         is_confirmed = _read_word(tx) is not None

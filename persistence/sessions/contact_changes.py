@@ -1,4 +1,4 @@
-"""What flows change about contacts, for many contacts at once."""
+"""Changes of contacts by flows, for many contacts at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,8 @@ from persistence.tables.contacts import field as field_table
 
 @dataclass(slots=True)
 class ContactDelta:
-    """What one sprint changed about a contact. `values` are new names, languages and timezones (empty: none).
-
-    `fields` are stored values by key, None where a field was cleared. `urns` is the whole new list.
+    """The changes of a contact in one sprint. `values` are new names, languages and time zones (empty: none). `fields`
+    are stored values by key, None if a field was cleared. `urns` is the whole new list.
     """
 
     values: dict[str, str] = field(default_factory=dict)
@@ -62,7 +61,7 @@ def change_many(
 def change_memberships(
     tx: Transaction, workspace_id: int, joined: Mapping[str, Sequence[int]], left: Mapping[str, Sequence[int]]
 ) -> None:
-    """Puts contacts into manual groups and takes them out, by the group's uuid; query groups look after themselves."""
+    """Adds contacts to manual groups and removes them, by the group's UUID; smart groups are updated separately."""
     uuids = sorted({*joined, *left})
     if not uuids:
         return
@@ -98,7 +97,7 @@ def _find_field_uuids(tx: Transaction, workspace_id: int, keys: set[str]) -> dic
 
 def _change_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> None:
     owners = find_owners(tx, workspace_id, urns)
-    # Somebody may have taken an address since the flow asked for it.
+    # Another contact may have got a URN since the flow checked it.
     free = [urn for urn in urns if urn.identity not in owners or owners[urn.identity].contact_id == contact_id]
     set_urns(tx, workspace_id, contact_id, free)
     chosen = {urn.identity: urn.query_values.get("channel", [""])[0] for urn in free if urn.query}

@@ -24,7 +24,7 @@ PLACES = ("state", "district", "ward")
 
 @dataclass(frozen=True, slots=True)
 class ContactRow:
-    """What the engine sees of a contact's own row; `fields` are stored values by the field's UUID."""
+    """The columns of a contact's row that the engine reads; `fields` are stored values by the field's UUID."""
 
     id: int
     uuid: str
@@ -41,7 +41,7 @@ CONTACT_COLUMNS = columns_for(ContactRow, contact)
 
 
 def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, Contact]:
-    """The contacts of these ids that are not deleted, by id; five statements whatever their number."""
+    """The contacts with these ids that are not deleted, by id; five statements for any number."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
     rows = [ContactRow(*row) for row in tx.execute(select(*CONTACT_COLUMNS).where(mine))]
     return complete_contacts(tx, workspace_id, rows, _read_field_keys(tx, workspace_id))
@@ -95,7 +95,7 @@ def _read_value(stored: Mapping[str, str]) -> FieldValue:
 
 
 def write_value(value: FieldValue | None) -> dict[str, str] | None:
-    """What a value is stored as."""
+    """The stored form of a value."""
     if value is None or not value.text:
         return None
     stored = {"text": value.text}

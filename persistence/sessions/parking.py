@@ -1,7 +1,6 @@
-"""Sprints that may call the outside: parked until a slot is free, so that they hold nobody up but each other.
-
-A parked contact is found again by its row here, not by what is due for it. The row goes when the contact is leased: a
-worker that dies leaves the lease to its end, and what was due is found as if nobody had seen it.
+"""Parking: contacts whose sprints may call other systems wait until a slot is free, so that they delay only each other.
+A parked contact is found by its row here, not by its due messages or waits. The row is deleted when the contact is
+leased: if the worker dies, the lease expires, and the due work is found again as usual.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,12 +18,13 @@ from persistence.tables.runs import parked_sprint
 
 WAKE = "parked"
 STARTS = "starts"
-"""The kind of those that wait to be started. They wait beside everything else: nobody's messages wait for them."""
+"""The kind of contacts that wait to be started. They do not block the contact's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParkedSprint:
-    """A contact whose turn has come; `kind` is the job that found it, `receiver` the flow, `batch_id` of a start."""
+    """A contact that leaves the parking; `kind` is the job that found it, `receiver` the flow, `batch_id` the batch
+    of a start."""
 
     workspace_id: int
     contact_id: int
@@ -41,9 +41,8 @@ def find_free_contacts(
     since: ColumnElement[Any],
     limit: int,
 ) -> list[int]:
-    """Contacts with rows of the table for which something is due, those due longest first.
-
-    Left out are those that are leased, or wait for a slot with what they have said or with the end of their wait.
+    """Contacts with due rows of the table, those due longest first, without those that are leased or parked for a
+    message or the end of a wait.
     """
     rows = parked_sprint.c
     is_parked = exists().where(rows.workspace_id == workspace_id, rows.contact_id == contact.c.id, rows.kind != STARTS)
@@ -61,7 +60,7 @@ def find_free_contacts(
 def park(
     tx: Transaction, workspace_id: int, kind: str, receivers: Mapping[int, str], batch_id: int | None = None
 ) -> None:
-    """Parks contacts, each with its receiver; those that are parked already stay where they are."""
+    """Parks contacts, each with its receiver; contacts that are parked already are not changed."""
     rows = [
         {
             "workspace_id": workspace_id,
@@ -87,15 +86,14 @@ def park_leased(
 
 
 def list_parked_receivers(tx: Transaction) -> list[tuple[int, str]]:
-    """The workspaces and receivers for which anybody is parked."""
+    """The workspaces and receivers that have parked contacts."""
     rows = parked_sprint.c
     return list_receivers(tx, rows.workspace_id, rows.receiver, true(), true())
 
 
 def take_parked(tx: Transaction, rooms: Mapping[tuple[int, str], int]) -> tuple[list[ParkedSprint], ContactLeases]:
-    """Leases those parked longest whom nobody holds, up to a number per workspace and receiver.
-
-    They are parked no more. A contact that is parked twice is taken once.
+    """Leases the contacts parked longest that are not leased, up to a number per workspace and receiver, and removes
+    them from the parking. A contact that is parked twice is taken once.
     """
     picks = [_pick(tx, workspace_id, receiver, room) for (workspace_id, receiver), room in rooms.items() if room > 0]
     if not picks:
@@ -126,13 +124,13 @@ def _pick(tx: Transaction, workspace_id: int, receiver: str, room: int) -> Selec
 
 
 def find_free(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> set[int]:
-    """Those of these contacts whom nobody has leased."""
+    """Those of these contacts that are not leased."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
     return set(tx.execute(select(contact.c.id).where(mine, is_free(tx.now))).scalars())
 
 
 def recall_batches(tx: Transaction, workspace_id: int, batch_ids: Sequence[int]) -> None:
-    """Has batches of starts looked at again of which nobody is parked any more."""
+    """Makes batches of starts due again that have no parked contacts any more."""
     rows, parked = flow_start_batch.c, parked_sprint.c
     waits = exists().where(parked.workspace_id == workspace_id, parked.batch_id == rows.id)
     mine = (rows.workspace_id == workspace_id) & rows.id.in_(sorted(batch_ids)) & (rows.status == PENDING)

@@ -1,4 +1,4 @@
-"""Messages that flows send: where each goes, and from which flow it is."""
+"""Messages that flows send, with the route and the flow of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,14 +19,13 @@ REASONS = {
     "contact_stopped": "contact_inactive",
     "contact_archived": "contact_inactive",
 }
-"""Why a message cannot be sent, in the engine's words and in those of message records."""
+"""The reasons why a message cannot be sent, in the engine's terms and in those of message records."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlowMessage:
-    """A message of a flow as the engine's event has it (`msg`: urn, channel, text, attachments, quick_replies).
-
-    `is_bulk` ones were sent because the flow was started for many, not because the contact wrote.
+    """A message of a flow as in the engine's event (`msg`: urn, channel, text, attachments, quick_replies). `is_bulk`
+    messages were sent because the flow was started for many contacts, not because the contact wrote.
     """
 
     contact_id: int
@@ -36,7 +35,7 @@ class FlowMessage:
 
 
 def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[FlowMessage]) -> None:
-    """Queues messages in this order, those that say something. One that cannot be sent is `failed` with its reason."""
+    """Queues messages in this order, without empty ones. A message that cannot be sent is `failed` with a reason."""
     uuids = {str(reply.content["channel"]["uuid"]) for reply in replies if reply.content.get("channel")}
     channels = _find_channels(tx, workspace_id, uuids)
     drafts = [_draft(reply, channels) for reply in replies]
@@ -66,7 +65,8 @@ def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draf
 
 
 def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]]) -> Route | None:
-    """Where the engine wants a message to go; None when that channel is gone and another may do."""
+    """The route that the engine chose for a message; None if that channel does not exist any more and another may be
+    used."""
     reason = content.get("unsendable_reason")
     if reason:
         return Route(failed_reason=REASONS.get(reason, "no_route"))
@@ -80,12 +80,12 @@ def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]])
 
 
 def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The attachments of a message as flows write it, as messages carry them."""
+    """The attachments of a flow's message, in the form of stored messages."""
     parts = (str(text).partition(":") for text in content.get("attachments") or ())
     return [{"content_type": content_type, "url": url} for content_type, _, url in parts]
 
 
 def read_quick_replies(content: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The quick replies of a message as flows write it: texts, or texts with more."""
+    """The quick replies of a flow's message: strings, or objects with a text."""
     replies = ({"text": each} if isinstance(each, str) else each for each in content.get("quick_replies") or ())
     return [{name: each[name] for name in ("text", "extra") if each.get(name)} for each in replies]

@@ -1,4 +1,4 @@
-"""Sessions: the conversations of flows with contacts, of which a contact has at most one at a time that waits."""
+"""Sessions: conversations of flows with contacts; a contact has at most one waiting session."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ from persistence.tables.runs import flow_run, flow_session
 
 _WAITING_WORD: BindParameter[Any] = literal(WAITING, literal_execute=True)
 IS_WAITING: ColumnElement[bool] = flow_session.c.status == _WAITING_WORD
-"""The condition of partial indexes, written out in statements: SQLite uses such an index only when it sees it."""
+"""The condition of partial indexes, repeated in statements: SQLite uses such an index only if the statement contains
+it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,9 @@ class SessionState:
 
 
 def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> dict[str, int]:
-    """Stores new sessions and the present state of known ones, by uuid; the ids of those stored, by uuid.
-
-    Call it under leases on their contacts, one session of a contact at a time, after older ones were interrupted.
-    A known session that no longer waits stays as it is, and is left out of the answer. The contacts' current flow
-    follows.
+    """Stores new sessions and the current state of known ones, by UUID; returns the ids of those stored, by UUID. Call
+    it under leases on their contacts, with one session per contact, after older ones were interrupted. A known session
+    that no longer waits is not changed and not returned. Also updates the contacts' current flow.
     """
     known = lock_rows(tx, workspace_id, flow_session, [session.uuid for session in sessions], flow_session.c.status)
     new = [session for session in sessions if session.uuid not in known]
@@ -72,7 +71,7 @@ def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[Session
             for session in changed
         ]
         tx.execute(update(flow_session).where(mine).values(columns), rows)
-    # A new session that is over already, one in the background for instance, leaves the contact where it waits.
+    # A new session that has ended already, for example of a background flow, does not change where the contact waits.
     _note_current_flows(tx, workspace_id, [*(one for one in new if one.status == WAITING), *changed])
     made = find_ids(tx, workspace_id, flow_session, [session.uuid for session in new])
     return made | {session.uuid: known[session.uuid].id for session in changed}
@@ -90,7 +89,7 @@ def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[
 
 
 def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> None:
-    """The contacts show the flow they wait in."""
+    """Updates the flow in which contacts wait."""
     rows = [
         {"of_id": one.contact_id, "new_flow_id": one.current_flow_id if one.status == WAITING else None}
         for one in sorted(sessions, key=lambda one: one.contact_id)
@@ -115,11 +114,9 @@ def interrupt_contacts(
     status: str = INTERRUPTED,
     ends_leases: bool = False,
 ) -> None:
-    """Ends the sessions these contacts wait in, and their runs, as `interrupted` (or `expired`), without the engine.
-
-    `ends_leases` is for requests: runs that were made ahead for these contacts end too, though no session has begun,
-    and a worker that holds a lease on such a contact loses it, so that the sprint under way is not recorded and what
-    set it in motion is looked at again.
+    """Ends the waiting sessions of these contacts, and their runs, as `interrupted` (or `expired`), without the engine.
+    `ends_leases` is for requests: runs that were created ahead for these contacts end too, and a worker with a lease on
+    such a contact loses it, so that the running sprint is not recorded and its cause is handled again.
     """
     _lock_contacts(tx, workspace_id, contact_ids)
     _end_sessions(tx, workspace_id, contact_ids, true(), status)
@@ -133,7 +130,7 @@ def interrupt_contacts(
 
 
 def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
-    """Interrupts every session with an open run in a flow, and the runs that were made ahead for it."""
+    """Interrupts every session with an open run in a flow, and the runs that were created ahead for it."""
     in_flow = flow_session.c.id.in_(
         select(flow_run.c.session_id).where(flow_run.c.flow_id == flow_id, IS_OPEN, flow_run.c.session_id.is_not(None))
     )
@@ -145,7 +142,7 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
 
 
 def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Locks contacts before all else and in the order of ids, as workers do, to avoid deadlock."""
+    """Locks contacts before other rows and in the order of ids, as workers do, to avoid deadlock."""
     for some in split(sorted(contact_ids)):
         mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
         tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))
@@ -169,7 +166,7 @@ def _end_sessions(
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Deletes all sessions and runs of contacts, with what they said in them."""
+    """Deletes all sessions and runs of contacts, with their answers."""
     _lock_contacts(tx, workspace_id, contact_ids)
     delete_runs_of(tx, workspace_id, contact_ids)
     theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(contact_ids)

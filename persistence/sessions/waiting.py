@@ -18,7 +18,7 @@ from persistence.tables.runs import flow_session
 
 @dataclass(frozen=True, slots=True)
 class WaitingSession:
-    """A session that waits, and when its wait ends by itself; `ignores_triggers` belongs to the flow it waits in."""
+    """A waiting session, and when its wait ends by time; `ignores_triggers` belongs to the flow in which it waits."""
 
     id: int
     contact_id: int
@@ -69,7 +69,7 @@ def list_waiting_workspaces(tx: Transaction) -> list[int]:
 
 
 def find_due_waits(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
-    """Contacts whose wait has timed out or expired and whom nobody has leased or parked, those due longest first."""
+    """Contacts whose wait has timed out or expired and who are neither leased nor parked, those due longest first."""
     due: list[int] = []
     for moment in (flow_session.c.timeout_on, flow_session.c.expires_on):
         is_due = IS_WAITING & (moment <= tx.now)
@@ -78,7 +78,7 @@ def find_due_waits(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
 
 
 def forget_timeouts(tx: Transaction, workspace_id: int, session_ids: Collection[int]) -> None:
-    """Lets sessions wait on without a timeout: what they wait for no longer has one."""
+    """Removes the timeouts of waiting sessions whose waits no longer have one."""
     if session_ids:
         mine = (flow_session.c.workspace_id == workspace_id) & flow_session.c.id.in_(sorted(session_ids)) & IS_WAITING
         tx.execute(update(flow_session).where(mine).values(timeout_on=None, modified_on=tx.now))
@@ -91,6 +91,6 @@ def expire_sessions(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 
 
 def fail_sessions(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Ends the waiting sessions of contacts, and their runs, as `failed`: they cannot go on."""
+    """Ends the waiting sessions of contacts, and their runs, as `failed`: they cannot continue."""
     if contact_ids:
         interrupt_contacts(tx, workspace_id, contact_ids, status=FAILED)

@@ -42,17 +42,17 @@ TIME_LAYOUT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 def time_text(moment: datetime) -> str:
-    """A moment as the API writes it: `2026-03-02T08:10:10.123000Z`."""
+    """A time as the API writes it: `2026-03-02T08:10:10.123000Z`."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
 def columns_for(kind: type, table: Table) -> list[Column[Any]]:
-    """The columns that the fields of a dataclass are named after, so that rows are read as `kind(*row)`."""
+    """The columns with the names of a dataclass's fields, so that rows are read as `kind(*row)`."""
     return [table.c[each.name] for each in fields(kind)]
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware moment in UTC with microseconds: timestamptz on PostgreSQL, the API's text form on SQLite."""
+    """An aware datetime in UTC with microseconds: timestamptz on PostgreSQL, the API's text form on SQLite."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -93,13 +93,13 @@ class UuidText(TypeDecorator[str]):
 
 LARGEST_ID = 2**63 - 1
 NO_ID = 0
-"""What no record has."""
+"""An id that no record has."""
 
 Json = JSON(none_as_null=True)
-"""A document passed through as it is."""
+"""A document that is stored and returned unchanged."""
 
 JsonIndexed = JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
-"""A document whose parts are looked up by queries."""
+"""A document whose parts queries can read."""
 
 
 def new_uuid() -> str:
@@ -107,13 +107,13 @@ def new_uuid() -> str:
 
 
 def read_id(text: int | str) -> int:
-    """The number of a record; NO_ID for one that is too large to be any."""
+    """The id of a record; NO_ID for a number that is too large for an id."""
     number = int(text)
     return number if number <= LARGEST_ID else NO_ID
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text is a UUID in its usual form, any version and any case."""
+    """Whether a string is a UUID in its usual form, of any version, in any case."""
     if len(text) != 36:
         return False
     try:
@@ -152,13 +152,13 @@ class UuidColumns(NumberedColumns):
 
 
 class RecordColumns(OwnedColumns):
-    """What every record of a workspace has that clients know by its UUID."""
+    """The columns of every record of a workspace that clients know by its UUID."""
 
     uuid: Named[str] = Column(UuidText, default=new_uuid)
 
 
 class NamedRecordColumns(RecordColumns):
-    """A record with a name, and the key that makes it unique without regard to case (`persistence.sql.names`)."""
+    """A record with a name, and the key that makes it unique ignoring case (`persistence.sql.names`)."""
 
     name: Named[str] = Column(String(64))
     name_key: Named[str] = Column(Text)
@@ -175,7 +175,7 @@ def numbered_table(name: str, columns: type[Columns], *items: SchemaItem, **opti
 
 
 FOUND_BY = "found_by"
-"""Key of `Table.info`: a condition that holds for all rows that are shown, for an index to be used."""
+"""Key of `Table.info`: a condition that holds for all visible rows, so that an index can be used."""
 
 ROWS_PER_STATEMENT = 1000
 
@@ -189,6 +189,6 @@ def split(items: Sequence[Item], size: int = ROWS_PER_STATEMENT) -> Iterator[Seq
 
 
 def partial_index(name: str, *columns: str, where: str, sqlite_where: str | None = None, unique: bool = False) -> Index:
-    """An index over the rows that satisfy a condition, which SQLite wants spelled as its statements spell it."""
+    """An index over the rows that meet a condition; for SQLite it must be written exactly as in the statements."""
     on_sqlite = text(where if sqlite_where is None else sqlite_where)
     return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=on_sqlite)

@@ -1,7 +1,6 @@
-"""Which workspaces have work that waits, found by jumps in an index that begins with the workspace.
-
-Workers ask first whose work is due and then take some of one workspace, so that all get their turn, and so that a
-database that spreads workspaces over several machines asks one of them only.
+"""Which workspaces have waiting work, found by seeks in an index that begins with the workspace. Workers first list the
+workspaces with due work and then take some work of one workspace, so that all are served, and so that a database that
+is spread over several machines by workspace needs only one of them.
 """
 
 from sqlalchemy import Column, ColumnElement, String, and_, case, func, literal, select
@@ -10,7 +9,7 @@ from persistence.database import Transaction
 
 
 def list_workspaces(tx: Transaction, workspace_id: Column[int], *waits: ColumnElement[bool]) -> list[int]:
-    """The workspaces with a row that meets the condition of a partial index; one look into it for each of them."""
+    """The workspaces with a row that meets the condition of a partial index; one index seek for each of them."""
     owners = select(func.min(workspace_id).label("id")).where(*waits).cte("owners", recursive=True)
     following = select(func.min(workspace_id)).where(*waits, workspace_id > owners.c.id)
     owners = owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
@@ -20,7 +19,7 @@ def list_workspaces(tx: Transaction, workspace_id: Column[int], *waits: ColumnEl
 def list_due_workspaces(
     tx: Transaction, workspace_id: Column[int], waits: ColumnElement[bool], is_due: ColumnElement[bool]
 ) -> list[int]:
-    """Those of them with a row that is due too: `is_due` compares the next column of the index."""
+    """The workspaces that also have a due row: `is_due` compares the next column of the index."""
     owners = select(func.min(workspace_id).label("id")).where(waits).cte("owners", recursive=True)
     following = select(func.min(workspace_id)).where(waits, workspace_id > owners.c.id)
     owners = owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
@@ -35,9 +34,8 @@ def list_receivers(
     waits: ColumnElement[bool],
     is_due: ColumnElement[bool],
 ) -> list[tuple[int, str]]:
-    """The workspaces and receivers with a row that is due; the index begins with both.
-
-    An empty name stands before the receivers of each workspace.
+    """The workspaces and receivers with a due row; the index begins with both. An empty name sorts before the receivers
+    of each workspace.
     """
     first = select(func.min(workspace_id).label("owner"), literal("", String).label("name")).where(waits)
     pairs = first.cte("pairs", recursive=True)

@@ -1,4 +1,4 @@
-"""Records as JSON that the database builds: a shape is declared once and compiled for SQLite and PostgreSQL."""
+"""Records as JSON built by the database: a record is declared once and compiled for SQLite and PostgreSQL."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -30,7 +30,7 @@ from persistence.sql.columns import UtcDateTime, UuidText
 
 
 class Template(FunctionElement[Any]):
-    """An expression that is written differently for each database; `{0}` and `{1}` in a text are its arguments."""
+    """An expression that differs between the databases; `{0}` and `{1}` in its text are the arguments."""
 
     name = "template"
     inherit_cache = True
@@ -55,7 +55,7 @@ class JsonTime(
     postgresql="""to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
     kind=String(),
 ):
-    """A moment in the API's text form."""
+    """A time in the API's text form."""
 
 
 class JsonBoolean(
@@ -67,7 +67,7 @@ class JsonBoolean(
 
 
 class JsonDocument(Template, sqlite="json({0})", postgresql="{0}"):
-    """A JSON column or expression put inside another document."""
+    """A JSON column or expression inside another document."""
 
 
 class JsonList(
@@ -105,7 +105,7 @@ class JsonPart(
 
 
 class JsonRecord(FunctionElement[Any]):
-    """A JSON object of alternating key literals and values."""
+    """A JSON object; its arguments are keys and values in turn."""
 
     type = JSON()
     name = "json_record"
@@ -119,7 +119,7 @@ def _record_sqlite(element: JsonRecord, compiler: SQLCompiler, **options: Any) -
 
 @compiles(JsonRecord, "postgresql")
 def _record_postgresql(element: JsonRecord, compiler: SQLCompiler, **options: Any) -> str:
-    # Joined texts take half the time of json_build_object, which looks up the type of every value of every row.
+    # Concatenated texts take half the time of json_build_object, which looks up the type of every value of every row.
     parts = list(element.clauses)
     pairs: list[str] = []
     for key, value in zip(parts[::2], parts[1::2], strict=True):
@@ -148,7 +148,7 @@ def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options:
 
 
 def json_value(value: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A column as it goes into a JSON document: times in the API's form, booleans and documents as themselves."""
+    """A column as part of a JSON document: times in the API's form, Booleans and documents unchanged."""
     if isinstance(value, FunctionElement) and isinstance(value.type, JSON):
         return value
     if isinstance(value.type, UtcDateTime):
@@ -169,7 +169,7 @@ def json_record(fields: Mapping[str, Any]) -> ColumnElement[Any]:
 
 
 def json_record_or_null(present: ColumnElement[Any], fields: Mapping[str, Any]) -> ColumnElement[Any]:
-    """The object when `present` is not null, else null (for outer joins)."""
+    """The object if `present` is not null, otherwise null (for outer joins)."""
     return JsonDocument(case((present.is_not(None), json_record(fields)), else_=null()))
 
 
@@ -192,9 +192,8 @@ def json_map(inner: Select[*tuple[Any, ...]]) -> ColumnElement[Any]:
 
 
 def declare_record(fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[Any]:
-    """`json_record` for records that modules declare once: statements with them are recognized by name.
-
-    SQLAlchemy otherwise walks through all parts of a record for every statement, which takes longer than many queries.
+    """`json_record` for records that modules declare once: the statement cache identifies them by name. Otherwise
+    SQLAlchemy traverses all parts of a record for every statement, which takes longer than many queries.
     """
     record = json_record(fields)
     _DECLARED[id(record)] = record

@@ -1,4 +1,4 @@
-"""How records of a workspace are named: display names, unique without regard to case, and UUIDs."""
+"""How records of a workspace are identified: names, unique ignoring case, and UUIDs."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,12 +17,13 @@ Found = TypeVar("Found")
 
 
 def name_key(name: str) -> str:
-    """The form in which names are compared: normalized and case-folded, the same on every database."""
+    """The form in which names are compared: normalized and case-folded, equal on all databases."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def check_name(name: str, field: str = "name", length: int = NAME_LENGTH) -> str:
-    """The trimmed name; raises InvalidInput for an empty, too long or badly spelled one (contract reference 4.1)."""
+    """The trimmed name; raises InvalidInput if it is empty, too long or has invalid characters (contract reference
+    4.1)."""
     name = name.strip()
     if not name:
         raise InvalidInput.on(field, "An empty value is not allowed.")
@@ -42,9 +43,8 @@ def check_name_is_free(
     field: str = "name",
     besides_id: int | None = None,
 ) -> None:
-    """Raises InvalidInput when another record of the table has this name; the unique index decides races.
-
-    `extra` conditions say among which records names are unique.
+    """Raises InvalidInput if another record of the table has this name; the unique index decides races. `extra`
+    conditions limit the records among which names are unique.
     """
     conditions = [table.c.workspace_id == workspace_id, table.c.name_key == name_key(name), *extra]
     if besides_id is not None:
@@ -62,7 +62,7 @@ def free_name(
     field: str = "name",
     besides_id: int | None = None,
 ) -> dict[str, str]:
-    """The columns `name` and `name_key` of a record that is to have this name. Raises InvalidInput as the checks do."""
+    """The columns `name` and `name_key` for a record with this name. Raises InvalidInput as the checks do."""
     name = check_name(name, field)
     check_name_is_free(tx, workspace_id, table, name, *extra, field=field, besides_id=besides_id)
     return {"name": name, "name_key": name_key(name)}
@@ -77,9 +77,8 @@ def rename_record(
     touch_users: Callable[[Transaction, int, int], None],
     **values: Any,
 ) -> int:
-    """Gives a record a name, and other values with it; its id. Raises InvalidInput for a bad or taken name.
-
-    When the name is another one than before, `touch_users` notes that the records that show it change.
+    """Changes the name of a record, and other values with it; returns its id. Raises InvalidInput for a bad or taken
+    name. If the name has changed, `touch_users` updates `modified_on` of records that show it.
     """
     naming = free_name(tx, workspace_id, table, name, besides_id=record_id)
     mine = (table.c.workspace_id == workspace_id) & (table.c.id == record_id)
@@ -96,7 +95,7 @@ def is_called(table: Table, reference: str) -> ColumnElement[bool]:
 
 
 def must_exist(found: Found | None, field: str, reference: str) -> Found:
-    """What a reference names. Raises InvalidInput about the field that holds it when it names nothing."""
+    """The record of a reference. Raises InvalidInput for its field if there is none."""
     if found is None:
         raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
     return found
@@ -110,7 +109,8 @@ def find_id(
     *extra: ColumnElement[bool],
     by_name: bool = False,
 ) -> int | None:
-    """The id of the record with this UUID, else, `by_name`, with this name; `extra` conditions say among which."""
+    """The id of the record with this UUID, otherwise, with `by_name`, with this name; `extra` conditions limit the
+    records."""
     if not by_name and not is_uuid(reference):
         return None
     is_it = table.c.uuid == reference if is_uuid(reference) else table.c.id < 0
@@ -128,7 +128,7 @@ def require_id(
     field: str | None = None,
     by_name: bool = False,
 ) -> int:
-    """Like `find_id`. Raises RecordMissing when there is none, InvalidInput where a field names it."""
+    """Like `find_id`. Raises RecordMissing if there is none, or InvalidInput if a field refers to it."""
     found = find_id(tx, workspace_id, table, reference, *extra, by_name=by_name)
     if found is None and field is None:
         raise RecordMissing
@@ -143,9 +143,8 @@ def find_all_called(
     field: str,
     columns: Sequence[ColumnElement[Any]] = (),
 ) -> Iterator[Row[*tuple[Any, ...]]]:
-    """For each reference the row, with `id` and these columns, of the record with this UUID, else with this name.
-
-    One statement. Raises InvalidInput about the field at the first reference that names none.
+    """For each reference the row, with `id` and these columns, of the record with this UUID, otherwise with this name.
+    One statement. Raises InvalidInput for the field at the first reference without a record.
     """
     if not references:
         return
@@ -161,7 +160,7 @@ def find_all_called(
 
 
 def require_editable(tx: Transaction, workspace_id: int, table: Table[NumberedColumns], uuid: str) -> int:
-    """The id of a record that is not the system's. Raises RecordMissing or SystemRecord."""
+    """The id of a record that the system did not create. Raises RecordMissing or SystemRecord."""
     mine = (table.c.workspace_id == workspace_id) & (table.c.uuid == uuid)
     found = select(table.c.id, table.c.is_system.is_(True)).where(mine)
     record_id, is_system = tx.execute(found).first() or (None, False)
@@ -175,14 +174,14 @@ def require_editable(tx: Transaction, workspace_id: int, table: Table[NumberedCo
 def check_room(
     tx: Transaction, workspace_id: int, table: Table, *extra: Any, limit: int = OBJECTS_PER_WORKSPACE
 ) -> None:
-    """Raises LimitReached when the workspace holds `limit` records of this kind."""
+    """Raises LimitReached if the workspace has `limit` records of this kind."""
     count = select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id, *extra)
     if tx.execute(count).scalar_one() >= limit:
         raise LimitReached
 
 
 def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[str]) -> dict[str, int]:
-    """The row ids of records by uuid; what does not exist (any more) is left out. One statement, none for no uuid."""
+    """The row ids of records by UUID; missing records are left out. One statement, or none without UUIDs."""
     wanted = sorted({str(uuid) for uuid in uuids})
     if not wanted:
         return {}
@@ -193,7 +192,7 @@ def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[s
 def lock_rows(
     tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], *columns: ColumnElement[Any]
 ) -> dict[str, Any]:
-    """Rows with `id`, `uuid` and these columns by uuid, locked in the order of their ids."""
+    """Rows with `id`, `uuid` and these columns by UUID, locked in the order of their ids."""
     found: dict[str, Any] = {}
     for some in split(uuids):
         mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_(some)

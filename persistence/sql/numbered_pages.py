@@ -27,7 +27,7 @@ DEEP = 2500
 """Up to so many records are skipped one by one, which is quick."""
 STEP = 1000
 SETTLED_AFTER = timedelta(minutes=5)
-"""By then every transaction that gave a record its time is over."""
+"""After this long every transaction that gave a record its time has ended."""
 MARKS_KEPT_FOR = timedelta(minutes=10)
 
 ListKey = tuple[str, str]
@@ -59,7 +59,7 @@ class _Memory(Generic[Known]):
 
 @dataclass(frozen=True, slots=True)
 class NumberedPage:
-    """Records as JSON texts, and how many the whole list has (of a long list up to a minute ago)."""
+    """Records as JSON texts, and the length of the whole list (of a long list up to a minute old)."""
 
     records: list[str]
     count: int
@@ -67,7 +67,7 @@ class NumberedPage:
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """Every `STEP`th of the records up to `settled_until`, the newest first, as they were at `taken_on`."""
+    """Every `STEP`th record up to `settled_until`, the newest first, as of `taken_on`."""
 
     taken_on: datetime
     settled_until: datetime
@@ -78,7 +78,8 @@ class _Marks:
 
 @dataclass(frozen=True, slots=True)
 class _PageStart:
-    """Where a page begins: `offset` records after a position, or after the top; and how long the list is, if known."""
+    """Where a page begins: `offset` records after a position, or after the top; and the length of the list, if
+    known."""
 
     position: Position | None
     offset: int
@@ -94,9 +95,9 @@ def fetch_numbered_page(
 ) -> NumberedPage:
     """Page `number` (from 1) of the records whose ids, `order.id`, fit the conditions.
 
-    `keeps_places` says that whatever fits has done so from its beginning, and that its time, by which the newest comes
-    first, never changes; such lists are read as fast in the depths as at the top.
-    Raises RecordMissing (404) for a page beyond the end; the first page always exists.
+    `keeps_places` says that matching records have matched since they were created, and that their time, by which the
+    newest comes first, never changes; deep pages of such lists are read as fast as the first one. Raises RecordMissing
+    (404) for a page beyond the end; the first page always exists.
     """
     order, conditions = chosen.order, chosen.conditions
     skipped = (number - 1) * size
@@ -116,7 +117,7 @@ def fetch_numbered_page(
 
 
 def _key(tx: Transaction, counting: Select[int]) -> ListKey:
-    """What a list is known by: its conditions, the workspace's among them, with their values."""
+    """The cache key of a list: its conditions, including the workspace, with their values."""
     compiled = counting.compile(dialect=tx.connection.dialect)
     return str(compiled), repr(sorted(compiled.params.items()))
 
@@ -136,9 +137,9 @@ def _count_records(tx: Transaction, counting: Select[int], *, at_least: int) -> 
 
 
 def _find_place(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], skipped: int) -> _PageStart:
-    """Where the record after the first `skipped` ones stands, in at most two statements beside those that take marks.
-
-    The newest record comes first, by a time that never changes, and whatever fits the conditions always did.
+    """The position of the record after the first `skipped` ones, in at most two statements besides those that take
+    marks. The newest record comes first, by a time that never changes, and records that match the conditions have
+    always matched.
     """
     marks = _recall(tx, order, conditions)
     new, late = _count_since(tx, order, conditions, marks)
@@ -161,7 +162,7 @@ def _recall(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bo
         if marks is not None:
             if abs(tx.now - marks.taken_on) < MARKS_KEPT_FOR:
                 return marks
-            # One takes new marks, all others use these until it is done.
+            # One thread takes new marks; all others use these until it is done.
             _marks.put(engine, key, replace(marks, taken_on=tx.now))
     marks = _take(tx, order, conditions)
     _marks.put(engine, key, marks)
@@ -184,7 +185,7 @@ def _take(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool
 def _count_since(
     tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], marks: _Marks
 ) -> tuple[int, int]:
-    """How many are newer than what was settled, and how many settled ones came after the marks."""
+    """How many records are newer than the settled ones, and how many settled ones were added after the marks."""
     new = select(func.count(order.id)).where(*conditions, order.column > marks.settled_until)
     late = _count_late(order, conditions, marks)
     new_count, late_count = tx.execute(select(new.scalar_subquery(), late.scalar_subquery())).one()
@@ -194,5 +195,5 @@ def _count_since(
 def _count_late(order: Order, conditions: Sequence[ColumnElement[bool]], marks: _Marks) -> Select[int]:
     since = [order.id > marks.newest_id, order.column <= marks.settled_until]
     table: Any = order.id.table
-    # SQLite would go through all settled records instead of the few new ids.
+    # SQLite would read all settled records instead of the few new ids.
     return select(func.count(order.id)).where(*conditions, *since).with_hint(table, "NOT INDEXED", "sqlite")

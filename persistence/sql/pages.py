@@ -1,4 +1,4 @@
-"""Keyset paging: pages of JSON records in a documented order, each found by one statement whatever its depth."""
+"""Keyset paging: pages of JSON records in a documented order, each found by one statement at any depth."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ CURSOR_LENGTH = 1000
 
 
 class InvalidCursor(Exception):
-    """A cursor that this list did not make."""
+    """A cursor that this list did not issue."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,21 @@ class Order:
 
     @cached_property
     def sorting(self) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-        """What a statement is ordered by."""
+        """The ORDER BY columns of a statement."""
         if self.descending:
             return self.column.desc(), self.id.desc()
         return self.column.asc(), self.id.asc()
 
     @cached_property
     def mark(self) -> int:
-        """Tells cursors of lists with different orders apart, whose values may look the same."""
+        """Distinguishes cursors of lists with different orders, whose values may look the same."""
         return zlib.crc32(str(self.column).encode())
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Records of a list.
-
-    `conditions` and `order` choose ids (they may speak of another table than `source`, a join table for instance);
-    `source` is the table, or join of tables, that `record` is built from, `source_id` its id column.
+    """Records of a list. `conditions` and `order` choose ids (they may use another table than `source`, for example a
+    join table); `source` is the table, or join of tables, from which `record` is built, `source_id` its id column.
     """
 
     record: ColumnElement[Any]
@@ -66,7 +64,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place between two records: the sort value and id of the one next to it, and the direction to read in."""
+    """A position between two records: the sort value and id of the neighboring record, and the direction of reading."""
 
     value: datetime | date | int | str
     id: int
@@ -83,7 +81,7 @@ class Page:
 
 
 def encode_cursor(position: Position, order: Order) -> str:
-    """The opaque text of a position in lists of this order; it holds no secret and gives access to nothing."""
+    """The opaque text of a position in lists of this order; it contains no secret and gives access to nothing."""
     value = position.value
     if isinstance(value, datetime):
         value = time_text(value)
@@ -94,7 +92,7 @@ def encode_cursor(position: Position, order: Order) -> str:
 
 
 def decode_cursor(text: str, order: Order) -> Position:
-    """The position a cursor stands for; raises InvalidCursor for what `encode_cursor` did not make for this order."""
+    """The position of a cursor; raises InvalidCursor for a text that `encode_cursor` did not create for this order."""
     if len(text) > CURSOR_LENGTH:
         raise InvalidCursor
     try:
@@ -171,7 +169,7 @@ def _cut(ordered: Select[Any], limit: int, offset: int) -> Subquery:
 
 
 def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Subquery:
-    # SQLite seeks only on the first column of a row value, so a long run of equal sort values would be scanned.
+    # SQLite seeks only on the first column of a row value, so a long series of equal sort values would be scanned.
     sorting = order.sorting
     after_id = order.id < position.id if order.descending else order.id > position.id
     after_value = order.column < position.value if order.descending else order.column > position.value

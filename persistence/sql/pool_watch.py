@@ -1,4 +1,4 @@
-"""Telling how many connections of a pool are in use."""
+"""Counts the connections of a pool that are in use."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,14 +9,14 @@ TAKEN = "is_counted"
 
 
 def watch_pool(pool: Pool, note: Callable[[int], object]) -> None:
-    """Has `note` told 1 when a connection is taken from the pool, and -1 when it is back or given up."""
+    """Calls `note` with 1 when a connection is taken from the pool, and with -1 when it is returned or dropped."""
 
     def take(_connection: Any, record: Any, _proxy: Any) -> None:
         record.info[TAKEN] = True
         note(1)
 
     def give_back(_connection: Any, record: Any, *_error: Any) -> None:
-        # A connection that broke in use is given up, and then perhaps given back as well.
+        # A connection that broke in use is dropped, and then perhaps returned as well.
         if record.info.pop(TAKEN, False):
             note(-1)
 

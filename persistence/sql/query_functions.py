@@ -1,8 +1,6 @@
-"""What contact queries need of SQL beyond its common part, with the same meaning on SQLite and PostgreSQL.
-
-SQLite gets functions of the contact query language itself, written in Python. PostgreSQL has equivalents for all of
-them; letters are folded by its own Unicode tables from version 17 on, before by the character type of the database,
-which has to be a UTF-8 one.
+"""SQL functions for contact queries, with the same meaning on SQLite and PostgreSQL. SQLite gets the functions of the
+contact query language itself, written in Python. PostgreSQL has equivalents for all of them; from version 17 on it
+folds case by its own Unicode tables, before by the character type of the database, which must be UTF-8.
 """
 
 import json
@@ -29,7 +27,7 @@ UNICODE_TABLES_SINCE = (17,)
 
 
 class FoldedText(GenericFunction[str]):
-    """A text without spaces around it and without regard to case."""
+    """A text without spaces around it, case-folded."""
 
     name = "relayboard_fold"
     type = String()
@@ -37,7 +35,7 @@ class FoldedText(GenericFunction[str]):
 
 
 class PlaceName(GenericFunction[str]):
-    """The last name of a place's path."""
+    """The last name in a boundary's path."""
 
     name = "relayboard_place"
     type = String()
@@ -45,7 +43,7 @@ class PlaceName(GenericFunction[str]):
 
 
 class NumberOrder(GenericFunction[int]):
-    """-1, 0 or 1 as the first number is less than, equal to or greater than the second; both may be decimal texts."""
+    """-1, 0 or 1 if the first number is less than, equal to or greater than the second; both may be decimal texts."""
 
     name = "relayboard_compare"
     type = Integer()
@@ -53,7 +51,7 @@ class NumberOrder(GenericFunction[int]):
 
 
 class TextAsMoment(GenericFunction[datetime]):
-    """The moment that an ISO 8601 text with offset names."""
+    """The time of an ISO 8601 text with an offset."""
 
     name = "relayboard_moment"
     type = UtcDateTime()
@@ -168,7 +166,7 @@ def make_name_pattern(prefixes: Sequence[str]) -> str:
 
 
 def _before(first: str) -> str:
-    """Lookbehinds for everything that would join a word's first character to what stands before it."""
+    """Lookbehinds for everything that would join a word's first character to the characters before it."""
     if _belongs(first, _LETTER):
         is_hebrew = _belongs(first, _HEBREW)
         return (

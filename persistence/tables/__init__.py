@@ -1,4 +1,4 @@
-"""All tables, imported so that `metadata` is complete; declarations and standing conditions, no logic."""
+"""All tables, imported so that `metadata` is complete; declarations and standing conditions without logic."""
 
 from persistence.sql.columns import metadata
 from persistence.tables import (

@@ -45,9 +45,9 @@ campaign_event = numbered_table(
     Index("ix_campaign_event_flow", "flow_id"),
     partial_index("ix_campaign_event_unscheduled", "scheduling_since", "id", where=UNSCHEDULED),
 )
-"""`relative_to` is the key of a date field, which lives as long as events use it, or of a date every contact has.
-`timed_on` is when the time was set last. An event with `scheduling_since` waits for a pass over its contacts, which has
-come as far as `scheduling_after_id`; moments before `scheduling_since` are past."""
+"""`relative_to` is the key of a date field, which cannot be deleted while events use it, or of a date that every
+contact has. `timed_on` is when the time settings were last changed. An event with `scheduling_since` waits for a
+pass over its contacts; `scheduling_after_id` is the last contact done. Times before `scheduling_since` are past."""
 
 LIVING = "NOT is_archived"
 
@@ -67,7 +67,7 @@ campaign = numbered_table(
     Index("ix_campaign_page", "workspace_id", "created_on", "id"),
     Index("ix_campaign_group", "group_id"),
 )
-"""Only archived campaigns may lose their group; they keep what it was when they were archived."""
+"""Only archived campaigns can lose their group; they keep its name and UUID."""
 
 LIVING_EVENT = ~campaign_event.c.is_deleted & ~campaign.c.is_archived
 UNFIRED = "fired_on IS NULL"
@@ -90,7 +90,7 @@ campaign_fire = numbered_table(
     partial_index("ix_campaign_fire_fired", "fired_on", "id", where="fired_on IS NOT NULL"),
     partial_index("ix_campaign_fire_contact", "contact_id", where=UNFIRED),
 )
-"""The unique triple lets an event fire once for a contact and a moment, however often it is scheduled."""
+"""The unique triple lets an event fire once for a contact and a time, even if it is scheduled repeatedly."""
 
 IS_UNFIRED = campaign_fire.c.fired_on.is_(None)
 

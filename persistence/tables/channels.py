@@ -79,8 +79,8 @@ channel_event = numbered_table(
         sqlite_where="is_pending = 1",
     ),
 )
-"""`external_id` names a phone's report (number, type and time), unique per channel: a repeat makes no second event.
-`is_pending` events are still to be compared with triggers."""
+"""`external_id` identifies a phone's report (number, type and time), unique per channel: a repeat creates no second
+event. `is_pending` events are not yet compared with triggers."""
 
 
 class ChannelColumns(UuidColumns):
@@ -131,10 +131,11 @@ channel = numbered_table(
     Index("ix_channel_parted_from", "parted_from_id"),
 )
 
-"""A phone that registers again keeps its secret until the new one is used (`previous_secret`). `parted_from_id` is the
-phone under whose id and device uuid another one syncs, with a secret of its own (see `persistence.relayers`). Push
-tokens are sealed because they let a phone register again; `config` holds how a gateway is called, its credentials
-included. The `secret` of a gateway comes with its own calls; for a day after a rotation the one before counts too."""
+"""A phone that registers again keeps its previous secret until the new one is used (`previous_secret`).
+`parted_from_id` is the phone with whose id and device UUID this one syncs, with its own secret (see
+`persistence.relayers`). Push tokens are sealed because they let a phone register again; `config` contains how a
+gateway is called, with its credentials. The `secret` of a gateway authenticates the gateway's own calls; for a day
+after a rotation the previous one is accepted too."""
 
 
 class ForgottenReportColumns(OwnedColumns):
@@ -149,7 +150,7 @@ forgotten_report = numbered_table(
     Index("uq_forgotten_report", "channel_id", "report_key", "workspace_id", unique=True),
     Index("ix_forgotten_report_age", "forgotten_on", "id"),
 )
-"""`report_key` is the `external_id` that a channel event had: a hash, which tells nothing of the contact."""
+"""`report_key` is the `external_id` that a channel event had: a hash, which reveals nothing about the contact."""
 
 
 class FormerChannelColumns(OwnedColumns):
@@ -168,8 +169,8 @@ class FormerChannelColumns(OwnedColumns):
 former_channel = numbered_table(
     "former_channel", FormerChannelColumns, Index("uq_former_channel", "channel_id", "workspace_id", unique=True)
 )
-"""One row for each workspace that a phone has left, until it comes back. The receiver's secrets stay because events of
-the time before may still have to be delivered."""
+"""One row for each workspace that a phone has left, until it returns. The receiver's secrets are kept because
+earlier events may still have to be delivered."""
 CLAIM_CODE_LENGTH = 9
 
 
@@ -190,7 +191,7 @@ waiting_registration = numbered_table(
     Index("ix_waiting_registration_channel", "channel_id"),
     Index("ix_waiting_registration_seen", "last_seen"),
 )
-"""A registration under the device uuid of a known phone but another push token, until it is claimed."""
+"""A registration with the device UUID of a known phone but another push token, until it is claimed."""
 
 
 class SyncRecordColumns(OwnedColumns):

@@ -53,8 +53,8 @@ contact = numbered_table(
     Index("ix_contact_page", "workspace_id", "is_deleted", "modified_on", "id"),
     info={FOUND_BY: "is_deleted IN (true, false)"},
 )
-"""`fields` maps a field's uuid to what the value was read as: {"text", "number", "datetime", "state", "district",
-"ward"}. `timezone` is set by flows only. `handling_until` is when a worker's lease of the contact ends."""
+"""`fields` maps a field's UUID to the types as which its value was read: {"text", "number", "datetime", "state",
+"district", "ward"}. Only flows set `timezone`. `handling_until` is when a worker's lease of the contact ends."""
 
 
 class ContactUrnColumns(OwnedColumns):
@@ -72,7 +72,7 @@ contact_urn = numbered_table(
     UniqueConstraint("workspace_id", "scheme", "path"),
     Index("ix_contact_urn_contact", "contact_id", "priority", "id"),
 )
-"""Lower `priority` comes first. A URN without contact is free for the next one who claims it."""
+"""Lower `priority` comes first. A URN without a contact is free."""
 
 CONTACT_REF: dict[str, Any] = {"uuid": contact.c.uuid, "name": contact.c.name}
 FIELD_NAME_LENGTH = FIELD_KEY_LENGTH = 36
@@ -121,8 +121,8 @@ group = numbered_table(
     Index("ix_contact_group_page", "workspace_id", "created_on", "id"),
 )
 
-"""`evaluated_until` is the lease under which a worker finds the members of a query group, contact by contact in the
-order of their ids; `evaluated_after_id` is the last one looked at."""
+"""`evaluated_until` is the end of the lease with which a worker finds the members of a smart group, in the order of
+contact ids; `evaluated_after_id` is the last contact checked."""
 
 
 class GroupMembershipColumns(LinkColumns):

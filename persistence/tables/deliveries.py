@@ -36,11 +36,12 @@ delivery = numbered_table(
     Index("ix_delivery_page", "workspace_id", "created_on", "id"),
     Index("ix_delivery_status", "workspace_id", "status", "created_on", "id"),
     Index("ix_delivery_finished", "finished_on", "id"),
-    # Ending a subscription looks for what is still to be delivered to it.
+    # Used when a subscription ends, to find its pending deliveries.
     partial_index("ix_delivery_subscriber", "subscriber_id", where="status = 'pending' AND subscriber_id IS NOT NULL"),
 )
-"""`uuid` is the event's id, the same over all attempts. `receiver` is scheme, host and port of the URL. A pending
-delivery is due at `due_on`; a worker leases it by moving that into the future, `scheduled_on` stays as planned."""
+"""`uuid` is the event's id, the same in all attempts. `receiver` is scheme, host and port of the URL. A pending
+delivery is due at `due_on`; a worker leases it by moving that time into the future, while `scheduled_on` keeps the
+planned time."""
 
 
 class DeliveryAttemptColumns(RecordColumns):
@@ -57,7 +58,8 @@ class DeliveryAttemptColumns(RecordColumns):
 delivery_attempt = numbered_table(
     "delivery_attempt", DeliveryAttemptColumns, Index("ix_delivery_attempt_delivery", "delivery_id", "id")
 )
-"""What happened each time: `status` of the answer or `error` (a sentence), and the first bytes of the answer."""
+"""The outcome of each attempt: `status` of the response or `error` (a sentence), and the first bytes of the
+response."""
 
 
 class ResthookEventColumns(OwnedColumns):
@@ -125,5 +127,5 @@ webhook_trouble = numbered_table(
     UniqueConstraint("channel_id", "workspace_id"),
     UniqueConstraint("subscriber_id", "workspace_id"),
 )
-"""Either a channel's or a resthook subscriber's. Without foreign keys to them, so that recording deliveries never waits
-for a phone's sync nor fails over a subscriber that has just ended; a row left over means nothing."""
+"""Belongs to a channel or to a resthook subscriber. There are no foreign keys to them, so that recording deliveries
+never waits for a phone's sync and never fails because a subscriber was just removed; a leftover row has no effect."""

@@ -58,11 +58,11 @@ flow_start = numbered_table(
     Index("ix_flow_start_flow", "flow_id"),
     info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"},
 )
-"""`parent` is what flows give along, {"run_summary", "history"}, or campaigns and tickets, {"event"}; with "is_passive"
-the flow interrupts nobody. Contacts are found in the order of their ids;
-`last_contact_id` is the last one looked at, `contact_count` and `batch_count` say how many were taken and into how many
-batches, and with `is_expanded` all were found: `total` says how many, -1 until then. `started` counts those in batches
-that are done. With `makes_runs` the runs are made as soon as their contacts are found."""
+"""`parent` is data from flows, {"run_summary", "history"}, or from campaigns and tickets, {"event"}; with
+"is_passive" the flow interrupts nothing. Contacts are found in the order of their ids: `last_contact_id` is the last
+one checked, `contact_count` and `batch_count` are the numbers of contacts and batches so far. With `is_expanded` all
+were found, and `total` is their number, -1 until then. `started` counts contacts in finished batches. With
+`makes_runs` the runs are created as soon as their contacts are found."""
 
 
 class FlowStartContactColumns(LinkColumns):
@@ -72,7 +72,7 @@ class FlowStartContactColumns(LinkColumns):
 
 
 flow_start_contact = Table("flow_start_contact", metadata, FlowStartContactColumns)
-"""`is_named` tells contacts that were named from those found by an address."""
+"""`is_named` distinguishes contacts in the request from those found by URN."""
 
 
 class FlowStartGroupColumns(LinkColumns):
@@ -84,7 +84,7 @@ class FlowStartGroupColumns(LinkColumns):
 flow_start_group = Table(
     "flow_start_group", metadata, FlowStartGroupColumns, Index("ix_flow_start_group_group", "group_id")
 )
-"""Members of groups with `is_excluded` are left out, however else they were chosen."""
+"""Members of groups with `is_excluded` are left out, even if they were chosen otherwise."""
 
 
 class FlowStartBatchColumns(OwnedColumns):
@@ -104,4 +104,4 @@ flow_start_batch = numbered_table(
     partial_index("ix_flow_start_batch_due", "workspace_id", "number", "id", where="status = 'pending'"),
 )
 """At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait
-for the end of a large one. Batches are deleted when their start ends."""
+for a large one. Batches are deleted when their start ends."""

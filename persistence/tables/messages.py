@@ -62,8 +62,8 @@ broadcast = numbered_table(
         where="status IN ('pending', 'queued', 'started')",
     ),
 )
-"""`attachments` holds media uuids by language, `files` what messages carry for them. Contacts get their messages in the
-order of their ids; `last_contact_id` is the last that has its message, committed together with it."""
+"""`attachments` contains media UUIDs by language, `files` the attachments for messages. Messages are created in the
+order of contact ids; `last_contact_id` is the last contact with a message, committed together with that message."""
 
 
 class BroadcastContactColumns(LinkColumns):
@@ -73,7 +73,7 @@ class BroadcastContactColumns(LinkColumns):
 
 
 broadcast_contact = Table("broadcast_contact", metadata, BroadcastContactColumns)
-"""`is_named` tells contacts that were named from those found by an address."""
+"""`is_named` distinguishes contacts in the request from those found by URN."""
 
 
 class BroadcastGroupColumns(LinkColumns):
@@ -104,9 +104,9 @@ gateway_send = numbered_table(
     UniqueConstraint("message_id", "workspace_id"),
     Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id"),
 )
-"""`due_on` is when the next part may be sent; a worker leases a part by moving it into the future and counting the part
-as begun. A lease that ran out with more parts begun than accepted is of a worker that died: nobody knows whether the
-gateway has that part."""
+"""`due_on` is when the next part may be sent; a worker leases a part by moving this time into the future and
+counting the part as begun. An expired lease with more parts begun than accepted means that a worker died: it is
+unknown whether the gateway has that part."""
 
 
 class LabelColumns(NamedRecordColumns):
@@ -135,7 +135,7 @@ message_label = Table(
     MessageLabelColumns,
     Index("ix_message_label_page", "label_id", "created_on", "message_id"),
 )
-"""`created_on` is the message's, which never changes: the label's messages are paged by this index alone."""
+"""`created_on` is the message's, which never changes: this index alone is enough for pages of the label's messages."""
 
 
 class MediaColumns(RecordColumns):
@@ -221,10 +221,10 @@ message = numbered_table(
         "ix_message_unhandled", "workspace_id", "created_on", "id", where="direction = 'in' AND status = 'queued'"
     ),
 )
-"""`external_id` is the sender's own name for a message (for a phone: number, time and text hashed), unique per channel
-and direction, so that a repeated report makes no second message. `failed_reason` says why a message failed.
-`stored_on` is our own time of storing where `created_on` is a channel's, null where both are ours. `offered_on` is when
-a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
+"""`external_id` is the sender's own key for a message (for a phone: a hash of number, time and text), unique per
+channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
+failed. `stored_on` is our time of storing if `created_on` is the channel's time, otherwise null. `offered_on` is
+when a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
 
 
 class OptinColumns(NamedRecordColumns):

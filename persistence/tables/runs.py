@@ -48,10 +48,10 @@ flow_run = numbered_table(
         "uq_flow_run_start", "start_id", "contact_id", "workspace_id", where="start_id IS NOT NULL", unique=True
     ),
 )
-"""`results` and `path` are what the API shows as `values` and `path`; `visits` holds, for each step of the path, what
-only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. `start_id` stands only
-on the run that a start made, not on those it led to, so that a start never makes two runs of a contact. A run without
-session was made ahead and waits for a worker."""
+"""`results` and `path` are what the API shows as `values` and `path`; `visits` contains, for each step of the path,
+what only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. Only the run
+that a start creates has `start_id`, not its subflows, so that a start never creates two runs of a contact. A run
+without a session was created ahead and waits for a worker."""
 
 
 class FlowSessionColumns(RecordColumns):
@@ -76,8 +76,8 @@ flow_session = numbered_table(
     partial_index("ix_flow_session_expiry", "workspace_id", "expires_on", "id", where="status = 'waiting'"),
     Index("ix_flow_session_contact", "contact_id", "created_on", "id"),
 )
-"""`state` is the engine's session while it waits, null once it is over. `current_flow_id` is the flow that waits, which
-the contact's row repeats. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints."""
+"""`state` is the engine's session while it waits, null once it has ended. `current_flow_id` is the flow that waits;
+the contact's row has it too. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints."""
 
 
 class ParkedSprintColumns(OwnedColumns):
@@ -95,5 +95,5 @@ parked_sprint = numbered_table(
     Index("ix_parked_sprint_turn", "workspace_id", "receiver", "id"),
     partial_index("ix_parked_sprint_batch", "workspace_id", "batch_id", where="batch_id IS NOT NULL"),
 )
-"""A contact whose sprint may call the outside and waits for a slot. `kind` is the job that found it, `receiver` the
-UUID of the flow, `batch_id` the batch of a start. What is due stands elsewhere: in messages, sessions and batches."""
+"""A contact whose sprint may call other systems and waits for a slot. `kind` is the job that found it, `receiver`
+the UUID of the flow, `batch_id` the batch of a start. The due work itself is in messages, sessions and batches."""

@@ -56,14 +56,14 @@ archive = numbered_table(
     partial_index("ix_archive_untrimmed", "workspace_id", where="NOT is_trimmed"),
     Index("ix_archive_rollup", "rollup_id"),
 )
-"""`location` is the file's place in the media store, null without records. `part` counts archives of one period, of
-which there is one unless records of that time turned up later. Until `is_trimmed` the archived records, those up to
-`last_record_id` that were stored before `stored_before`, still stand in the live tables too. `rollup_id` is the month
-that has taken a day in."""
+"""`location` is the file's path in the media store, null without records. `part` numbers the archives of one period;
+there is one unless records of that period appeared later. Until `is_trimmed` the archived records, those up to
+`last_record_id` that were stored before `stored_before`, are still in the live tables too. `rollup_id` is the month
+into which a day was merged."""
 
 BOUNDARY_NAME_LENGTH = 128
 
-# Sorted by bytes on every database, whatever the locale of its texts.
+# Sorted by bytes on every database, independent of its locale.
 _OsmId = String(32).with_variant(String(32, collation="C"), "postgresql")
 _Name = String(BOUNDARY_NAME_LENGTH).with_variant(String(BOUNDARY_NAME_LENGTH, collation="C"), "postgresql")
 
@@ -83,8 +83,8 @@ boundary = numbered_table(
     Index("ix_boundary_page", "country", "osm_id", "id"),
     Index("ix_boundary_parent", "parent_id"),
 )
-"""`level` is 0 for a country down to 3 for a ward; `country` the two-letter code of the country they are all in;
-`geometry` a GeoJSON MultiPolygon. Nothing here belongs to a workspace."""
+"""`level` is 0 for a country to 3 for a ward; `country` the two-letter code of its country; `geometry` a GeoJSON
+MultiPolygon. Boundaries do not belong to a workspace."""
 
 
 class BoundaryAliasColumns(OwnedColumns):
@@ -158,7 +158,7 @@ class SecretKeyCheckColumns(TypedColumns):
 
 
 secret_key_check = Table("secret_key_check", metadata, SecretKeyCheckColumns)
-"""One row, sealed when the database is first used."""
+"""One row, which is sealed when the database is first used."""
 
 
 class SchemaNoteColumns(TypedColumns):
@@ -190,7 +190,7 @@ class WorkspaceClockColumns(TypedColumns):
 
 
 workspace_clock = Table("workspace_clock", metadata, WorkspaceClockColumns)
-"""The last moment given out in each workspace; never before that of any change that can be seen."""
+"""The last time given in each workspace; never before the time of any visible change."""
 
 
 class WorkerHeartbeatColumns(UuidColumns):
@@ -206,5 +206,5 @@ class WorkerHeartbeatColumns(UuidColumns):
 worker_heartbeat = numbered_table(
     "worker_heartbeat", WorkerHeartbeatColumns, Index("ix_worker_heartbeat_seen", "seen_on")
 )
-"""A row for each worker process, whatever workspace it works for; it goes when the worker stops cleanly. `revision` is
-the newest schema that its program knows."""
+"""A row for each worker process, for all workspaces; it is deleted when the worker stops cleanly. `revision` is the
+newest schema that its program knows."""

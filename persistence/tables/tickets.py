@@ -49,7 +49,8 @@ ticket = numbered_table(
     Index("ix_ticket_contact", "contact_id", "modified_on", "id"),
     partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
 )
-"""A contact has at most one open ticket. `flow_uuid` and `flow_name` are the flow that opened it, as it was then."""
+"""A contact has at most one open ticket. `flow_uuid` and `flow_name` are those of the flow that opened it, at that
+time."""
 
 
 class TicketEventColumns(OwnedColumns):
@@ -65,7 +66,7 @@ class TicketEventColumns(OwnedColumns):
 ticket_event = numbered_table(
     "ticket_event", TicketEventColumns, Index("ix_ticket_event_ticket", "ticket_id", "created_on", "id")
 )
-"""The history of tickets: who did what, with the value that it gave."""
+"""The history of tickets: who did what, with the new value."""
 
 
 class TopicColumns(NamedRecordColumns):

@@ -45,8 +45,8 @@ trigger = numbered_table(
     ),
     partial_index("ix_trigger_due", "next_fire_on", "id", where="next_fire_on IS NOT NULL"),
 )
-"""`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U), `time_of_day` the one
-it was made for by the clocks of the workspace; `next_fire_on` is null once it will not fire again."""
+"""`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U), `time_of_day` its
+local time in the workspace's time zone; `next_fire_on` is null once it will not fire again."""
 
 
 class TriggerGroupColumns(LinkColumns):
@@ -56,7 +56,7 @@ class TriggerGroupColumns(LinkColumns):
 
 
 trigger_group = Table("trigger_group", metadata, TriggerGroupColumns, Index("ix_trigger_group_group", "group_id"))
-"""The groups a trigger is for, or not for. A schedule starts the contacts of its groups."""
+"""The included and excluded groups of a trigger. A schedule starts the contacts of its groups."""
 
 
 class TriggerContactColumns(LinkColumns):
@@ -65,4 +65,4 @@ class TriggerContactColumns(LinkColumns):
 
 
 trigger_contact = Table("trigger_contact", metadata, TriggerContactColumns)
-"""The contacts a schedule starts beside those of its groups."""
+"""The contacts that a schedule starts in addition to those of its groups."""

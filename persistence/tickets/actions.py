@@ -1,7 +1,6 @@
-"""What people and flows do to tickets: opening, assigning, noting, moving, closing and reopening, with their history.
-
-Every function notes what changed in the history, and keeps the counts of topics and contacts and the groups that depend
-on them right. Rows are locked in the order of contacts, tickets, topics, groups, and of ids within each.
+"""The actions of users and flows on tickets: open, assign, add a note, change the topic, close and reopen, with their
+history. Every function records its changes in the history, and updates the counts of topics and contacts and the groups
+that depend on them. Rows are locked in the order of contacts, tickets, topics, groups, and by id within each.
 """
 
 from collections import Counter
@@ -27,7 +26,7 @@ from persistence.workspaces import Workspace
 
 @dataclass(frozen=True, slots=True)
 class ChosenTicket:
-    """A ticket as it was when it was locked."""
+    """A ticket in its state when it was locked."""
 
     id: int
     uuid: str
@@ -39,9 +38,8 @@ class ChosenTicket:
 
 @dataclass(frozen=True, slots=True)
 class NewTicket:
-    """What a ticket begins with; without a topic it is General. `flow` is the uuid and name of the flow that opens.
-
-    `uuid` is given when the ticket is known by it already.
+    """A ticket to open; the default topic is General. `flow` is the UUID and name of the flow that opens it. `uuid` is
+    given if the ticket is already known by it.
     """
 
     contact_id: int
@@ -54,7 +52,7 @@ class NewTicket:
 
 
 def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | None:
-    """Opens a ticket; returns its id, or None when the contact has an open one already or is deleted."""
+    """Opens a ticket; returns its id, or None if the contact has an open ticket already or is deleted."""
     mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == new.contact_id) & ~contact.c.is_deleted
     row = tx.execute(select(contact.c.id).where(mine).with_for_update()).first()
     is_theirs = (ticket.c.contact_id == new.contact_id) & (ticket.c.status == OPEN)
@@ -83,9 +81,8 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
 
 
 def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[ChosenTicket]:
-    """The tickets with these uuids, without repeats, locked as their contacts are.
-
-    Raises InvalidInput naming the first that is not found.
+    """The tickets with these UUIDs, without repeats, locked together with their contacts. Raises InvalidInput for the
+    first that is not found.
     """
     wanted = {uuid.lower() for uuid in uuids if is_uuid(uuid)}
     rows = ticket.c
@@ -105,7 +102,7 @@ def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> 
 def assign_tickets(
     tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], assignee_id: int | None, user_id: int
 ) -> list[str]:
-    """Gives tickets to a user, or to nobody; the uuids of those that were so already."""
+    """Assigns tickets to a user, or to nobody; returns the UUIDs of those that were so already."""
     changing = [each for each in chosen if each.assignee_id != assignee_id]
     _change(tx, workspace_id, changing, assignee_id=assignee_id)
     _note_down(tx, workspace_id, ASSIGNED, [each.id for each in changing], user_id, assignee_id=assignee_id)
@@ -113,7 +110,7 @@ def assign_tickets(
 
 
 def add_note(tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], note: str, user_id: int) -> list[str]:
-    """Adds a note to tickets, which never fails; an empty list."""
+    """Adds a note to tickets, which never fails; returns an empty list."""
     _change(tx, workspace_id, chosen)
     _note_down(tx, workspace_id, NOTE_ADDED, [each.id for each in chosen], user_id, note=note)
     return []
@@ -122,7 +119,7 @@ def add_note(tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket],
 def change_topic(
     tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], topic_id: int, user_id: int
 ) -> list[str]:
-    """Moves tickets to a topic; the uuids of those that were in it already."""
+    """Moves tickets to a topic; returns the UUIDs of those that had it already."""
     changing = [each for each in chosen if each.topic_id != topic_id]
     _change(tx, workspace_id, changing, topic_id=topic_id)
     _note_down(tx, workspace_id, TOPIC_CHANGED, [each.id for each in changing], user_id, topic_id=topic_id)
@@ -136,7 +133,7 @@ def change_topic(
 def close_tickets(
     tx: Transaction, workspace: Workspace, chosen: Sequence[ChosenTicket], user_id: int | None
 ) -> list[str]:
-    """Closes open tickets, which may start flows; the uuids of those that were closed already."""
+    """Closes open tickets, which may start flows; returns the UUIDs of those that were closed already."""
     changing = [each for each in chosen if each.status == OPEN]
     _move(tx, workspace, changing, OPEN, CLOSED, user_id)
     start_for_closed(tx, workspace.id, [each.id for each in changing])
@@ -146,8 +143,7 @@ def close_tickets(
 def reopen_tickets(
     tx: Transaction, workspace: Workspace, chosen: Sequence[ChosenTicket], user_id: int | None
 ) -> list[str]:
-    """Opens closed tickets again; the uuids of those that were open, or whose contact has another open ticket.
-
+    """Opens closed tickets again; returns the UUIDs of those that were open, or whose contact has another open ticket.
     Of several closed tickets of one contact the newest is opened.
     """
     contact_ids = {each.contact_id for each in chosen}
@@ -171,7 +167,7 @@ def delete_tickets_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[
 def _move(
     tx: Transaction, workspace: Workspace, changing: Sequence[ChosenTicket], old: str, new: str, user_id: int | None
 ) -> None:
-    """Moves locked tickets from one status to the other, with all that is counted."""
+    """Changes the status of locked tickets, with all counts."""
     if not changing:
         return
     ids = [each.id for each in changing]

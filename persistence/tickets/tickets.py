@@ -1,4 +1,4 @@
-"""Tickets: conversations that wait for a person."""
+"""Tickets: conversations that wait for a user."""
 
 from typing import Any
 

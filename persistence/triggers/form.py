@@ -1,4 +1,4 @@
-"""What a command says about a trigger, checked against the workspace."""
+"""Checks a command's trigger against the workspace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ KEYWORD_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class TriggerForm:
-    """A trigger in the words of people: UUIDs, keywords as typed, and a time without zone in the workspace's."""
+    """A trigger as given by a person: UUIDs, keywords as typed, and a time, by default in the workspace's time zone."""
 
     type: str
     flow: str
@@ -109,14 +109,14 @@ def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict
 
 
 def _find_all(tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], field: str) -> frozenset[int]:
-    """The ids of rows, which stay until this transaction ends. Raises InvalidInput naming the first that is missing."""
+    """The ids of rows, locked until this transaction ends. Raises InvalidInput for the first that is missing."""
     wanted = {uuid.lower() for uuid in uuids if is_uuid(uuid)}
     mine = [table.c.workspace_id == workspace_id, table.c.uuid.in_(wanted)]
     if table is channel:
         mine.append(channel.c.is_active)
     if table is contact:
         mine.append(~contact.c.is_deleted)
-    # Whoever releases the channel or deletes the contact waits, and finds the trigger then.
+    # A transaction that releases the channel or deletes the contact waits, and then finds the trigger.
     statement = select(table.c.uuid, table.c.id).where(*mine).order_by(table.c.id).with_for_update(read=True)
     found: dict[str, int] = {uuid: row_id for uuid, row_id in tx.execute(statement)} if wanted else {}
     return frozenset(must_exist(found.get(uuid.lower()), field, uuid) for uuid in uuids)

@@ -1,6 +1,5 @@
-"""Schedules: when they are due again by the clocks of their workspace, and starting their flows when they are.
-
-Each time becomes a start, whatever becomes of the worker.
+"""Schedules: calculates when they are due next in the workspace's time zone, and starts their flows. Each due time
+becomes a start, even if a worker dies.
 """
 
 import calendar
@@ -19,12 +18,13 @@ from persistence.triggers.triggers import SCHEDULE
 
 NEVER, DAILY, WEEKLY, MONTHLY = REPEATS = "never", "daily", "weekly", "monthly"
 WEEKDAYS = "MTWRFSU"
-"""One letter for each day of the week, from Monday on."""
+"""One letter for each day of the week, beginning with Monday."""
 BATCH = 20
 
 
 def start_due(tx: Transaction) -> bool:
-    """Makes a start of each schedule that is due, once for all the times it has missed; whether there may be more."""
+    """Creates a start for each due schedule, one for all the times that it has missed; returns whether there may be
+    more."""
     found = tx.execute(_find_due(tx).limit(BATCH)).all()
     for trigger_id, workspace_id, flow_id, due_on, repeat, days, time_of_day, timezone in found:
         create_start(tx, workspace_id, _describe_start(tx, trigger_id, flow_id))
@@ -67,11 +67,10 @@ def _describe_start(tx: Transaction, trigger_id: int, flow_id: int) -> NewStart:
 def find_next_due(
     due_on: datetime, repeat: str, days: str | None, zone: ZoneInfo, after: datetime, time_of_day: time | None = None
 ) -> datetime | None:
-    """The first time after `after` at which a schedule that was due at `due_on` is due again; None if it never is.
-
-    The time of day is kept, by the clocks of the zone: `time_of_day`, without it the one at `due_on`. They differ when
-    clocks skip that hour on the day of `due_on`. `days` are the letters of the weekdays of a weekly schedule, and
-    the day of the month of a monthly one, which in shorter months is the last one.
+    """The first time after `after` when a schedule that was due at `due_on` is due again; None if never. The local time
+    of day stays the same: `time_of_day`, by default the one of `due_on`. They differ if clocks skip that hour on the
+    day of `due_on`. `days` are the letters of the weekdays of a weekly schedule, and the day of the month of a monthly
+    one, which in shorter months is the last day.
     """
     if repeat == NEVER:
         return None

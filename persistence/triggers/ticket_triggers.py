@@ -24,7 +24,7 @@ GROUP_POINTS, EXCLUSION_POINTS = 2, 1
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """A closed ticket with its topic and assignee."""
+    """A ticket that was just closed, with its topic and assignee."""
 
     id: int
     uuid: str
@@ -68,7 +68,7 @@ def start_for_closed(tx: Transaction, workspace_id: int, ticket_ids: Sequence[in
 
 
 def _choose(triggers: Sequence[Trigger], held: set[str]) -> Trigger | None:
-    """The trigger for a contact in these groups; among equally specific ones the newest."""
+    """The trigger for a contact in these groups; of equally specific ones the newest."""
 
     def weigh(each: Trigger) -> tuple[int, int]:
         points = (GROUP_POINTS if each.group_uuids else 0) + (EXCLUSION_POINTS if each.excluded_group_uuids else 0)

@@ -1,4 +1,4 @@
-"""Triggers: what makes contacts enter a flow by themselves, or at a time."""
+"""Triggers: start flows when an event of a contact occurs, or at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ KEYWORD, CATCH_ALL, NEW_CONVERSATION = "keyword", "catch_all", "new_conversation
 MISSED_CALL, INCOMING_CALL, SCHEDULE, TICKET = "missed_call", "incoming_call", "schedule", "ticket"
 TYPES = (KEYWORD, CATCH_ALL, NEW_CONVERSATION, MISSED_CALL, INCOMING_CALL, SCHEDULE, TICKET)
 KEYWORD_MATCHES = {FIRST_WORD: "first_word", ONLY_WORD: "only_word"}
-"""How keywords are compared: as the first word of a message, or as the only one; and the engine's words for it."""
+"""How keywords are compared: as the first word of a message, or as the only one; with the engine's terms."""
 
 _MESSAGE_TYPES: BindParameter[Any] = bindparam(
     None, (KEYWORD, CATCH_ALL, NEW_CONVERSATION), expanding=True, literal_execute=True
@@ -66,7 +66,7 @@ TRIGGERS = ListSpec(trigger, TRIGGER_RECORD, Order(trigger.c.created_on, trigger
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """An active trigger, as messages and events of channels are compared with it."""
+    """An active trigger, with what messages and channel events are compared with."""
 
     id: int
     uuid: str

@@ -1,4 +1,5 @@
-"""Creating, archiving and restoring triggers, of which no two may do the same (contract reference, triggers)."""
+"""Creates, archives and restores triggers; no two active ones may have the same conditions (contract reference,
+triggers)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +15,13 @@ from persistence.triggers.triggers import KEYWORD, SCHEDULE, TICKET
 from persistence.workspaces import hold_workspace
 
 UNRIVALLED = (SCHEDULE, TICKET)
-"""The types of which any number may do the same."""
+"""The types of which several triggers may have the same conditions."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewTrigger:
-    """A trigger to make. Only one for keywords has `keywords`, in lower case, and only a schedule has a time.
-
-    See the table on `repeat` and `days`.
+    """A trigger to create. Only keyword triggers have `keywords`, in lower case, and only schedules have a time. See
+    the table for `repeat` and `days`.
     """
 
     type: str
@@ -40,7 +40,7 @@ class NewTrigger:
 
 @dataclass(frozen=True, slots=True)
 class KnownTrigger:
-    """What tells one trigger of a type and channel from another, and the groups it is for and not for."""
+    """What distinguishes triggers of a type and channel, with included and excluded groups."""
 
     id: int
     flow_id: int
@@ -52,7 +52,7 @@ class KnownTrigger:
 
 
 def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
-    """A new trigger; its id. Raises InvalidInput when an active one does the same."""
+    """Create a trigger; returns its id. Raises InvalidInput if an active one has the same conditions."""
     hold_workspace(tx, workspace_id)
     rivals = find_rivals(tx, workspace_id, new)
     if rivals:
@@ -90,7 +90,7 @@ def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
 
 
 def find_rivals(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[int]:
-    """The ids of active triggers of the same type, channel and groups, those for keywords with one in common."""
+    """The ids of active triggers with the same type, channel and groups; keyword triggers with a common keyword."""
     if new.type in UNRIVALLED:
         return []
     return [
@@ -101,7 +101,7 @@ def find_rivals(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[int
 
 
 def find_same(tx: Transaction, workspace_id: int, new: NewTrigger) -> KnownTrigger | None:
-    """The trigger, active rather than archived, that does exactly what this one would."""
+    """The trigger that does exactly the same as this one, preferably an active one."""
     same = [
         each
         for each in _load(tx, workspace_id, new)
@@ -135,7 +135,7 @@ def archive_triggers_of_flow(tx: Transaction, workspace_id: int, flow_id: int) -
 
 
 def archive_triggers_of_channels(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
-    """Archives the triggers that listen to these channels only."""
+    """Archives the triggers that use only these channels."""
     if not channel_ids:
         return
     theirs = (trigger.c.workspace_id == workspace_id) & trigger.c.channel_id.in_(channel_ids) & ~trigger.c.is_archived
