@@ -94,7 +94,7 @@ def _find_channel(tx: Transaction, workspace_id: int, assets: ImportedAssets, gi
     return tx.execute(select(channel.c.id).where(mine)).scalar_one()
 
 
-def _find_groups(tx: Transaction, workspace_id: int, assets: ImportedAssets, groups: Sequence[Any]) -> frozenset[int]:
+def _find_groups(tx: Transaction, workspace_id: int, assets: ImportedAssets, groups: Sequence[Named]) -> frozenset[int]:
     uuids = []
     for each in groups:
         known = assets.resolve("group", each.uuid, each.name)

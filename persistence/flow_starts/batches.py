@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, delete, or_, select, update
+from sqlalchemy import ColumnElement, delete, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -75,38 +75,24 @@ def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
         update(flow_start_batch)
         .where(rows.workspace_id == workspace_id, rows.id.in_(due))
         .values(leased_until=tx.now + LEASE, attempts=rows.attempts + 1)
-        .returning(flow_start_batch)
+        .returning(rows.id)
     )
-    batch = tx.execute(leased).first()
-    return None if batch is None else _describe(tx, batch)
+    batch_id = tx.execute(leased).scalar_one_or_none()
+    return None if batch_id is None else find_batch(tx, workspace_id, batch_id)
 
 
 def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch | None:
     """An unfinished batch, leased or not."""
-    rows = flow_start_batch.c
-    mine = (rows.workspace_id == workspace_id) & (rows.id == batch_id)
-    batch = tx.execute(select(flow_start_batch).where(mine, IS_PENDING)).first()
-    return None if batch is None else _describe(tx, batch)
-
-
-def _describe(tx: Transaction, batch: Row[*tuple[Any, ...]]) -> StartBatch:
-    mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
-    start = tx.execute(select(flow_start).where(mine)).one()
-    return StartBatch(
-        batch.id,
-        batch.workspace_id,
-        start.id,
-        start.uuid,
-        start.start_type,
-        start.flow_id,
-        tuple(batch.contact_ids),
-        start.params,
-        start.parent,
-        start.created_by_id,
-        is_alone=start.total == 1,
-        attempts=batch.attempts,
-        leased_until=batch.leased_until,
+    rows, start = flow_start_batch.c, flow_start.c
+    of_start = (start.id, start.uuid, start.start_type, start.flow_id)
+    given = (rows.contact_ids, start.params, start.parent, start.created_by_id, start.total == 1)
+    statement = (
+        select(rows.id, rows.workspace_id, *of_start, *given, rows.attempts, rows.leased_until)
+        .join(flow_start, (start.workspace_id == rows.workspace_id) & (start.id == rows.start_id))
+        .where(rows.workspace_id == workspace_id, rows.id == batch_id, IS_PENDING)
     )
+    found = tx.execute(statement).first()
+    return None if found is None else StartBatch(*found)
 
 
 def find_started(tx: Transaction, batch: StartBatch) -> set[int]:

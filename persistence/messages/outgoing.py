@@ -128,7 +128,7 @@ def find_routes(
     return {contact_id: _choose(found, senders) for contact_id, found in candidates.items()}
 
 
-def _choose(found: _Candidates, senders: Sequence[tuple[int, str, Any]]) -> Route:
+def _choose(found: _Candidates, senders: Sequence[tuple[int, str, Sequence[str]]]) -> Route:
     if found.status != ACTIVE:
         return Route(failed_reason=CONTACT_INACTIVE)
     for urn, own_channel_id in found.urns:

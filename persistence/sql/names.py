@@ -34,25 +34,6 @@ def check_name(name: str, field: str = "name", length: int = NAME_LENGTH) -> str
     return name
 
 
-def check_name_is_free(
-    tx: Transaction,
-    workspace_id: int,
-    table: Table,
-    name: str,
-    *extra: Any,
-    field: str = "name",
-    besides_id: int | None = None,
-) -> None:
-    """Raises InvalidInput if another record of the table has this name; the unique index decides races. `extra`
-    conditions limit the records among which names are unique.
-    """
-    conditions = [table.c.workspace_id == workspace_id, table.c.name_key == name_key(name), *extra]
-    if besides_id is not None:
-        conditions.append(table.c.id != besides_id)
-    if tx.execute(select(table.c.id).where(*conditions)).first() is not None:
-        raise InvalidInput.on(field, "This name is already taken.")
-
-
 def free_name(
     tx: Transaction,
     workspace_id: int,
@@ -62,10 +43,19 @@ def free_name(
     field: str = "name",
     besides_id: int | None = None,
 ) -> dict[str, str]:
-    """The columns `name` and `name_key` for a record with this name. Raises InvalidInput as the checks do."""
+    """The columns `name` and `name_key` for a record with this name. `extra` conditions limit the records among which
+    names are unique.
+
+    Raises InvalidInput for a bad name, and for one that another record has; the unique index decides races.
+    """
     name = check_name(name, field)
-    check_name_is_free(tx, workspace_id, table, name, *extra, field=field, besides_id=besides_id)
-    return {"name": name, "name_key": name_key(name)}
+    naming = {"name": name, "name_key": name_key(name)}
+    taken = select(table.c.id).where(
+        table.c.workspace_id == workspace_id, table.c.name_key == naming["name_key"], *extra
+    )
+    if tx.execute(taken if besides_id is None else taken.where(table.c.id != besides_id)).first() is not None:
+        raise InvalidInput.on(field, "This name is already taken.")
+    return naming
 
 
 def rename_record(

@@ -92,7 +92,7 @@ class TestCampaigns:
         with database.writing() as tx:
             create_field(tx, workspace.id, "Due Date", "text")
 
-        with pytest.raises(ImportRefused, match=r"^campaigns\[0\]: relative_to: This field holds no dates"):
+        with pytest.raises(ImportRefused, match=r"^campaigns\[0\]: relative_to: This field is not a date field"):
             bring_in(database, workspace, make_file(campaigns=[make_campaign(make_event())]))
 
     def test_a_campaign_of_an_unknown_flow_is_refused(self, database: Database, workspace: Workspace) -> None:

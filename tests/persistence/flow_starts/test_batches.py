@@ -193,7 +193,7 @@ class TestExpansion:
         batches = [lease(database) for _ in range(2)]
 
         assert pages == [large[:4], small]
-        assert [batch.contact_ids for batch in batches if batch] == [tuple(large[:2]), tuple(small)]
+        assert [batch.contact_ids for batch in batches if batch] == [large[:2], small]
 
     def test_the_contacts_of_a_large_start_are_found_in_few_statements(
         self, database: Database, workspace: Workspace, registration: int, statements: list[str]
@@ -226,7 +226,7 @@ class TestBatches:
         first, second = lease(database), lease(database)
         assert first is not None
         assert second is not None
-        assert (first.contact_ids, second.contact_ids) == (tuple(people[:2]), (people[2],))
+        assert (first.contact_ids, second.contact_ids) == (people[:2], people[2:3])
         assert (first.params, first.start_type, first.is_alone, first.attempts) == ({"a": 1}, "api", False, 1)
         assert lease(database) is None
 
