@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.fairness.conversations import measure_flood, measure_silent_webhook
 from bench.fairness.groups import measure_evaluation, measure_smart_groups
+from bench.fairness.phones import measure_phones
 from bench.fairness.searches import measure_searches
 
 Experiment = Callable[[argparse.Namespace], dict[str, Any]]
@@ -20,6 +21,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "flood": measure_flood,
     "searches": measure_searches,
     "evaluation": measure_evaluation,
+    "phones": measure_phones,
     "smart-groups": measure_smart_groups,
 }
 
@@ -33,6 +35,8 @@ def main() -> int:
     parser.add_argument("--flood", type=int, default=2000, help="messages that come in at once")
     parser.add_argument("--messages", type=int, default=200_000, help="messages that are searched through")
     parser.add_argument("--contacts-of-group", type=int, default=20_000, help="contacts, half of them in the group")
+    parser.add_argument("--phones", type=int, default=20, help="phones that relay SMS of the same senders")
+    parser.add_argument("--seconds", type=float, default=5.0, help="how long the phones do")
     parser.add_argument("--queued", type=int, default=2000, help="messages that wait for the gateway")
     options = parser.parse_args()
     print(json.dumps(EXPERIMENTS[options.experiment](options), indent=1))

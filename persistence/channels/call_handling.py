@@ -51,7 +51,10 @@ def finish_plain_calls(tx: Transaction, workspace_id: int, limit: int) -> int:
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    mine = (channel_event.c.workspace_id == workspace_id) & channel_event.c.id.in_(due)
+    ids = list(tx.execute(due).scalars())
+    if not ids:
+        return 0
+    mine = (channel_event.c.workspace_id == workspace_id) & channel_event.c.id.in_(ids)
     done = update(channel_event).where(mine, IS_PENDING).values(is_pending=False)
     return tx.execute(done).rowcount
 

@@ -73,7 +73,7 @@ def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
     )
     leased = (
         update(flow_start_batch)
-        .where(rows.workspace_id == workspace_id, rows.id.in_(due))
+        .where(rows.workspace_id == workspace_id, rows.id == due.scalar_subquery())
         .values(leased_until=tx.now + LEASE, attempts=rows.attempts + 1)
         .returning(rows.id)
     )

@@ -54,9 +54,14 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
         .where(message.c.workspace_id == workspace_id, IS_UNHANDLED, is_free(tx.now), ~may_start, ~is_waiting)
         .order_by(message.c.created_on, message.c.id)
         .limit(limit)
-        .with_for_update(skip_locked=True)
+        # The messages alone: who reports further ones of the same contacts holds these, and must not wait.
+        .with_for_update(of=message, skip_locked=True)
     )
-    mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(due)
+    # Two statements: joined to the other rows, the database may read what is due, and lock it, again and again.
+    ids = list(tx.execute(due).scalars())
+    if not ids:
+        return 0
+    mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(ids)
     moved = update(message).where(mine, message.c.status == QUEUED)
     return tx.execute(moved.values(status=HANDLED, modified_on=later(tx, message))).rowcount
 

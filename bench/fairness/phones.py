@@ -1,0 +1,80 @@
+"""Many phones of one workspace relay SMS of the same senders at the same time."""
+
+import argparse
+import itertools
+import threading
+import time
+from typing import Any
+from urllib.parse import quote
+
+import requests
+
+from bench.fairness.tenants import Tenant, describe, service
+from bench.gateways import Gateway
+from persistence.relayers.relayers import claim_phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport, sign_body, write_body
+
+SENDERS = 50
+
+
+def measure_phones(options: argparse.Namespace) -> dict[str, Any]:
+    """SMS per second of twenty phones whose syncs all bring one SMS of each of the same fifty senders."""
+    with service(options.database) as running:
+        tenant = Tenant.begin(running, "A", Gateway(0.0).url)
+        phones = [_claim(tenant, number) for number in range(options.phones)]
+        numbers = itertools.count()
+        _sync(running.url, phones[0], numbers)
+        waits: list[float] = []
+        ends_at = time.monotonic() + options.seconds
+        threads = [
+            threading.Thread(target=_sync_until, args=(running.url, phone, numbers, ends_at, waits)) for phone in phones
+        ]
+        began = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        rate = round(len(waits) * SENDERS / (time.monotonic() - began))
+        return {"experiment": "phones", "phones": options.phones, "sms_per_second": rate, "syncs": describe(waits)}
+
+
+def _claim(tenant: Tenant, number: int) -> Phone:
+    phone = Phone(HttpTransport(tenant.running.url))
+    phone.register()
+    with tenant.running.database.writing() as tx:
+        claim_phone(tx, tenant.workspace, phone.state.claim_code or "", f"+25078899{number:04}", None)
+    phone.sync()
+    return phone
+
+
+def _sync_until(url: str, phone: Phone, numbers: "itertools.count[int]", ends_at: float, waits: list[float]) -> None:
+    session = requests.Session()
+    while time.monotonic() < ends_at:
+        began = time.monotonic()
+        _sync(url, phone, numbers, session)
+        waits.append(time.monotonic() - began)
+
+
+def _sync(url: str, phone: Phone, numbers: "itertools.count[int]", session: requests.Session | None = None) -> None:
+    moment = int(time.time() * 1000)
+    identity = {"cmd": "fcm", "fcm_id": phone.state.push_token, "uuid": phone.state.device_uuid}
+    # Each phone has read its own SMS in an order of its own.
+    first = next(numbers) % SENDERS
+    reports = [
+        {
+            "cmd": "mo_sms",
+            "phone": f"+2507{(first + index) % SENDERS:08}",
+            "ts": moment,
+            "msg": f"sms {next(numbers)}",
+            "p_id": index,
+        }
+        for index in range(SENDERS)
+    ]
+    body = write_body([identity, *reports])
+    ts = str(int(time.time()))
+    signature = quote(sign_body(phone.state.secret or "", ts, body))
+    path = f"/relayers/relayer/sync/{phone.state.relayer_id}/?ts={ts}&signature={signature}"
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    answer = (session or requests.Session()).post(url + path, data=body, headers=headers, timeout=120)
+    answer.raise_for_status()
