@@ -17,7 +17,7 @@ def watch_pool(pool: Pool, note: Callable[[int], object]) -> None:
         note(1)
 
     def give_back(_connection: DBAPIConnection | None, record: ConnectionPoolEntry, *_error: object) -> None:
-        # A connection that broke in use is given up, and then perhaps given back as well.
+        # A connection that broke in use is dropped, and then perhaps returned as well.
         if record.info.pop(TAKEN, False):
             note(-1)
 
