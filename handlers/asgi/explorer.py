@@ -1,10 +1,12 @@
 """Serves the contract as documents, with pages to try it out and read about it, without any other server."""
 
+import copy
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import anyio.to_thread
@@ -12,10 +14,9 @@ import orjson
 import yaml
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handlers.asgi.explorer_document import explorer_document
 from handlers.asgi.guides import guide_names, render_guide, render_list
 from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse, header, wrong_method
-from openapi.bundle import Document, published
+from openapi.bundle import Document, parameters, published
 from relayboard.base.settings import Settings
 
 ROOTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
@@ -200,3 +201,42 @@ def _unless_known(scope: Scope, page: PlainResponse) -> PlainResponse:
         kept = {name: value for name, value in page.headers.items() if name in ("ETag", "Cache-Control")}
         return PlainResponse(b"", "", 304, kept)
     return page
+
+
+def explorer_document(document: Document) -> Document:
+    """The published document with the examples of parameters moved into their descriptions. The explorer would fill
+    every field with its example, and users would send it without noticing: filters that find nothing, two that exclude
+    each other, the same Idempotency-Key each time, a record to delete.
+    """
+    shown = copy.deepcopy(document)
+    for parameter in parameters(shown):
+        _tell_example(parameter, shown["components"]["schemas"])
+        parameter.pop("allowEmptyValue", None)  # a checkbox under every field
+    return shown
+
+
+def _tell_example(parameter: dict[str, Any], schemas: dict[str, Any]) -> None:
+    schema = _without_example(parameter["schema"], schemas)
+    example = parameter.pop("example", None)
+    parameter["schema"] = schema
+    if example is not None:
+        parameter["description"] = f"{parameter['description']} Example: `{_as_typed(example)}`."
+
+
+def _without_example(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    """A copy of the schema, because bodies share named schemas and keep their examples. Of several forms the copy has
+    the first: the explorer offers a choice for Booleans and enums, but not for alternatives.
+    """
+    while "$ref" in schema or "anyOf" in schema:
+        schema = schema["anyOf"][0] if "anyOf" in schema else schemas[schema["$ref"].rpartition("/")[2]]
+    own = {key: value for key, value in schema.items() if key not in ("example", "default")}
+    if "items" in own:
+        own["items"] = _without_example(own["items"], schemas)
+    return own
+
+
+def _as_typed(example: object) -> str:
+    """An example as a person would type it."""
+    if isinstance(example, list):
+        return ", ".join(_as_typed(item) for item in example)
+    return example if isinstance(example, str) else orjson.dumps(example).decode()

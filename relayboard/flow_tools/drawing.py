@@ -7,9 +7,9 @@ from itertools import pairwise
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from flows.definition import Flow, Node
+from flows.definition import Flow, Node, Router
+from flows.definition.action_types import draw_action
 from relayboard.flow_tools.layered_layout import Layout, Point, Way, lay_out
-from relayboard.flow_tools.summaries import label_exits, summarize_node
 
 BOX_WIDTH = 250.0
 LINE_HEIGHT = 18.0
@@ -168,3 +168,27 @@ def _write(parent: Element, text: str, place: Point, kind: str = "") -> None:
 def _printable(text: str) -> str:
     # Control characters may be in a flow but not in XML.
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def summarize_node(node: Node) -> list[str]:
+    """A line for each action, for the wait and for the router of a node."""
+    lines = [draw_action(action) for action in node.actions]
+    return [*lines, *_summarize_router(node.router)] if node.router else lines
+
+
+def label_exits(node: Node) -> list[str]:
+    """For each exit of a node, the categories that lead to it; an empty string without a router."""
+    categories = node.router.categories if node.router else ()
+    return [", ".join(item.name for item in categories if item.exit_uuid == each.uuid) for each in node.exits]
+
+
+def _summarize_router(router: Router) -> list[str]:
+    lines: list[str] = []
+    if router.wait is not None and router.wait.type == "dial":
+        lines.append(f"Dial {router.wait.phone}")
+    elif router.wait is not None:
+        timeout = router.wait.timeout
+        lines.append(f"Wait for an answer, {timeout.seconds} s" if timeout else "Wait for an answer")
+    name = f" → {router.result_name}" if router.result_name else ""
+    lines.append(f"Split by chance{name}" if router.type == "random" else f"Split on {router.operand}{name}")
+    return lines

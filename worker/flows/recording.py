@@ -1,25 +1,26 @@
 """Records the outcomes of sprints: one transaction for many contacts, and nothing for contacts whose lease was lost."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from flows.engine import Session
+from flows.engine import Session, interrupt
 from flows.engine.moments import parse_moment
 from flows.engine.state import FAILED, WAITING, Run
 from persistence.contacts.leases import ContactLeases, lock_leased, release_leases
+from persistence.contacts.values import FixedClock
 from persistence.database import Transaction
 from persistence.flows.writes import find_archived
 from persistence.messages.handling import finish_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
 from persistence.sessions.sessions import SessionState, interrupt_contacts, save_sessions
-from persistence.sessions.waiting import expire_sessions, fail_sessions, forget_timeouts, lock_waiting
+from persistence.sessions.waiting import expire_sessions, fail_sessions, find_waiting, forget_timeouts, lock_waiting
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects.effect import Recording
 from worker.flows.effects.table import carry_out
 from worker.flows.effects.waits import read_ends
-from worker.flows.passive import end_passive_waits
 from worker.flows.sprint_events import SprintEvent, first_flow, flows_of_events
 from worker.flows.sprints import Outcome
 
@@ -185,3 +186,25 @@ def _handled_messages(assets: DatabaseAssets, outcomes: Sequence[Outcome]) -> di
         for outcome in outcomes
         if outcome.task.message_id is not None
     }
+
+
+def end_passive_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Returns these outcomes. A passive session ends at its first wait if its contact waits in another flow, because a
+    contact waits in one flow only. The events of the passive flow until then are performed.
+    """
+    contact_ids = [each.task.contact_id for each in outcomes if each.task.is_passive and _waits(each)]
+    busy = find_waiting(tx, workspace_id, contact_ids) if contact_ids else set()
+    return [
+        _end(tx, each) if each.task.is_passive and _waits(each) and each.task.contact_id in busy else each
+        for each in outcomes
+    ]
+
+
+def _waits(outcome: Outcome) -> bool:
+    return outcome.session is not None and outcome.session.status == WAITING
+
+
+def _end(tx: Transaction, outcome: Outcome) -> Outcome:
+    assert outcome.session is not None
+    session, events = interrupt(outcome.session, clock=FixedClock(tx.now))
+    return replace(outcome, session=session, events=[*outcome.events, *events])
