@@ -21,6 +21,7 @@ from handlers.asgi.plain_responses import detail_response
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
+from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
 from handlers.context import context_of
 from handlers.contract.operations import load_contract
@@ -76,6 +77,8 @@ def create_app(
     app = ArchiveFiles(app, settings, database.clock)
     app = Health(app, settings, database, limiter=lambda: service.limiter)
     app = Guard(app, settings)
+    if settings.traces:
+        app = Traced(app)
     return ResponseCheck(app) if check_responses else app
 
 

@@ -15,6 +15,7 @@ from handlers.app import create_app
 from persistence.errors import DatabaseError
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Network, Settings, load_settings
+from relayboard.base.tracing import tracing
 from relayboard.failures import EXPECTED, say_failure
 from relayboard.http_protocol import Patience
 from relayboard.processes import CANNOT_START, follow_lifeline, tell_ready
@@ -57,7 +58,8 @@ def serve(descriptor: int) -> int:
         signal.signal(number, lambda *_: None)
     server = Server(config)
     # uvicorn treats an inherited descriptor as a UNIX socket and then does not switch off Nagle's algorithm.
-    server.run(sockets=[socket.socket(fileno=descriptor)])
+    with tracing(settings, "api"):
+        server.run(sockets=[socket.socket(fileno=descriptor)])
     return 0
 
 

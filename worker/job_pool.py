@@ -3,9 +3,13 @@
 import threading
 from collections.abc import Iterable
 
+from relayboard.base.tracing import step_span
 from worker.jobs import Job, Step
 from worker.metrics import measuring_step
 from worker.runtime import Runtime
+
+SHORTEST_SECONDS = 0.01
+"""Steps that end sooner are not in traces: they have looked, and found nothing or hardly anything."""
 
 
 class JobPool:
@@ -46,7 +50,7 @@ class _JobRunner:
             raise
 
     def _measured_step(self) -> bool:
-        with measuring_step(self._kind):
+        with step_span(f"job {self._kind}", SHORTEST_SECONDS), measuring_step(self._kind):
             return self._step()
 
     def _has_more(self, is_more_due: bool) -> bool:

@@ -102,6 +102,7 @@ class Settings:
     airtime_key: str = field(repr=False)
     log_format: str
     metrics: bool
+    traces: bool
 
 
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
@@ -151,6 +152,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         airtime_key=read("AIRTIME_KEY", "", _header_value),
         log_format=read("LOG_FORMAT", "text", _log_format),
         metrics=read("METRICS", "on", _switch),
+        traces=read("TRACES", "off", _switch),
     )
 
 

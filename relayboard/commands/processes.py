@@ -12,6 +12,7 @@ from persistence.migrations import BASE, HEAD, goes_back, move_to
 from persistence.migrations.distribution import distribute
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
+from relayboard.base.tracing import tracing
 from relayboard.commands.output import CommandFailed, print_json
 from relayboard.commands.parser import Commands, port_number, whole_number
 from relayboard.processes import (
@@ -119,7 +120,7 @@ def run_worker(options: argparse.Namespace) -> int:
         watch.start()
 
     watch = SchemaWatch(settings)
-    with shown_metrics(options.metrics_host, options.metrics_port):
+    with shown_metrics(options.metrics_host, options.metrics_port), tracing(settings, "worker"):
         status = run_worker_process(settings, options.workers, prepare=prepare_worker, on_ready=begin)
     return 1 if watch.has_ended else status
 

@@ -17,6 +17,7 @@ from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError, SSLError
 
 from flows.engine.webhook_calls import CONTROL_CHARACTER, FORBIDDEN_HEADERS
+from relayboard.base.tracing import CLIENT, span
 from worker.http.addresses import Network
 from worker.http.checked_connections import CheckedAdapter
 from worker.http.deadlines import Deadline, Watchdog
@@ -108,6 +109,13 @@ class SafeHttp:
 
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> HttpResponse:
         """One request and its response, with any status. Raises SendFailed if there is no response."""
+        with span(method, CLIENT) as call:
+            response = self._send(method, url, headers, body)
+            call.note(http_request_method=method, server_address=urlsplit(url).hostname or "")
+            call.note(http_response_status__code=response.status)
+            return response
+
+    def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> HttpResponse:
         check_url(url)
         check_headers(headers)
         started = time.monotonic()
