@@ -39,7 +39,7 @@ def free_name(
     workspace_id: int,
     table: Table,
     name: str,
-    *extra: Any,
+    *extra: ColumnElement[bool],
     field: str = "name",
     besides_id: int | None = None,
 ) -> dict[str, str]:
@@ -162,7 +162,7 @@ def require_editable(tx: Transaction, workspace_id: int, table: Table[NumberedCo
 
 
 def check_room(
-    tx: Transaction, workspace_id: int, table: Table, *extra: Any, limit: int = OBJECTS_PER_WORKSPACE
+    tx: Transaction, workspace_id: int, table: Table, *extra: ColumnElement[bool], limit: int = OBJECTS_PER_WORKSPACE
 ) -> None:
     """Raises LimitReached if the workspace has `limit` records of this kind."""
     count = select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id, *extra)
