@@ -1,18 +1,18 @@
 """Flows as a library: definitions, the engine that runs them, their expressions and the contact query language.
 
-Nothing here knows a database, a network or a clock. What is needed to play a flow:
+Nothing here needs a database, a network or a clock. To run a flow:
 
 * `load(definition)` reads a definition of any version and checks it; `inspect(flow)` says what it needs and produces.
-* `start(assets, contact, Trigger.manual(flow))` begins a session, `resume(session, Resume.message("Yes"),
-  assets=assets)` wakes a waiting one. Both give back a session, which `to_json` and `Session.from_json` store, and the
-  events that a host carries out; `AnyEvent` is the type of these.
+* `start(assets, contact, Trigger.manual(flow))` begins a session,
+  `resume(session, Resume.message("Yes"), assets=assets)` continues a waiting one. Both return a session, which
+  `to_json` and `Session.from_json` store and read, and the events that a host performs; `AnyEvent` is their type.
 * `read_export(document)` reads an export file, whose `flows` are definitions.
-* `evaluate(template, context)` and `parse_query(text)` are the two languages by themselves.
+* `evaluate(template, context)` and `parse_query(text)` use the two languages without a flow.
 
-Every function takes an `environment` (the formats and languages of a workspace) and a `clock`, and does without.
+Every function takes an optional `environment` (the formats and languages of a workspace) and an optional `clock`.
 
-Everything that is refused is refused by one of five errors: DefinitionError, EngineError and its kinds, QueryError,
-EnvironmentSettingError, PlaceError. A template is never refused: what is wrong with it is part of its result.
+Invalid input raises one of five errors: DefinitionError, EngineError and its subclasses, QueryError,
+EnvironmentSettingError, PlaceError. A template never raises an error: what is wrong with it is part of its result.
 
 >>> uuids = [f"00000000-0000-4000-8000-{number:012d}" for number in range(5)]
 >>> greeting = {"type": "send_msg", "uuid": uuids[2], "text": "Hi @contact.first_name"}
@@ -77,7 +77,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    # Most programs need one corner, such as addresses, and should not wait for the rest to be imported.
+    # Most programs need only one part, such as URNs, and should not wait for the rest to be imported.
     if name not in _HOME_OF:
         raise AttributeError(f"module 'flows' has no attribute {name!r}")
     return getattr(import_module(_HOME_OF[name]), name)

@@ -1,5 +1,4 @@
-"""The kinds of assets that flows refer to: what is known of each, and how references name it (flow format, words used).
-
+"""The kinds of assets that flows refer to: the data of each, and the form of its references (flow format, words used).
 A kind is one line of `AssetLists`, and its record.
 """
 
@@ -13,11 +12,11 @@ SEND_ROLE = "send"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """What all assets have in common. Their first field is what references name them by."""
+    """What all assets have in common. Their first field identifies them in references."""
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads one asset; what the source does not say is as the record has it by default."""
+        """Reads one asset; missing properties get the defaults of the record."""
         given: dict[str, Any] = {}
         for each in list_fields(cls):
             value = source.get(each.name)
@@ -49,7 +48,7 @@ class Label(_Named):
 
 @dataclass(frozen=True, slots=True)
 class Optin(_Named):
-    """Something a contact may agree to receive."""
+    """A subject that a contact can agree to receive messages about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,8 @@ class Ticketer(_Named):
 
 @dataclass(frozen=True, slots=True)
 class User(Asset):
-    """A member of the workspace; in 13, where users go by their e-mail address, that stands for a missing UUID."""
+    """A member of the workspace; in 13, where users are identified by their e-mail address, it replaces a missing
+    UUID."""
 
     uuid: str = ""
     name: str = ""
@@ -84,7 +84,7 @@ class User(Asset):
 
 @dataclass(frozen=True, slots=True)
 class Channel(_Named):
-    """A channel. `match_prefixes` are the beginnings of numbers it is preferred for."""
+    """A channel. `match_prefixes` are the beginnings of phone numbers for which it is preferred."""
 
     address: str = ""
     schemes: tuple[str, ...] = ()
@@ -130,7 +130,7 @@ class Field(Asset):
 
 @dataclass(frozen=True, slots=True)
 class Global(Asset):
-    """A text that all flows of the workspace can use."""
+    """A value that all flows of the workspace can use."""
 
     key: str
     name: str = ""
@@ -139,19 +139,19 @@ class Global(Asset):
 
 @dataclass(frozen=True, slots=True)
 class Group(_Named):
-    """A group of contacts; with a query, its members are those the query finds."""
+    """A group of contacts; a group with a query contains the contacts that the query finds."""
 
     query: str = ""
 
     @property
     def is_smart(self) -> bool:
-        """Whether a query decides who is in it."""
+        """Whether a query finds its members."""
         return bool(self.query)
 
 
 @dataclass(frozen=True, slots=True)
 class Resthook(Asset):
-    """An event that other systems subscribe to with addresses to call."""
+    """An event to which other systems subscribe with URLs to call."""
 
     slug: str
     subscribers: tuple[str, ...] = ()
@@ -218,10 +218,10 @@ A = TypeVar("A", bound=Asset)
 
 
 class Kind(Generic[A]):
-    """A kind of assets: `name` as references have it, `plural` as lists of assets, `identity` what names one of them.
-
-    `is_early` ones are used by flows of before version 14 only. Flows that come from elsewhere mean those of this
-    workspace with the same UUID or name, unless the kind is the same everywhere: it goes by key or `is_everywhere`.
+    """A kind of assets: `name` is used in references, `plural` in lists of assets, `identity` is the property that
+    identifies one. `is_early` kinds are only used by flows before version 14. Imported flows refer to the assets of
+    this workspace with the same UUID or name, unless the kind is the same on all servers: it is identified by key or
+    `is_everywhere`.
     """
 
     def __init__(self, record: type[A], *, is_early: bool = False, is_everywhere: bool = False) -> None:
@@ -240,12 +240,12 @@ class Kind(Generic[A]):
     def __get__(self, owner: object, kind: type) -> Mapping[str, A]: ...
 
     def __get__(self, owner: object | None, kind: type) -> "Kind[A] | Mapping[str, A]":
-        """The kind; each `AssetLists` has the assets of the kind in its place, by their identity."""
+        """The kind itself, on the class; on an `AssetLists`, the assets of the kind by their identity."""
         return self
 
 
 class AssetLists:
-    """The assets of a workspace by kind. Flows and places are no lists, and are read elsewhere."""
+    """The assets of a workspace by kind. Flows and places are read elsewhere."""
 
     campaigns = Kind(Campaign)
     channels = Kind(Channel)
@@ -263,7 +263,7 @@ class AssetLists:
     users = Kind(User, is_everywhere=True)
 
     def __init__(self, lists: Mapping[str, Iterable[Asset]]) -> None:
-        """`lists` are by the plural of their kind; those not given are empty."""
+        """`lists` are keyed by the plural of their kind; missing ones are empty."""
         for kind in KINDS.values():
             given = lists.get(kind.plural, ())
             self.__dict__[kind.plural] = {getattr(each, kind.identity): each for each in given}
@@ -276,15 +276,15 @@ FLOW = "flow"
 
 
 def is_early(kind: str) -> bool:
-    """Whether flows no longer use what a reference of this kind means."""
+    """Whether current flows no longer use assets of this kind."""
     return kind in KINDS and KINDS[kind].is_early
 
 
 def is_relinked(kind: str) -> bool:
-    """Whether a reference of a flow that comes from elsewhere is to mean something here."""
+    """Whether references of this kind in imported flows are resolved in this workspace."""
     return kind == FLOW or (kind in KINDS and KINDS[kind].is_relinked)
 
 
 def identity_of(kind: str) -> str:
-    """The property of a reference that says which asset it means."""
+    """The property of a reference that identifies the asset."""
     return KINDS[kind].identity if kind in KINDS else "uuid"

@@ -1,7 +1,6 @@
-"""What starts and wakes sessions, made in a typed way (flow format, triggers and resumes).
-
-Both are plain mappings, ready for JSON; `start` and `resume` take any mapping like that. Moments are aware; where
-one is not given the session's clock stands for it.
+"""Typed constructors of triggers and resumes, which start and continue sessions (flow format, triggers and resumes).
+Both are plain mappings, ready for JSON; `start` and `resume` accept any such mapping. Datetimes are aware; by default
+the time of the session's clock is used.
 """
 
 import uuid as uuid_module
@@ -18,7 +17,7 @@ CallEnd: TypeAlias = Literal["answered", "no_answer", "busy", "failed"]
 
 
 class Trigger(dict[str, Any]):
-    """What starts a session in a flow.
+    """A trigger, which starts a session in a flow.
 
     >>> flow = {"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask"}
     >>> Trigger.manual(flow, params={"source": "site"})["params"]
@@ -35,7 +34,7 @@ class Trigger(dict[str, Any]):
         origin: str | None = None,
         triggered_on: datetime | None = None,
     ) -> Self:
-        """Somebody or something chose the contact; `params` is what `@trigger.params` is."""
+        """A person or program chose the contact; `params` is the value of `@trigger.params`."""
         return cls._make("manual", flow, triggered_on, params=params, user=user, origin=origin)
 
     @classmethod
@@ -53,9 +52,8 @@ class Trigger(dict[str, Any]):
         match: KeywordMatch = "first_word",
         triggered_on: datetime | None = None,
     ) -> Self:
-        """A message of the contact, which is the first input; `keyword` is the word of it that was matched.
-
-        `payload` is what came along as data, such as the answers of a form: `@input.payload`.
+        """A message of the contact, which is the first input; `keyword` is its word that matched. `payload` is
+        additional data, such as the answers of a form: `@input.payload`.
         """
         event = _make_message(text, urn, channel, attachments, payload, uuid, triggered_on)
         matched = {"type": match, "keyword": keyword} if keyword else None
@@ -83,7 +81,7 @@ class Trigger(dict[str, Any]):
         params: Mapping[str, Any] | None = None,
         triggered_on: datetime | None = None,
     ) -> Self:
-        """The contact opened a conversation in a channel, with whatever the channel tells about it."""
+        """The contact opened a conversation in a channel, with the channel's data about it."""
         event = _without_none(type="chat_started", channel=dict(channel), params=_copy(params))
         return cls._make("chat", flow, triggered_on, event=event)
 
@@ -106,7 +104,7 @@ class Trigger(dict[str, Any]):
         *,
         triggered_on: datetime | None = None,
     ) -> Self:
-        """The session of another contact asked for it; both parts are those of its event `session_triggered`."""
+        """The session of another contact started it; both parts are those of its event `session_triggered`."""
         return cls._make("flow_action", flow, triggered_on, run_summary=run_summary, history=history)
 
     @classmethod
@@ -118,7 +116,7 @@ class Trigger(dict[str, Any]):
 
 
 class Resume(dict[str, Any]):
-    """What wakes a waiting session.
+    """A resume, which continues a waiting session.
 
     >>> Resume.message("Yes", urn="tel:+12065551212")["event"]["msg"]
     {'text': 'Yes', 'urn': 'tel:+12065551212'}
@@ -136,25 +134,25 @@ class Resume(dict[str, Any]):
         uuid: str | None = None,
         resumed_on: datetime | None = None,
     ) -> Self:
-        """The contact answered."""
+        """The contact sent a message."""
         return cls._make(
             "msg", resumed_on, event=_make_message(text, urn, channel, attachments, payload, uuid, resumed_on)
         )
 
     @classmethod
     def dial(cls, status: CallEnd, *, duration: float = 0, resumed_on: datetime | None = None) -> Self:
-        """The call that was waited for has ended, after so many seconds."""
+        """The call that the session waited for has ended, after so many seconds."""
         event = {"type": "dial_ended", "dial": {"status": status, "duration": duration}}
         return cls._make("dial", resumed_on, event=event)
 
     @classmethod
     def timeout(cls, *, resumed_on: datetime | None = None) -> Self:
-        """Nobody answered within the wait's timeout."""
+        """The contact did not answer within the wait's timeout."""
         return cls._make("wait_timeout", resumed_on)
 
     @classmethod
     def expiration(cls, *, resumed_on: datetime | None = None) -> Self:
-        """Nobody answered until the wait expired; the run ends."""
+        """The contact did not answer until the wait expired; the run ends."""
         return cls._make("wait_expiration", resumed_on)
 
     @classmethod

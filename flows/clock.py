@@ -1,4 +1,4 @@
-"""The three things a pure engine has to be given: the time, chance, and fresh identifiers."""
+"""The three inputs that a pure engine needs: the time, random numbers, and new identifiers."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ class Clock(Protocol):
     """Everything that makes two runs of the same flow differ; replace it to replay a conversation."""
 
     def now(self) -> datetime:
-        """The present moment, aware and in UTC."""
+        """The current time, aware and in UTC."""
 
     def random(self) -> Decimal:
         """A number that is at least 0 and less than 1."""
@@ -25,10 +25,10 @@ class Clock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SystemClock:
-    """The clock, chance and identifiers of the machine, for hosts."""
+    """The system's clock, random numbers and identifiers, for hosts."""
 
     def now(self) -> datetime:
-        """The present moment in UTC."""
+        """The current time in UTC."""
         return datetime.now(UTC)
 
     def random(self) -> Decimal:
@@ -38,7 +38,7 @@ class SystemClock:
     def uuid(self) -> str:
         """A random (version 4) UUID."""
         digits = urandom(16).hex()
-        # Written by hand, as the module for them takes four times as long; 4 is the version, then comes the variant.
+        # Written by hand, because the uuid module takes four times as long; 4 is the version, followed by the variant.
         variant = "89ab"[int(digits[16], 16) & 3]
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 

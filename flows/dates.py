@@ -14,7 +14,7 @@ from flows.layouts import LayoutError, format_with_layout, move_to_zone, parse_w
 __all__ = ["LayoutError", "format_with_layout", "parse_date", "parse_datetime", "parse_time", "parse_with_layout"]
 
 MIDNIGHT = time()
-# Moments nearer to the ends of the calendar cannot be written in every timezone, nor have a day after them.
+# Times nearer to the ends of the calendar cannot be written in every time zone, nor have a next day.
 EARLIEST, LATEST = datetime(1, 1, 3), datetime(9999, 12, 29)
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -47,7 +47,7 @@ def parse_datetime(environment: Environment, clock: Clock, text: str, fill_time:
     """The first date in a text with the time that follows it, aware; none within two days of the calendar's ends.
 
     A full ISO text keeps its offset; everything else is in the environment's timezone. Without a time it is midnight,
-    or with `fill_time` the present time of day.
+    or with `fill_time` the current time of day.
     """
     trimmed = text.strip()
     moment = _read_iso(trimmed) or _read_local(environment, clock, trimmed, fill_time)

@@ -1,4 +1,4 @@
-"""The settings under which flows read and write people's text (flow format, environment)."""
+"""The settings with which flows read and write people's text (flow format, environment)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Environment:
     redaction_policy: str = "none"
 
     def __post_init__(self) -> None:
-        # Any time layout is taken: stored sessions of older hosts hold ones outside the list, such as "hh:mm".
+        # Any time layout is accepted: stored sessions of older hosts contain layouts outside the list, such as "hh:mm".
         for name, value, allowed in (
             ("date_format", self.date_format, DATE_FORMATS),
             ("input_collation", self.input_collation, COLLATIONS),
@@ -61,7 +61,7 @@ class Environment:
 
     @property
     def redacts_urns(self) -> bool:
-        """Whether addresses of contacts must not be shown or searched."""
+        """Whether URNs of contacts must not be shown or searched."""
         return self.redaction_policy == "urns"
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Languages by their three-letter codes of ISO 639-3, as contacts and translations have them."""
+"""Languages by their three-letter ISO 639-3 codes, as used in contacts and translations."""
 
 from functools import lru_cache
 
@@ -20,7 +20,7 @@ def is_language_of_translations(code: str) -> bool:
 
 
 def make_locale_tag(language: str, country: str = "") -> str:
-    """The short tag by which the web names a language and a country: `eng` and `US` give `en-US`."""
+    """The web's tag for a language and a country: `eng` and `US` give `en-US`."""
     found = _find(language)
     short = (getattr(found, "alpha_2", "") or language) if found else language
     return f"{short}-{country}" if short and country else short
@@ -28,7 +28,7 @@ def make_locale_tag(language: str, country: str = "") -> str:
 
 @lru_cache(maxsize=256)
 def find_locale(language: str, country: str = "") -> Locale:
-    """The conventions of a language in a country, else of the language, else of English."""
+    """The locale of a language in a country, otherwise of the language, otherwise of English."""
     for tag in (make_locale_tag(language, country), make_locale_tag(language)):
         try:
             return Locale.parse(tag, sep="-")

@@ -82,7 +82,7 @@ _READ_PATTERNS = {
 
 
 class LayoutError(ValueError):
-    """A layout has a sequence it may not have, or a text is not written in the layout."""
+    """A layout has an invalid sequence, or a text is not written in the layout."""
 
 
 def format_with_layout(value: datetime | date | time, layout: str, environment: Environment, kind: Kind) -> str:
@@ -141,14 +141,14 @@ def _compile_parts(parts: list[str]) -> Any:
             pattern += re.escape(part)
             continue
         name = reading[len("(?P<") : reading.index(">")]
-        # A part that is asked for twice has to be there twice, but only its first place counts.
+        # A part that occurs twice in the layout must occur twice in the text, but only the first one counts.
         pattern += reading if name not in seen else reading.replace(f"?P<{name}>", "?:")
         seen.add(name)
         has_own_fraction = any(later.startswith("f") for later in parts[position:])
         if name == "second" and not has_own_fraction and "loose_fraction" not in seen:
             pattern += r"(?:\.(?P<loose_fraction>[0-9]+))?"
             seen.add("loose_fraction")
-    # RE2, because layouts come from people and optional digits side by side take other engines exponential time.
+    # RE2, because people write layouts, and adjacent optional digits take exponential time in other engines.
     return re2.compile(pattern)
 
 

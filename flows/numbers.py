@@ -13,11 +13,11 @@ MAGNITUDE_MAX = Decimal("1E100")
 MAGNITUDE_MIN = Decimal("1E-100")
 # Several tests of a router ask for the numbers of one text; longer ones are not kept.
 CACHED_TEXTS, CACHED_LENGTH = 2048, 40
-# Of the first digit, where no number is too large or too small.
+# The range of exponents of the first digit in which no number is too large or too small.
 _SURE_EXPONENTS = range(-99, 100)
 
 _PLAIN = re.compile(r"-?([0-9]+(\.[0-9]+)?|\.[0-9]+)")
-# Rounds whatever has more significant digits.
+# Rounds numbers with more significant digits.
 _LONGEST = Context(prec=SIGNIFICANT_DIGITS_MAX)
 _WIDE = Context(prec=250, rounding=ROUND_HALF_UP)
 
@@ -63,7 +63,7 @@ def _find_numbers(number_format: NumberFormat, text: str) -> Iterator[Decimal]:
 
 
 def is_in_range(number: Decimal) -> bool:
-    """Whether a finite number has few enough significant digits and is neither too large nor too small."""
+    """Whether a finite number is within the limits of digits and size."""
     if number.adjusted() not in _SURE_EXPONENTS and number and not MAGNITUDE_MIN <= abs(number) <= MAGNITUDE_MAX:
         return False
     return _LONGEST.plus(number) == number

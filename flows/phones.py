@@ -1,7 +1,6 @@
-"""Phone numbers: reading them from people's text, normalizing them for addresses, showing them.
-
-A number is *possible* when libphonenumber finds its length right for its country; it need not be assigned, and a
-number that can only be dialled locally does not count. Countries are two-letter ISO 3166 codes, or empty.
+"""Phone numbers: reading them from people's text, normalizing them for URNs, showing them. A number is *possible* if
+libphonenumber finds its length right for its country; it need not be assigned, and a number that can only be dialed
+locally is not possible. Countries are two-letter ISO 3166 codes, or empty.
 """
 
 import re
@@ -26,10 +25,9 @@ class PhoneError(ValueError):
 
 
 def normalize_number(text: str, country: str = "") -> str:
-    """The path of a `tel` address for what somebody typed: E.164 if possible, else its bare letters and digits.
-
-    Repairs numbers that spreadsheets wrote with an exponent, and adds the `+` that people leave out of international
-    numbers, unless the country itself dials them so. Short codes and sender names come back cleaned and in lower case;
+    """The path of a `tel` URN for a typed number: E.164 if possible, otherwise its letters and digits. Repairs numbers
+    that spreadsheets wrote with an exponent, and adds the `+` that people leave out of international numbers, unless
+    the number is dialed so in the country itself. Short codes and sender names are returned cleaned and in lower case;
     the result may be empty.
     """
     cleaned, dialled = _clean(text)
@@ -37,9 +35,8 @@ def normalize_number(text: str, country: str = "") -> str:
 
 
 def parse_number(text: str, country: str = "", *, allow_short: bool = False, allow_sender: bool = False) -> str:
-    """Reads a number strictly: E.164, or when allowed a short code of a known country or a sender's name.
-
-    Raises PhoneError for everything else.
+    """Reads a number strictly: E.164, or if allowed a short code of a known country or a sender's name. Raises
+    PhoneError for everything else.
     """
     cleaned, dialled = _clean(text)
     number = _read_dialled(dialled, country)
@@ -52,7 +49,7 @@ def parse_number(text: str, country: str = "", *, allow_short: bool = False, all
 
 
 def is_possible(number: str, country: str = "") -> bool:
-    """Whether a number, as it stands, is a possible one."""
+    """Whether a number, unchanged, is a possible one."""
     return _read_possible(number, country) != ""
 
 
@@ -69,7 +66,7 @@ def find_phones(text: str, country: str = "") -> list[str]:
 
 
 def national_format(number: str) -> str:
-    """The way people of its country write an E.164 number; anything else comes back unchanged."""
+    """An E.164 number as people in its country write it; anything else is returned unchanged."""
     try:
         parsed = phonenumbers.parse(number, None)
     except NumberParseException:
@@ -87,7 +84,7 @@ def country_of(number: str) -> str:
 
 
 def _clean(text: str) -> tuple[str, str]:
-    """The letters and digits of a text, and the same as it should be dialled."""
+    """The letters and digits of a text, and the same in the form in which it should be dialed."""
     lowered = text.strip().lower()
     if _SPREADSHEET_EXPONENT.search(lowered):
         lowered = lowered[:-4].replace(".", "")
@@ -100,10 +97,9 @@ def _read_candidate(candidate: str, country: str) -> str:
 
 
 def _read_dialled(dialled: str, country: str) -> str:
-    """The number as the country dials it, else as an international one whose `+` was left out; or empty text.
-
-    What the country's lengths merely allow gives way to a number that is assigned as an international one: some
-    countries allow so many lengths that they would swallow all others.
+    """The number as it is dialed in the country, otherwise as an international one without its `+`; or an empty string.
+    If only the length is right for the country, an assigned international number is preferred: some countries allow so
+    many lengths that they would match all other numbers.
     """
     number = _read_possible(dialled, country)
     may_be_international = len(dialled) >= INTERNATIONAL_DIGITS_MIN and dialled[0] not in "0+"
@@ -114,15 +110,15 @@ def _read_dialled(dialled: str, country: str) -> str:
 
 
 def _is_assigned(number: str) -> bool:
-    """Whether an E.164 number, or none at all, fits its country's numbering plan in more than its length."""
+    """Whether an E.164 number (or an empty string) matches its country's numbering plan in more than its length."""
     return number != "" and phonenumbers.is_valid_number(phonenumbers.parse(number, None))
 
 
 def _read_possible(dialled: str, country: str) -> str:
     """The E.164 form of a possible number, or empty text."""
     number = _format_if_possible(dialled, country)
-    # Formatting may drop a zero after the country code, which changes how the number reads the next time. One with
-    # more of them is not written by anybody who means a number.
+    # Formatting may drop a zero after the country code, which changes how the number is read the next time. Numbers
+    # with more such zeros are not real.
     for _ in range(REREADINGS_MAX):
         again = _format_if_possible(number, country) if number else ""
         if again == number:

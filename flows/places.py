@@ -1,4 +1,5 @@
-"""Places: a tree of country, states, districts and wards, and how people's text finds one (flow format, places)."""
+"""Places (administrative boundaries): a tree of country, states, districts and wards, and the search for places in
+people's text (flow format, places)."""
 
 from __future__ import annotations
 
@@ -24,12 +25,12 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}_']+(?:-[\p{L}\p{M}\p{N}_']+)*")
 
 
 class PlaceError(ValueError):
-    """A tree of places is deeper than a country's wards."""
+    """A tree of places has more than four levels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """One place. Its level is 0 for a country down to 3 for a ward; its path is all names from the country down."""
+    """One place. Its level is 0 for a country to 3 for a ward; its path is all names from the country down."""
 
     name: str
     path: str
@@ -39,7 +40,7 @@ class Place:
     parent_path: str = ""
 
     def is_below(self, parent: Place) -> bool:
-        """Whether this place lies directly in another one."""
+        """Whether this place is directly below another one."""
         return self.parent_path == parent.path
 
     def walk(self) -> Iterator[Place]:
@@ -83,7 +84,7 @@ def name_of(path: str) -> str:
 
 
 def find_path(root: Place, path: str) -> Place | None:
-    """The place with a path, whatever its capitals, spaces and punctuation."""
+    """The place with a path, ignoring case, spaces and punctuation."""
     return _index(root).by_path.get(_fold_path(path))
 
 
@@ -98,7 +99,7 @@ def find_named(root: Place, text: str, level: int, parent: Place | None = None) 
 
 
 def find_places(root: Place, text: str, level: int, parent: Place | None = None) -> list[Place]:
-    """The places of a level that a person's text names, found less and less strictly.
+    """The places of a level in a person's text, searched less and less strictly.
 
     Tried in turn: the whole text, the text without punctuation and spaces, each word, each pair of adjacent words. The
     first that finds something wins; the result is empty when nothing does.
@@ -133,7 +134,8 @@ class _Index:
 
 @lru_cache(maxsize=INDEXES_KEPT)
 def _index(root: Place) -> _Index:
-    # Trees have thousands of places and texts are tried word by word, so walking the tree each time would not do.
+    # Trees have thousands of places and texts are searched word by word, so walking the tree each time would be too
+    # slow.
     by_name: dict[str, list[Place]] = {}
     for place in root.walk():
         for name in {_fold(known) for known in (place.name, *place.aliases)}:

@@ -1,4 +1,4 @@
-"""Evaluates templates with plain data, for people who use expressions by themselves (flow format, templates)."""
+"""Evaluates templates with plain data, for programs that use expressions without flows (flow format, templates)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +22,9 @@ def evaluate(
     """A template as text, with what its expressions look up taken from `context`.
 
     `context` is plain data, as from JSON: a mapping of names to texts, numbers, booleans, None, moments, lists and
-    mappings; a key `__default__` of a mapping is what stands for it as text. The text is cut to `limit` characters.
-    Nothing is raised for a template, whatever is in it: an expression in error leaves no text and is listed in
-    `errors`, each with `expression` and `reason`.
+    mappings; the key `__default__` of a mapping is its text. The text is cut to `limit` characters. No template raises
+    an exception: an expression with an error becomes an empty string and is listed in `errors`, each with `expression`
+    and `reason`.
 
     >>> evaluate("Hi @contact.name, @(1 + 1)!", {"contact": {"name": "Bob"}}).text
     'Hi Bob, 2!'

@@ -1,4 +1,4 @@
-"""The kinds of addresses a contact can have, and what their paths look like once normalized."""
+"""The URN schemes, and the form of their normalized paths."""
 
 import re
 
@@ -28,14 +28,14 @@ SCHEMES = (
 
 EMAIL = re.compile(r"[^\s@]+@[^\s@.]+(\.[^\s@.]+)+")
 TWITTER_HANDLE = re.compile(r"[A-Za-z0-9_]{1,15}")
-# International numbers that no plan knows, short codes, and names of senders.
+# International numbers outside of numbering plans, short codes, and names of senders.
 SHORT_TEL_PATH = re.compile(r"\+[0-9]{7,15}|[a-z0-9]{1,64}")
 
 _DIGITS = re.compile(r"[0-9]+")
 _UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _BUSINESS_ID = r"[A-Z]{2}\.[A-Za-z0-9]{1,128}"
 
-# Schemes that are not here take any path; `tel` has rules of its own.
+# Schemes that are not listed accept any path; `tel` has separate rules.
 PATH_RULES = {
     "bsuid": re.compile(_BUSINESS_ID),
     "discord": _DIGITS,

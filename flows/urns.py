@@ -1,7 +1,6 @@
-"""Addresses of contacts as URNs: `scheme:path[?query][#display]`.
-
-An address is first parsed (its syntax), then normalized (the same person always gets the same text), then validated
-(its path fits its scheme). `read_urn` does all three.
+"""URNs, the addresses of contacts: `scheme:path[?query][#display]`. A URN is first parsed (its syntax), then normalized
+(the same address always gets the same text), then validated (its path must match its scheme). `read_urn` does all
+three.
 """
 
 import re
@@ -37,12 +36,12 @@ _BUSINESS_ID = re.compile(r"[a-zA-Z]{2}\..*", re.DOTALL)
 
 
 class UrnError(ValueError):
-    """A text is not an address; its message says which part is wrong."""
+    """A string is not a URN; the message says which part is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Urn:
-    """One address. `query` is raw, without its question mark; `display` is a name to show instead of the path."""
+    """One URN. `query` is raw, without its question mark; `display` is a name to show instead of the path."""
 
     scheme: str
     path: str
@@ -56,7 +55,7 @@ class Urn:
 
     @property
     def identity(self) -> str:
-        """Scheme and path only: what belongs to at most one contact of a workspace."""
+        """Scheme and path only, which belong to at most one contact of a workspace."""
         return f"{self.scheme}:{_escape(self.path)}"
 
     @property
@@ -65,14 +64,14 @@ class Urn:
         return parse_qs(self.query, keep_blank_values=True)
 
     def show(self) -> str:
-        """The form for people: display name, else the national form of a number, else the path."""
+        """The form for people: the display name, otherwise the national form of a number, otherwise the path."""
         if self.display:
             return self.display
         return national_format(self.path) if self.scheme == "tel" else self.path
 
 
 def parse(text: str) -> Urn:
-    """Splits an address into its parts; only its syntax is checked. Raises UrnError."""
+    """Splits a URN into its parts; only its syntax is checked. Raises UrnError."""
     scheme, _, rest = text.partition(":")
     rest, *fragments = rest.split("#")
     path, *queries = rest.split("?")
@@ -88,20 +87,18 @@ def parse(text: str) -> Urn:
 
 
 def normalize(urn: Urn, country: str | None = None) -> Urn:
-    """Brings an address into the one form it is compared and stored in.
-
-    With a country, which may be empty for a workspace without one, numbers follow the rules for what people type and
-    lose everything but letters and digits. Without (None), numbers that cannot be read stay as they are.
+    """Brings a URN into the form in which it is compared and stored. With a country, which may be empty for a workspace
+    without one, numbers are read as people type them, and everything except letters and digits is removed. Without
+    (None), numbers that cannot be read are not changed.
     """
     path = _normalize_path(urn.scheme.lower(), urn.path.strip(), country)
     return replace(urn, scheme=urn.scheme.lower(), path=path, display=urn.display.strip())
 
 
 def validate(urn: Urn, *, lenient: bool = False, path_length: int = PATH_LENGTH_MAX) -> None:
-    """Checks a normalized address; raises UrnError.
-
-    Leniently, `tel` paths may also be short codes and names of senders, which only arrive through channels. The flow
-    format allows paths of 200 characters; a host may allow `path_length` in addresses of 255.
+    """Checks a normalized URN; raises UrnError. Leniently, `tel` paths may also be short codes and names of senders,
+    which only come from channels. The flow format allows paths of 200 characters; a host may allow `path_length` in
+    URNs of 255.
     """
     if urn.scheme not in SCHEMES:
         raise UrnError("unknown URN scheme")
@@ -120,14 +117,14 @@ def validate(urn: Urn, *, lenient: bool = False, path_length: int = PATH_LENGTH_
 def read_urn(
     text: str, country: str | None = None, *, lenient: bool = False, path_length: int = PATH_LENGTH_MAX
 ) -> Urn:
-    """Parses, normalizes and validates an address. Raises UrnError."""
+    """Parses, normalizes and validates a URN. Raises UrnError."""
     urn = normalize(parse(text), country)
     validate(urn, lenient=lenient, path_length=path_length)
     return urn
 
 
 def check_urn(text: str, *, lenient: bool = True) -> None:
-    """Checks that a text is an address in its normalized form already. Raises UrnError."""
+    """Checks that a string is a URN in its normalized form. Raises UrnError."""
     try:
         urn = parse(text)
     except UrnError as error:
@@ -144,14 +141,14 @@ def from_parts(
     lenient: bool = True,
     path_length: int = PATH_LENGTH_MAX,
 ) -> Urn:
-    """Makes a normalized, valid address out of its parts. Raises UrnError."""
+    """Creates a normalized, valid URN from its parts. Raises UrnError."""
     urn = normalize(Urn(scheme, path, urlencode(query or {}, doseq=True), display))
     validate(urn, lenient=lenient, path_length=path_length)
     return urn
 
 
 def read_phone_urn(text: str, country: str = "", *, allow_short: bool = True, allow_sender: bool = True) -> Urn:
-    """Makes a `tel` address out of a phone number as typed or received. Raises UrnError."""
+    """Creates a `tel` URN from a phone number as typed or received. Raises UrnError."""
     try:
         path = parse_number(text, country, allow_short=allow_short, allow_sender=allow_sender)
     except PhoneError as error:

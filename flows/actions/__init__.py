@@ -1,4 +1,3 @@
-"""The types of actions, one file each: what its properties are, where it may stand, and how it runs (flow format).
-
-A new type is a new file here with a function of its name, found without being listed anywhere.
+"""The types of actions, one file each: its properties, the flow types that may use it, and how it runs (flow format). A
+new type is a new file here with a function of the same name; it need not be listed anywhere.
 """

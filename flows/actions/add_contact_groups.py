@@ -1,4 +1,4 @@
-"""Puts the contact into groups (flow format, add_contact_groups)."""
+"""Adds the contact to groups (flow format, add_contact_groups)."""
 
 from flows.definition import Action
 from flows.definition.action_types import action_type

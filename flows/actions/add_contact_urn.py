@@ -1,4 +1,4 @@
-"""Adds an address to the contact (flow format, add_contact_urn)."""
+"""Adds a URN to the contact (flow format, add_contact_urn)."""
 
 from flows.definition import Action
 from flows.definition.action_types import action_type
@@ -17,9 +17,8 @@ HAS_URN_LOCAL = "_has_urn"
     drawn="Add address {scheme}:{path}",
 )
 def add_contact_urn(visit: Visit, action: Action) -> None:
-    """Adds an address; in generation 14 a local variable says which one the contact now has, if any.
-
-    Of a path with an expression in error, what remains is added.
+    """Adds a URN; in generation 14 a local variable contains the URN that the contact now has, if any. In a path, an
+    expression with an error becomes an empty string.
     """
     path = visit.text(action.fields["path"]).strip()
     if not path:

@@ -1,4 +1,4 @@
-"""Labels the message that came last (flow format, add_input_labels)."""
+"""Labels the last incoming message (flow format, add_input_labels)."""
 
 from flows.definition import Action
 from flows.definition.action_types import NOT_IN_BACKGROUND, action_type

@@ -19,7 +19,7 @@ from flows.engine.visit import Visit
     drawn="Classify with {classifier}",
 )
 def call_classifier(visit: Visit, action: Action) -> None:
-    """Saves the best intent as a result; from generation 14 on this fails, unless the host has classifiers still."""
+    """Saves the best intent as a result; from generation 14 on this fails, unless the host still has classifiers."""
     name = action.fields.get("result_name") or ""
     if not (visit.options.is_early or visit.sprint.has_classifiers):
         visit.log.warning("NLU classifiers are no longer supported")

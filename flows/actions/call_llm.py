@@ -21,7 +21,7 @@ FAILED_OUTPUT = "<ERROR>"
     drawn="Ask {llm}",
 )
 def call_llm(visit: Visit, action: Action) -> None:
-    """Leaves the answer of a model, or `<ERROR>`, in a local variable."""
+    """Stores the answer of a model, or `<ERROR>`, in a local variable."""
     instructions = visit.text(action.fields["instructions"])
     text = visit.text(action.fields["input"])
     reply = _ask(visit, action, instructions, text)

@@ -1,4 +1,4 @@
-"""Tells the subscribers of a resthook (flow format, call_resthook)."""
+"""Calls the subscribers of a resthook (flow format, call_resthook)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ _NO_SUBSCRIBERS = "no subscribers"
     drawn="Tell subscribers of {resthook}",
 )
 def call_resthook(visit: Visit, action: Action) -> None:
-    """Posts where the contact and the run stand to every subscriber; nothing happens without such a resthook."""
+    """Posts the state of the contact and the run to every subscriber; does nothing if the resthook does not exist."""
     slug = action.fields["resthook"]
     name = action.fields.get("result_name") or ""
     resthook = visit.sprint.assets.resthooks.get(slug)
@@ -54,16 +54,16 @@ def call_resthook(visit: Visit, action: Action) -> None:
 
 
 def choose_outcome(outcomes: Sequence[CallOutcome]) -> CallOutcome:
-    """The call that counts for all: the last failed one, else the last good one, else the last that was gone."""
+    """The call that decides the outcome: the last failed one, otherwise the last successful one, otherwise the last
+    410."""
     failed = [item for item in outcomes if item.status in ("response_error", "connection_error")]
     good = [item for item in outcomes if item.is_success]
     return (failed or good or list(outcomes))[-1]
 
 
 def make_payload(visit: Visit) -> dict[str, Any]:
-    """Contact, flow, path, results, run, input and channel, as subscribers get them.
-
-    The contact's address is the one that messages go to. Where addresses are redacted only their schemes are told.
+    """Contact, flow, path, results, run, input and channel, in the form for subscribers. The contact's URN is the one
+    that messages go to. If URNs are redacted, only their schemes are included.
     """
     contact, run = visit.sprint.session.contact, visit.run
     received = visit.sprint.session.input

@@ -1,4 +1,4 @@
-"""Calls a web address (flow format, call_webhook)."""
+"""Calls a URL (flow format, call_webhook)."""
 
 from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
@@ -23,7 +23,7 @@ from flows.expressions.values import to_value
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"})
 URL_LENGTH, HEADER_LENGTH, HEADER_NAME_LENGTH, BODY_LENGTH, MOST_HEADERS = 8192, 5000, 100, 20_000, 10
-# The names of headers that HTTP knows.
+# The valid names of HTTP headers.
 HEADER_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 
 
@@ -40,7 +40,7 @@ HEADER_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
     drawn="{method} {url}",
 )
 def call_webhook(visit: Visit, action: Action) -> None:
-    """Calls an address; its answer is `@webhook` from then on, and a result if one is named."""
+    """Calls a URL; the response becomes `@webhook`, and a result if the action names one."""
     fields = action.fields
     visit.sprint.webhooks[visit.run.uuid] = None
     visit.run.webhook = None
@@ -76,7 +76,7 @@ def call_webhook(visit: Visit, action: Action) -> None:
     if fields.get("result_name"):
         save_call_result(visit, fields["result_name"], outcome)
     if payload is not None:
-        # What the receiver answers may be a message to send, once what the flow did so far is recorded.
+        # The response may contain a message to send, after the flow's own messages.
         answer = to_plain(outcome.json) if outcome.is_success else None
         visit.log.add("flow_event_made", {"payload": payload, "answer": answer})
 

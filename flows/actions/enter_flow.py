@@ -10,7 +10,7 @@ from flows.engine.wait import BACKGROUND
 
 @action_type({"flow": reference("flow", NAME_LENGTH, required=True), "terminal": boolean()}, drawn="Enter {flow}")
 def enter_flow(visit: Visit, action: Action) -> None:
-    """Pushes a flow, which starts when the node's actions are done; failing to find it fails the session."""
+    """Pushes a flow, which starts when the node's actions are done; if it does not exist, the session fails."""
     given = action.fields["flow"]
     flow = visit.sprint.assets.find_readable_flow(given["uuid"])
     if flow is None:

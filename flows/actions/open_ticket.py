@@ -27,7 +27,7 @@ NEW_TICKET_LOCAL = "_new_ticket"
     drawn="Open ticket {topic}",
 )
 def open_ticket(visit: Visit, action: Action) -> None:
-    """Opens a ticket unless the contact has an open one; its UUID is left in a local variable (14) or result (13)."""
+    """Opens a ticket unless the contact has an open one; its UUID is stored in a local variable (14) or result (13)."""
     ticket = _open(visit, action)
     uuid = ticket.uuid if ticket else ""
     if not visit.options.is_early:

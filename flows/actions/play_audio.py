@@ -9,7 +9,7 @@ from flows.engine.visit import Visit
 
 @action_type({"audio_url": translated(template(required=True))}, allowed_in=VOICE_ONLY, drawn="Play {audio_url}")
 def play_audio(visit: Visit, action: Action) -> None:
-    """Plays a recording; one whose address has an expression in error is not played."""
+    """Plays a recording, unless its URL has an expression with an error."""
     recordings, language = visit.localize(action.uuid, "audio_url", [action.fields["audio_url"]])
     audio_url, is_fine = visit.try_text(recordings[0] if recordings else "")
     audio_url = audio_url.strip()

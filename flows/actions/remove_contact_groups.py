@@ -1,4 +1,4 @@
-"""Takes the contact out of groups (flow format, remove_contact_groups)."""
+"""Removes the contact from groups (flow format, remove_contact_groups)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ def check_choice(fields: Mapping[str, Any]) -> None:
     drawn="Remove from {groups:all groups}",
 )
 def remove_contact_groups(visit: Visit, action: Action) -> None:
-    """Takes the contact out of groups, or out of all that have no query."""
+    """Removes the contact from groups, or from all groups without a query."""
     if action.fields.get("all_groups"):
         known = visit.sprint.assets.groups
         joined = (known.get(uuid) for uuid in visit.sprint.session.contact.groups)

@@ -10,7 +10,7 @@ from flows.engine.visit import Visit
 
 @action_type({"optin": reference("optin", required=True)}, allowed_in=NOT_OFFLINE, drawn="Ask to opt in to {optin}")
 def request_optin(visit: Visit, action: Action) -> None:
-    """Asks the contact to opt in; generation 14 no longer does."""
+    """Asks the contact to opt in; not supported in generation 14."""
     if not visit.options.is_early:
         visit.log.error("opt-in requests are no longer supported", "action:unsupported")
         return

@@ -8,7 +8,7 @@ from flows.engine.visit import Visit
 
 
 @action_type(
-    # Unlike that of play_audio, this address is not a template.
+    # Unlike in play_audio, this URL is not a template.
     {"text": translated(template(TEXT_LENGTH)), "audio_url": translated(text())},
     allowed_in=VOICE_ONLY,
     rule=any_of("text", "audio_url"),

@@ -1,4 +1,4 @@
-"""Writes to others (flow format, send_broadcast)."""
+"""Sends a message to others (flow format, send_broadcast)."""
 
 from typing import Any
 
@@ -18,9 +18,8 @@ from flows.engine.visit import Visit
     drawn="Broadcast: {text}",
 )
 def send_broadcast(visit: Visit, action: Action) -> None:
-    """Asks the host to send a message to others, in every language that the flow has.
-
-    What a language has no translation of is as in the flow's own.
+    """Asks the host to send a message to others, in every language of the flow. Parts without a translation are in the
+    flow's own language.
     """
     recipients = resolve_recipients(visit, action)
     if visit.sprint.session.is_batch and recipients.is_open:

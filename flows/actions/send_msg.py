@@ -16,7 +16,7 @@ _UNSENDABLE_STATUSES = {"blocked": "contact_blocked", "stopped": "contact_stoppe
     MESSAGE, rule=any_of("text", "attachments", "quick_replies", "template", "templating"), drawn="Send: {text}"
 )
 def send_msg(visit: Visit, action: Action) -> None:
-    """Makes one message per route, or one that cannot be sent if there is none."""
+    """Creates one message per route, or one that cannot be sent if there is no route."""
     contact = visit.sprint.session.contact
     content = evaluate_content(visit, action)
     template = find_template(visit, action)

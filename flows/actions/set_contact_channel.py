@@ -9,7 +9,7 @@ from flows.engine.visit import Visit
 
 @action_type({"channel": reference("channel")}, allowed_in=NOT_OFFLINE, drawn="Set channel to {channel:none}")
 def set_contact_channel(visit: Visit, action: Action) -> None:
-    """Makes a channel the preferred one, or none."""
+    """Sets or clears the preferred channel."""
     given = action.fields.get("channel")
     channel = visit.sprint.assets.channels.get(given["uuid"]) if given else None
     if given and channel is None:

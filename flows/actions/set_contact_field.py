@@ -12,7 +12,7 @@ from flows.engine.visit import Visit
     drawn="Set {field} to {value}",
 )
 def set_contact_field(visit: Visit, action: Action) -> None:
-    """Sets or clears a field; an expression in error leaves it."""
+    """Sets or clears a field; after an expression with an error the field is not changed."""
     text, is_fine = visit.try_text(action.fields.get("value") or "")
     given = action.fields["field"]
     field = visit.sprint.assets.fields.get(given["key"])

@@ -13,7 +13,7 @@ from flows.engine.visit import Visit
     drawn="Save {name} = {value}",
 )
 def set_run_result(visit: Visit, action: Action) -> None:
-    """Saves a result; an expression in error leaves the old one."""
+    """Saves a result; after an expression with an error the old result stays."""
     value, is_fine = visit.try_text(action.fields.get("value") or "")
     if not is_fine:
         return

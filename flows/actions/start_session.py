@@ -44,7 +44,7 @@ def start_session(visit: Visit, action: Action) -> None:
 
 
 def summarize(run: Run, session: Session) -> dict[str, Any]:
-    """What a started session can see of the run that started it."""
+    """The data of the starting run that a started session can read."""
     return {
         "uuid": run.uuid,
         "flow": dict(run.flow),
@@ -55,7 +55,7 @@ def summarize(run: Run, session: Session) -> dict[str, Any]:
 
 
 def _count_since_input(session: Session) -> int:
-    """How many sessions led to this one since a person last said something; each input sets it to zero."""
+    """How many sessions led to this one since a contact last sent something; each input resets it to zero."""
     had_input = any(run.had_input for run in session.runs)
     return 0 if had_input else int((session.trigger.get("history") or {}).get("ancestors_since_input") or 0)
 

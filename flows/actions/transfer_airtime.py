@@ -29,7 +29,7 @@ TRANSFERS = UUID("6f1c2a8e-93d5-4b0e-9a77-5d2be1f40c36")
     drawn="Transfer airtime",
 )
 def transfer_airtime(visit: Visit, action: Action) -> None:
-    """Transfers an amount; the transfer's UUID is left in a local variable (14), the amount in a result (13)."""
+    """Transfers an amount; the transfer's UUID is stored in a local variable (14), the amount in a result (13)."""
     uuid = _name_transfer(visit, action)
     transfer = _transfer(visit, action, uuid)
     if not visit.options.is_early:
@@ -47,7 +47,7 @@ def _name_transfer(visit: Visit, action: Action) -> str:
     sprint = visit.sprint
     if not visit.options.stable_transfers:
         return sprint.clock.uuid()
-    # Neither the path nor events count: what else happens may differ when the sprint is run again.
+    # The path and events are not included, because they may differ if the sprint is run again.
     sprint.transfers[action.uuid] += 1
     place = f"{sprint.session.uuid} {sprint.session.sprints} {action.uuid} {sprint.transfers[action.uuid]}"
     return str(uuid5(TRANSFERS, place))

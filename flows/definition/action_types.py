@@ -1,7 +1,6 @@
-"""How types of actions are declared and found (flow format, actions).
-
-A type is a file of `flows/actions` that bears its name. It declares there what its properties are and where it may
-stand, and how it runs. The files are imported when a type is first asked for, so that nothing here needs the engine.
+"""How types of actions are declared and found (flow format, actions). A type is a file of `flows/actions` with its
+name. The file declares its properties, the flow types that may use it, and how it runs. The files are imported when a
+type is first looked up, so that nothing here needs the engine.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,15 +24,12 @@ SUCCESS, SKIPPED, FAILURE = "Success", "Skipped", "Failure"
 
 @dataclass(frozen=True, slots=True)
 class ActionType:
-    """What there is to know of a type of actions.
-
-    `run` does what an action says, at a visit of the engine. `allowed_in` are the types of flow it may stand in,
-    `fields` its properties in the order in which their texts and references count, `rule` is a rule for all of them
-    together. `drawn` is how drawings describe it, with the names of properties in braces, see `draw_action`.
-
-    A result that it saves is named by the property `result_field`. Its category is one of `categories`, or what the
-    property `category_field` says. `sets_local` is a local variable of a fixed name that it sets. With `calls_out` it
-    asks a service of the host, which may take a while.
+    """The declaration of a type of actions. `run` performs an action during a visit of the engine. `allowed_in` are the
+    types of flows that may use it, `fields` its properties in the order of their texts and references, `rule` is a rule
+    for all of them together. `drawn` is its description in drawings, with the names of properties in braces, see
+    `draw_action`. The property `result_field` names a result that it saves. The result's category is one of
+    `categories`, or the value of the property `category_field`. `sets_local` is a local variable with a fixed name that
+    it sets. With `calls_out` it calls a service of the host, which may take a while.
     """
 
     name: str
@@ -65,7 +61,8 @@ def action_type(
     sets_local: str = "",
     calls_out: bool = False,
 ) -> Callable[[_Run], _Run]:
-    """Declares the type of actions that the decorated function runs and bears the name of, see `ActionType`."""
+    """Declares the type of actions that the decorated function runs; the type has the function's name, see
+    `ActionType`."""
 
     def declare(run: _Run) -> _Run:
         saved = (result_field, category_field, categories, sets_local)
@@ -91,7 +88,7 @@ def fields_of(type_name: object) -> Mapping[str, Field]:
 
 
 def check_action(kind: ActionType, fields: Mapping[str, Any], longest_name: int = NAME_LENGTH) -> None:
-    """Raises CheckFailed, whose path is that of the property, if an action's own properties may not be used."""
+    """Raises CheckFailed, with the path of the property, if an action's own properties are invalid."""
     for name in (kind.result_field, kind.category_field):
         if name:
             check_part(_name_rule(longest_name), fields.get(name), name)
@@ -107,7 +104,7 @@ def _name_rule(longest: int) -> Rule:
 
 
 class _Shown(str):
-    """A property as drawings show it; a format specification is what stands for an empty one."""
+    """A property in drawings; the format specification is the text for an empty property."""
 
     __slots__ = ()
 

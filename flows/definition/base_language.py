@@ -1,4 +1,4 @@
-"""Changes the language a flow is written in: a translation takes the place of the texts (flow format, localization)."""
+"""Changes the base language of a flow: a translation replaces the texts (flow format, localization)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,16 +14,15 @@ from flows.languages import is_language
 
 
 def change_base_language(definition: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """The definition, of the newest version, with its texts in another language.
-
-    What it said before becomes a translation; what is not translated to the new language stays as it is. So do the
-    arguments of a case whose translation has another number of them, as such a translation has never counted. Raises
-    DefinitionError, also for translations that are too long for what they translate.
+    """The definition, in the newest version, with its texts in another language. The former texts become a translation;
+    texts without a translation to the new language stay unchanged. So do the arguments of a case whose translation has
+    another number of arguments, because such a translation was never used. Raises DefinitionError, also for
+    translations that are too long for their property.
     """
     flow = load(definition)
     if not is_language(language):
         raise DefinitionError(f"{language!r} is not a language", flow=flow.uuid, field="language")
-    # The editor's data belongs to no language.
+    # The editor's data has no language.
     changed: JsonObject = {
         name: item if name == "_ui" else copy_parts(item, PARTS_DEPTH) for name, item in flow.raw.items()
     }

@@ -1,6 +1,5 @@
-"""UUIDs for parts that have none, made from the definition itself (flow format, versions and migrations).
-
-A definition that is read again gets the same UUIDs again, so that what is stored of its runs still fits.
+"""UUIDs for parts without one, derived from the definition itself (flow format, versions and migrations). A definition
+that is read again gets the same UUIDs, so that stored runs still match.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,10 +1,9 @@
-"""The one error that reading a flow definition raises."""
+"""The only error that reading a flow definition raises."""
 
 
 class DefinitionError(ValueError):
-    """A definition that cannot be used, with the place of the error.
-
-    The place is the UUIDs of flow, node and action, as far as known, and the path of the field.
+    """A definition is invalid, with the place of the error. The place is the UUIDs of flow, node and action, as far as
+    known, and the path of the field.
     """
 
     def __init__(self, message: str, *, flow: str = "", node: str = "", action: str = "", field: str = "") -> None:

@@ -1,6 +1,5 @@
-"""The properties of actions: what each has to be, and what it holds (flow format, actions and limits).
-
-A rule takes the value of a property, None where there is none, and raises CheckFailed if it may not be used.
+"""The properties of actions: their rules and their meaning (flow format, actions and limits). A rule gets the value of
+a property, None if there is none, and raises CheckFailed if it is invalid.
 """
 
 import re
@@ -35,9 +34,8 @@ Rule: TypeAlias = Callable[[Any], None]
 @dataclass(frozen=True, slots=True)
 class Field:
     """A property of actions of one type: its rule, and what reading, translating and inspecting flows need to know.
-
-    `refers_to` is the kind of asset that the property refers to, `match` the names of properties of the reference which
-    may hold a template instead. What fills the blanks of a channel's template is not `listed` for translators.
+    `refers_to` is the kind of asset that the property refers to, `match` the names of properties of the reference that
+    may contain a template instead. Variables of a channel's template are not `listed` for translators.
     """
 
     rule: Rule
@@ -51,7 +49,7 @@ class Field:
 
 
 def text(longest: int | None = None, *, required: bool = False, pattern: str = "") -> Field:
-    """A text of limited length; `required` refuses an empty one, too. A pattern has to match all of it."""
+    """A string of limited length; `required` also rejects an empty one. A pattern must match the whole string."""
     compiled = re.compile(pattern)
 
     def check(value: object) -> None:
@@ -75,7 +73,7 @@ def template(longest: int | None = None, *, required: bool = False) -> Field:
 
 
 def translated(field: Field, *, is_listed: bool = True) -> Field:
-    """A text, or a list of texts, that a flow may have in several languages."""
+    """A text, or a list of texts, that may be translated."""
     return replace(field, is_translated=True, is_listed=is_listed)
 
 
@@ -85,7 +83,7 @@ def local_name() -> Field:
 
 
 def one_of(values: Collection[str]) -> Field:
-    """One of some texts."""
+    """One of a set of strings."""
 
     def check(value: object) -> None:
         if not isinstance(value, str) or value not in values:
@@ -152,7 +150,7 @@ def user() -> Field:
 
 
 def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str) -> Field:
-    """An object of limited size with templates as values; its names have to match a pattern."""
+    """An object of limited size with templates as values; its names must match a pattern."""
     name_rule, text_rule = text(longest_name, required=True, pattern=name_pattern).rule, text(longest).rule
 
     def check(value: object) -> None:
@@ -172,7 +170,7 @@ def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
     currency_rule = text(longest_currency, required=True).rule
 
     def check_amount(value: object) -> None:
-        # Only a number within the range of numbers can be compared without writing out all of its digits.
+        # Only a number within the allowed range can be compared without expanding all of its digits.
         if not 0 <= _check_number(value) <= largest:
             raise CheckFailed(f"is not between 0 and {largest:f}")
 
@@ -197,11 +195,11 @@ def boolean() -> Field:
 
 
 def unchecked(value: object) -> None:
-    """A rule that nothing breaks."""
+    """A rule that accepts everything."""
 
 
 def check_part(rule: Rule, value: object, path: str) -> None:
-    """Applies a rule to a part; raises CheckFailed whose path begins with the part's."""
+    """Applies a rule to a part; the path of its CheckFailed begins with the part's."""
     try:
         rule(value)
     except CheckFailed as failed:
@@ -209,7 +207,8 @@ def check_part(rule: Rule, value: object, path: str) -> None:
 
 
 def any_of(*names: str) -> Rule:
-    """A rule for a whole action: it has one of these properties at least; if it has none, the first is reported."""
+    """A rule for a whole action: at least one of these properties is required; if there is none, the first is
+    reported."""
 
     def check(fields: Any) -> None:
         if not any(fields.get(name) for name in names):

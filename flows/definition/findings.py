@@ -1,7 +1,6 @@
-"""Everything that can be said against a definition, each with its place, for people who write flows.
-
-Beyond the issues of an inspection these are errors for which the definition is refused, expressions that cannot be
-parsed, and nodes that no way leads to.
+"""All problems of a definition, each with its place, for people who write flows. Besides the issues of an inspection
+these are errors for which the definition is refused, expressions that cannot be parsed, and nodes that cannot be
+reached.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +26,7 @@ INVALID_DEFINITION, INVALID_EXPRESSION, UNREACHABLE_NODE = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing found. With `is_fatal` the flow cannot be run at all; types are those of issues and three more."""
+    """One problem. With `is_fatal` the flow cannot be run at all; the types are those of issues and three more."""
 
     type: str
     message: str
@@ -36,7 +35,7 @@ class Finding:
     is_fatal: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, with empty texts where a part of the place does not apply."""
+        """All data, with empty strings for parts of the place that do not apply."""
         return {
             "type": self.type,
             "message": self.message,
@@ -50,7 +49,7 @@ class Finding:
 
 
 def list_findings(definition: Mapping[str, Any], assets: KnownAssets | None = None) -> list[Finding]:
-    """What is wrong with a definition of any version, in the order of its nodes; nothing else if it is refused."""
+    """The problems of a definition of any version, in the order of its nodes; if it is refused, only that error."""
     try:
         flow = load(definition)
     except DefinitionError as error:

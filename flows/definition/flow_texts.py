@@ -60,7 +60,7 @@ def find_translation(flow: Flow, language: str, item_uuid: str, name: str) -> li
 
 
 def read_texts(value: object) -> list[str]:
-    """The texts of a value that is a text, a list of texts, or an object with texts as values."""
+    """The strings of a value that is a string, a list of strings, or an object with strings as values."""
     if isinstance(value, str):
         return [value]
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
@@ -90,13 +90,13 @@ def _list_templates_of_action(flow: Flow, node: Node, action: Action) -> Iterato
 
 
 def _list_matches(field: Field, value: object) -> Iterator[str]:
-    """The templates by which references look something up."""
+    """The templates in references."""
     for given in read_objects(value) if field.match else ():
         yield next((text for text in (read_text(given, match) for match in field.match) if text), "")
 
 
 def _list_early_templating(flow: Flow, node: Node, action: Action) -> Iterator[FlowText]:
-    """What filled the blanks of a channel's template before 13.5, when it was a part with a UUID of its own."""
+    """The variables of a channel's template before 13.5, when they were a part with its own UUID."""
     templating = action.fields.get("templating")
     if not isinstance(templating, Mapping):
         return
@@ -118,6 +118,6 @@ def _list_templates_of_router(flow: Flow, node: Node, router: Router) -> Iterato
 
 
 def read_objects(value: object) -> list[Mapping[str, Any]]:
-    """The objects of a list, or the one object that a value is; none for anything else."""
+    """The objects of a list, or the value itself if it is an object; none for anything else."""
     given = [value] if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
     return [item for item in given if isinstance(item, Mapping)]

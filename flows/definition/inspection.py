@@ -25,7 +25,8 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a flow's record says of its definition. Lists are in order of first appearance unless they say otherwise.
+    """What a flow's record contains about its definition. Lists are in order of first appearance unless noted
+    otherwise.
 
     `parent_refs` are the keys of results of the parent flow, sorted; `waiting_exits` the UUIDs of the exits of all
     nodes that wait.
@@ -54,9 +55,8 @@ class Inspection:
 
 
 def inspect(flow: Flow, assets: KnownAssets | None = None) -> Inspection:
-    """Inspects a flow in all its languages; with the workspace's assets also whether what it needs is there.
-
-    Nothing is raised for a flow that could be loaded. `to_json()` of the outcome is what services exchange.
+    """Inspects a flow in all its languages; with the workspace's assets also whether they contain what it needs. A
+    loaded flow never raises an error here. `to_json()` of the result is the form that services exchange.
 
     >>> from flows.definition import load
     >>> flow = load({"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask", "spec_version": "14.4.2",

@@ -1,4 +1,4 @@
-"""What is wrong with a flow that can be read: it may run, but not as its author meant (flow format, issues)."""
+"""Issues of a valid flow: it runs, but not as its author meant (flow format, issues)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -42,7 +42,8 @@ class Issue:
 
 
 def list_issues(flow: Flow, references: Iterable[FoundReference], assets: KnownAssets | None) -> list[Issue]:
-    """The issues of a flow in the order of its nodes, by type within one; what is missing only if assets are given."""
+    """The issues of a flow in the order of its nodes, by type within a node; missing assets only if assets are
+    given."""
     issues = [issue for node in flow.nodes for issue in (*_list_patterns(flow, node), *_list_legacy_vars(node))]
     if assets is not None:
         issues += _list_missing(references, assets)
@@ -55,7 +56,7 @@ def _list_patterns(flow: Flow, node: Node) -> Iterator[Issue]:
         if case.type != "has_pattern" or not case.arguments:
             continue
         for pattern, place in _find_patterns(flow, node, case):
-            # What an expression makes of a pattern is only known at work.
+            # A pattern with an expression is only known when the flow runs.
             if not has_expressions(pattern, CONTEXT_ROOTS) and not is_valid_pattern(pattern):
                 yield Issue(INVALID_REGEX, place, f"invalid regex: {pattern}", regex=pattern)
 
@@ -85,5 +86,5 @@ def _list_missing(references: Iterable[FoundReference], assets: KnownAssets) -> 
 
 
 def is_missing(reference: Reference, assets: KnownAssets) -> bool:
-    """Whether a workspace lacks what a reference means. Contacts come and go, they are taken to exist."""
+    """Whether a workspace lacks the asset of a reference. Contacts are assumed to exist."""
     return reference.kind != "contact" and not assets.knows(reference.kind, reference.identity)

@@ -1,4 +1,4 @@
-"""Loading definitions of any version: brought to the version that is run, and checked."""
+"""Loads definitions of any version: migrates and checks them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,9 +23,9 @@ def load(
 ) -> Flow:
     """The flow of a definition of any version, in version `to` or the newest one; see `migrate`.
 
-    Translations that are more or longer than they may be today are cut in flows of before version 14. With `resolve`
-    the references are made to mean what that says, see `relink`. Raises DefinitionError naming flow, node, action and
-    field. The given definition is not changed; `Flow.raw` is the migrated one.
+    In flows before version 14, translations beyond today's limits are cut. With `resolve` the references are changed,
+    see `relink`. Raises DefinitionError, which names flow, node, action and field. The given definition is not changed;
+    `Flow.raw` is the migrated one.
 
     >>> load({"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask", "spec_version": "14.4.2",
     ...       "language": "eng", "type": "messaging", "nodes": []}).name
@@ -43,5 +43,5 @@ def _is_unlimited(definition: Mapping[str, Any]) -> bool:
     try:
         return read_version(definition.get("spec_version")) < FIRST_WITH_LIMITS
     except DefinitionError:
-        # Versions had another name before 13, and the oldest definitions have none.
+        # The property for the version had another name before 13, and the oldest definitions have none.
         return True

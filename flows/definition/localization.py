@@ -18,10 +18,9 @@ FIRST_WITH_LIMITS, FIRST_WITH_LANGUAGES = (14, 0, 0), (14, 2, 0)
 def localize(
     flow: Flow, languages: Sequence[str], item_uuid: str, name: str, base: Sequence[Any]
 ) -> tuple[list[Any], str]:
-    """The values of a property in the first language that has them, and that language.
-
-    The flow's own language, and every language without a translation, gives `base`. A translation that is empty, or one
-    single empty text, does not count; neither does one that is not a list.
+    """The values of a property in the first language that has them, and that language. The flow's own language, and
+    every language without a translation, gives `base`. A translation that is empty, has only one empty string, or is
+    not a list does not count.
     """
     for language in languages:
         if language == flow.language:
@@ -40,9 +39,8 @@ def _look_up(localization: object, *keys: str) -> list[Any]:
 
 
 def check_localization(localization: Mapping[str, Any], version: Version) -> None:
-    """Raises CheckFailed, with the path to the part, if the translations of a definition of a version may not be used.
-
-    Something else in the place of an object or a list of texts is skipped, as nothing is ever looked up there.
+    """Raises CheckFailed, with the path to the part, if the translations of a definition of a version are invalid.
+    Anything other than an object or a list of strings is skipped, because it is never read.
     """
     for language, items in localization.items():
         if version >= FIRST_WITH_LANGUAGES and not is_language_of_translations(language):
@@ -58,7 +56,7 @@ def check_localization(localization: Mapping[str, Any], version: Version) -> Non
 
 
 def cut_translations(definition: JsonObject) -> None:
-    """Keeps, in place, only as many translations and as much of them as there may be since they are limited."""
+    """Cuts translations, in place, to the limits of their number and length."""
     for _, items in list_translations(definition):
         for uuid, properties in items.items():
             if isinstance(properties, dict):
@@ -73,7 +71,7 @@ def _cut(values: object) -> Any:
 
 
 def _check_names(properties: Mapping[str, Any], place: str) -> None:
-    # No property ever had a longer name, so this holds for the oldest definitions too.
+    # No property ever had a longer name, so this is right for the oldest definitions too.
     for name in properties:
         if len(name) > PROPERTY_NAME_LENGTH:
             raise CheckFailed(f"has a name longer than {PROPERTY_NAME_LENGTH} characters", f"{place}.{name}")

@@ -1,4 +1,4 @@
-"""Brings definitions of any version to a newer one, step by step (flow format, versions and migrations)."""
+"""Migrates definitions of any version to a newer one, step by step (flow format, versions and migrations)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,12 +34,11 @@ PARTS_DEPTH = 10
 def migrate(
     definition: Mapping[str, Any], *, to: str | None = None, new_uuid: NewUuid | None = None, media_url: str = ""
 ) -> dict[str, Any]:
-    """A definition of version `to`, or of the newest one; what is newer than `to` already stays at its version.
-
-    Definitions of before version 13 become 13.0 first; relative addresses of their attachments are taken below
+    """A definition in version `to`, by default the newest one; a definition that is newer than `to` keeps its version.
+    Definitions before version 13 become 13.0 first; relative URLs of their attachments are resolved against
     `media_url`. `new_uuid` gives UUIDs for parts that get one, otherwise they are derived from the definition. The
-    given definition is not changed, and shares only the editor's data with the one that is returned; it is not checked
-    beyond what the steps need. Raises DefinitionError.
+    given definition is not changed, and shares only the editor's data with the result; it is checked only as far as the
+    steps need. Raises DefinitionError.
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
@@ -61,7 +60,7 @@ def migrate(
 
 
 def _copy(definition: Mapping[str, Any]) -> JsonObject:
-    # The editor's data belongs to no step and may be of any depth.
+    # No step changes the editor's data, which may be of any depth.
     return {key: item if key == "_ui" else copy_parts(item, PARTS_DEPTH) for key, item in definition.items()}
 
 

@@ -9,7 +9,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A way out of a node; without a destination the run ends there."""
+    """An exit of a node; without a destination the run ends there."""
 
     uuid: str
     destination_uuid: str | None
@@ -17,7 +17,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A named outcome of a router and the exit it leaves by."""
+    """A named outcome of a router, with its exit."""
 
     uuid: str
     name: str
@@ -36,7 +36,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Timeout:
-    """How long a wait lasts before the router leaves by a category of its own."""
+    """How long a wait lasts before the router chooses the timeout's category."""
 
     seconds: int
     category_uuid: str
@@ -44,7 +44,7 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Where a session pauses; `phone` (a template) and the two limits belong to `dial` waits."""
+    """A wait pauses the session; `phone` (a template) and the two limits belong to `dial` waits."""
 
     type: str
     timeout: Timeout | None
@@ -88,7 +88,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flow as read; `raw` is the definition with unknown keys and editor data as they came."""
+    """A flow; `raw` is the definition with unknown keys and editor data unchanged."""
 
     uuid: str
     name: str
@@ -106,7 +106,7 @@ class Flow:
     """What the engine made of texts of this flow to run them faster, by whatever it finds that by."""
 
     def __post_init__(self) -> None:
-        # Runs ask at every step, and flows may have a thousand nodes.
+        # Runs look up nodes at every step, and flows may have a thousand nodes.
         object.__setattr__(self, "_nodes", {node.uuid: node for node in reversed(self.nodes)})
         ways = {each.uuid: each.destination_uuid for node in reversed(self.nodes) for each in reversed(node.exits)}
         object.__setattr__(self, "_destinations", ways)
@@ -117,14 +117,14 @@ class Flow:
         return self._nodes.get(uuid)
 
     def destination_of(self, exit_uuid: str) -> Node | None:
-        """The node an exit leads to; None where the run ends."""
+        """The destination of an exit; None if the run ends there."""
         destination = self._destinations.get(exit_uuid)
         return None if destination is None else self._nodes.get(destination)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is in a flow; parts that do not apply are empty, so is the language if it is the flow's own.
+    """The place of something in a flow; parts that do not apply are empty, and so is the flow's own language.
 
     `field` is the path of a property from the action or node on, like `groups` or `router.cases.arguments`.
     """

@@ -1,11 +1,12 @@
-"""Parts of a definition that is not checked yet, of any version: what does not fit is skipped."""
+"""Parts of an unchecked definition of any version: invalid parts are skipped."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 JsonObject = dict[str, Any]
-# A pair of quotes or brackets or a colon and a comma; a short number, true, false or null.
+# The minimum bytes of a value: a pair of quotes or brackets or a colon and a comma; a short number, true, false or
+# null.
 _PUNCTUATION_BYTES, _NUMBER_BYTES = 2, 3
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -44,7 +45,7 @@ def list_cases(flow: JsonObject) -> Iterator[JsonObject]:
 
 
 def list_splits(flow: JsonObject, *kinds: str) -> Iterator[tuple[JsonObject, JsonObject]]:
-    """Nodes that do one thing and choose by its outcome: the action, of one of these types, and the router."""
+    """Nodes that perform one action and route by its outcome: the action, of one of these types, and the router."""
     for node in list_nodes(flow):
         actions, router = list_objects(node.get("actions")), node.get("router")
         if len(actions) != 1 or actions[0].get("type") not in kinds:
@@ -60,7 +61,7 @@ def read_text(part: Mapping[str, Any], key: str) -> str:
 
 
 def copy_parts(value: object, depth: int) -> Any:
-    """A copy of objects and lists down to a depth; what lies deeper is shared with the original."""
+    """A copy of objects and lists down to a depth; deeper parts are shared with the original."""
     if depth and isinstance(value, Mapping):
         return {str(key): copy_parts(item, depth - 1) for key, item in value.items()}
     if depth and isinstance(value, list):
@@ -69,12 +70,12 @@ def copy_parts(value: object, depth: int) -> Any:
 
 
 def is_uuid(value: object) -> bool:
-    """Whether something is a UUID in its usual form of 36 characters."""
+    """Whether a value is a UUID in its usual form of 36 characters."""
     return isinstance(value, str) and _UUID.fullmatch(value) is not None
 
 
 def is_larger(value: object, most_bytes: int) -> bool:
-    """Whether a value would be written as more than about so many bytes of JSON, however deep it is."""
+    """Whether the JSON of a value would have more than about so many bytes, at any depth."""
     size, waiting = 0, [value]
     while waiting and size <= most_bytes:
         part = waiting.pop()

@@ -1,4 +1,4 @@
-"""Translations of a definition that is not checked yet: language, then item UUID, then property, then its texts."""
+"""Translations of an unchecked definition: language, then item UUID, then property, then its texts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,7 +31,7 @@ def set_translation(items: JsonObject, part: JsonObject, name: str, texts: list[
 
 
 def drop_translation(items: JsonObject, part: JsonObject, name: str) -> None:
-    """Removes a property of a part, and the part itself when nothing of it is left."""
+    """Removes a property of a part, and the part itself if nothing of it is left."""
     uuid = read_text(part, "uuid")
     properties = items.get(uuid)
     if isinstance(properties, dict):

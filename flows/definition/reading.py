@@ -1,6 +1,6 @@
 """Reading flow definitions of versions 13.0 to 14.4: types, limits and references are checked.
 
-Versions 13.0 to 14.4 are read alike; what one of them means differently is for the migrations.
+Versions 13.0 to 14.4 are read in the same way; the migrations handle their differences.
 """
 
 import re
@@ -19,22 +19,19 @@ from flows.expressions.functions import find_function
 
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
 LANGUAGE, UNDETERMINED = re.compile(r"[a-z]{3}\Z"), "und"
-# Coming to this version gives every flow a language.
+# The migration to this version gives every flow a language.
 FIRST_WITH_LANGUAGE = (13, 2, 0)
 MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
 HINTS, MOST_TERMINATORS = {"audio", "digits", "image", "location", "video"}, 8
-# Names were longer once; coming to this version cuts them.
+# Names could be longer before; the migration to this version cuts them.
 FIRST_WITH_SHORT_NAMES = (13, 6, 1)
-# Coming to this version names the categories that had no name.
+# The migration to this version names categories without a name.
 FIRST_WITH_NAMED_CATEGORIES = (14, 0, 0)
 
 
 def read_flow(definition: Mapping[str, Any]) -> Flow:
-    """The flow of a definition as it is, without migrating it.
-
-    Raises DefinitionError naming flow, node, action and field.
-    """
+    """The flow of a definition, without migrating it. DefinitionError names flow, node, action and field."""
     if not isinstance(definition, Mapping):
         raise DefinitionError("a definition is an object")
     return _FlowReader(definition).read()

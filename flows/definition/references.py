@@ -17,7 +17,7 @@ from flows.definition.versions import read_version
 from flows.expressions.paths import context_paths
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 
-# As long as `parent.contact.fields.age`; what is looked up beyond that is not a reference.
+# As long as `parent.contact.fields.age`; longer paths are not references.
 LONGEST_PATH = 4
 CACHED_TEMPLATES = 256
 _GLOBALS, _PARENT_RESULTS = ("globals",), ("parent", "results")
@@ -35,13 +35,15 @@ class KnownAssets(Protocol):
     """Tells which assets a workspace has."""
 
     def knows(self, kind: str, identity: str) -> bool:
-        """Whether there is an asset of a kind like `group` or `flow` with a UUID, or with a key: `field`, `global`."""
+        """Whether there is an asset of a kind, such as `group` or `flow` with a UUID, or `field` or `global` with a
+        key."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference to an asset. Fields and globals go by key, users before 14 by e-mail address, all others by UUID."""
+    """A reference to an asset. Fields and globals are identified by key, users before 14 by e-mail address, all
+    others by UUID."""
 
     kind: str
     identity: str
@@ -63,7 +65,8 @@ class FoundReference:
 
 @dataclass(frozen=True, slots=True)
 class FlowReferences:
-    """Every reference of a flow in the order of its nodes, and the keys of its parent's results it looks at, sorted."""
+    """Every reference of a flow in the order of its nodes, and the keys of its parent's results that it reads,
+    sorted."""
 
     found: tuple[FoundReference, ...]
     parent_results: tuple[str, ...]

@@ -1,7 +1,6 @@
-"""Changing what a definition refers to, when a flow comes from elsewhere (flow format, export files).
-
-Fields and globals go by key, users by e-mail address, which are the same everywhere: they are not changed here, nor are
-contacts, who are not moved with flows.
+"""Changes the references of an imported definition (flow format, export files). Fields and globals are identified by
+key and users by e-mail address, which are the same on all servers, so they are not changed here; nor are contacts, who
+are not imported with flows.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,15 +13,14 @@ from flows.definition.raw_translations import list_translations
 from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 
 Resolve = Callable[[str, str, str], tuple[str, str] | None]
-"""Given the kind of an asset, the UUID (may be empty) and the name (may be empty) it is referred to by, tells the UUID
-and the name it has here; None if nothing here is meant."""
+"""From the kind of an asset, and the UUID and name in the reference (each may be empty), to its UUID and name here;
+None if it does not exist here."""
 HAS_GROUP = "has_group"
 
 
 def relink(definition: dict[str, Any], resolve: Resolve) -> None:
-    """Lets the references of a definition of version 13 or newer, in place, mean what `resolve` says.
-
-    A group or label that is referred to by a fixed name gets a UUID as well.
+    """Replaces the references of a definition of version 13 or newer, in place, by the results of `resolve`. A group or
+    label that is referred to by a fixed name gets a UUID as well.
     """
     cases: set[str] = set()
     for action in list_actions(definition):

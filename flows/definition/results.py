@@ -1,4 +1,4 @@
-"""What a flow can produce: named results with their categories, and local variables (flow format, results)."""
+"""What a flow produces: named results with their categories, and local variables (flow format, results)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class ResultSpec:
 
 
 def list_results(flow: Flow) -> list[ResultSpec]:
-    """The results of a flow in order of first appearance, one for each key: the first name and spelling win."""
+    """The results of a flow in order of first appearance, one for each key, with the first name and spelling."""
     specs: dict[str, ResultSpec] = {}
     for node in flow.nodes:
         for name, categories in _list_saved(node):

@@ -19,7 +19,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{3}")
 
 
 def is_language(text: object) -> bool:
-    """Whether something is a language code: three letters."""
+    """Whether a value is a language code: three letters."""
     return isinstance(text, str) and _LANGUAGE.fullmatch(text) is not None
 
 
@@ -40,7 +40,7 @@ def name_language(flow: JsonObject, new_uuid: NewUuid) -> None:
 
 
 def look_up_webhook_json(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 13.3: what `@webhook` was is now `@webhook.json`."""
+    """To 13.3: the former `@webhook` is now `@webhook.json`."""
 
     def change(expression: Expression) -> Expression:
         is_webhook = isinstance(expression, ContextReference) and expression.name == "webhook"
@@ -126,7 +126,7 @@ def shorten_result_lookups(flow: JsonObject, new_uuid: NewUuid) -> None:
     def shorten(key: str) -> str:
         cut = key[:RESULT_NAME_LENGTH]
         trimmed = cut.rstrip("_")
-        # Where a name was cut behind a space, its key has lost the underscore that stood for it.
+        # If a name was cut after a space, its key has lost the underscore for that space.
         return trimmed if cut.lower() not in known and trimmed.lower() in known else cut
 
     def change(expression: Expression) -> Expression:

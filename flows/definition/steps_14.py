@@ -40,7 +40,7 @@ def clamp_expirations(flow: JsonObject, new_uuid: NewUuid) -> None:
 
 
 def split_on_webhook_status(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 14.1: nodes that call a webhook look at its status instead of at a result; at most 10 quick replies."""
+    """To 14.1: nodes that call a webhook check its status instead of a result; at most 10 quick replies."""
     for _, router in list_splits(flow, *CALLS):
         cases = _find_cases_of_result(router)
         if cases:
@@ -78,7 +78,7 @@ def name_ticket_notes(flow: JsonObject, new_uuid: NewUuid) -> None:
 
 
 def split_on_locals(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 14.3.0: nodes that open tickets or send airtime look at a local, and the router saves the result."""
+    """To 14.3.0: nodes that open tickets or send airtime check a local variable, and the router saves the result."""
     for action, router in list_splits(flow, *LOCALS):
         cases = _find_cases_of_result(router)
         if not cases:
@@ -91,7 +91,7 @@ def split_on_locals(flow: JsonObject, new_uuid: NewUuid) -> None:
 
 
 def join_arguments(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 14.3.1: tests that take one text were sometimes given it word by word."""
+    """To 14.3.1: tests with one argument sometimes got it word by word."""
     for case in list_cases(flow):
         if read_text(case, "type") not in TESTS_OF_ONE_TEXT:
             continue
@@ -110,13 +110,14 @@ def _join(arguments: list[object]) -> list[object]:
 
 
 def forget_all_urns(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 14.4.0: a message goes to one address."""
+    """To 14.4.0: a message goes to only one URN."""
     for action in list_actions(flow, "send_msg"):
         action.pop("all_urns", None)
 
 
 def straighten_webhook_splits(flow: JsonObject, new_uuid: NewUuid) -> None:
-    """To 14.4.1: nodes that call a webhook test its status, whatever their router had become; it needs no words."""
+    """To 14.4.1: nodes that call a webhook test its status, even if their router was changed; the test needs no
+    words."""
     for _, router in list_splits(flow, *CALLS):
         cases = list_objects(router.get("cases"))
         if not cases:

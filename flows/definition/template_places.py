@@ -1,4 +1,4 @@
-"""Changes templates of a definition that is not checked yet, of any version since 13.0 (flow format, migrations)."""
+"""Changes templates of an unchecked definition of any version since 13.0 (flow format, migrations)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,12 +9,12 @@ from flows.definition.raw_translations import find_translation, list_translation
 
 
 def rewrite_templates(flow: JsonObject, change: Callable[[str], str]) -> None:
-    """Puts `change` of every template in its place, in the definition and in its translations."""
+    """Replaces every template by the result of `change`, in the definition and in its translations."""
     translated: set[tuple[str, str]] = set()
     for part, name in _find_places(flow):
         if name in part:
             part[name] = _rewrite(part[name], change)
-        # Cases have been seen that share a UUID, and with it their translations.
+        # There are definitions in which several cases share a UUID, and so their translations.
         place = (read_text(part, "uuid"), name)
         if place not in translated:
             translated.add(place)

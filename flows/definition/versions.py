@@ -12,7 +12,7 @@ VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
 
 
 def read_version(text: object) -> Version:
-    """A version text as numbers. Raises DefinitionError."""
+    """A version string as numbers. Raises DefinitionError."""
     found = VERSION.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise DefinitionError("is not a version", field="spec_version")
@@ -21,5 +21,5 @@ def read_version(text: object) -> Version:
 
 
 def write_version(version: Version) -> str:
-    """A version as definitions have it, like `13.6.1`."""
+    """A version in the form of definitions, such as `13.6.1`."""
     return ".".join(str(number) for number in version)
