@@ -90,20 +90,16 @@ def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[
 
 def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> None:
     """Updates the flow in which contacts wait."""
-    rows = [
-        {"of_id": one.contact_id, "new_flow_id": one.current_flow_id if one.status == WAITING else None}
-        for one in sorted(sessions, key=lambda one: one.contact_id)
-    ]
-    if rows:
-        flow_id: BindParameter[int | None] = bindparam("new_flow_id", type_=Integer)
-        mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == bindparam("of_id"))
-        differs = contact.c.current_flow_id.is_distinct_from(flow_id)
-        tx.execute(
-            update(contact)
-            .where(mine, differs)
-            .values(current_flow_id=flow_id, modified_on=stamped(tx, contact, workspace_id)),
-            rows,
-        )
+    waiting: dict[int | None, list[int]] = {}
+    for one in sessions:
+        waiting.setdefault(one.current_flow_id if one.status == WAITING else None, []).append(one.contact_id)
+    for flow_id, contact_ids in waiting.items():
+        # One statement per flow, as most batches are of one. The caller has locked the contacts, in order.
+        for some in split(sorted(contact_ids)):
+            mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
+            differs = contact.c.current_flow_id.is_distinct_from(literal(flow_id, Integer))
+            new = {"current_flow_id": flow_id, "modified_on": stamped(tx, contact, workspace_id)}
+            tx.execute(update(contact).where(mine, differs).values(new))
 
 
 def interrupt_contacts(

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 from sqlalchemy.exc import IntegrityError
 
 from persistence.contacts.actions import block_contacts
@@ -85,6 +85,31 @@ class TestSaveSessions:
             save_sessions(tx, workspace.id, [SessionState(new_uuid(), amina, "background", COMPLETED, 1, tx.now)])
 
         assert current_flow(database, amina) == registration
+
+    def test_contacts_are_told_of_the_flow_they_wait_in_by_one_statement_for_all_of_a_flow(
+        self, database: Database, workspace: Workspace, registration: int
+    ) -> None:
+        other = add_flow(database, workspace, name="Other")
+        people = add_people(database, workspace, 5)
+        flows = [registration, other, registration, other, registration]
+        told: list[int] = []
+
+        def note(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
+            if statement.startswith("UPDATE contact SET current_flow_id"):
+                told.append(len(parameters) if many else 1)
+
+        event.listen(database.engine, "before_cursor_execute", note)
+        with database.writing() as tx:
+            given = {"state": {}, "created_on": tx.now}
+            sessions = [
+                SessionState(new_uuid(), one, "message", WAITING, 1, current_flow_id=flow, **given)
+                for one, flow in zip(people, flows, strict=True)
+            ]
+            save_sessions(tx, workspace.id, sessions)
+        event.remove(database.engine, "before_cursor_execute", note)
+
+        assert told == [1, 1]
+        assert [current_flow(database, one) for one in people] == flows
 
     def test_a_contact_cannot_wait_twice(
         self, database: Database, workspace: Workspace, registration: int, amina: int
