@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 
+from persistence.backups.errors import BackupError
 from persistence.errors import DatabaseError, RuleBroken, reason_of
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
@@ -17,7 +18,16 @@ class CommandFailed(Exception):
 
 
 LONGEST_LINE = 1000
-EXPECTED = (CommandFailed, RuleBroken, SecretDamaged, SecretKeyChanged, SettingError, MigrationError, QueueError)
+EXPECTED = (
+    BackupError,
+    CommandFailed,
+    RuleBroken,
+    SecretDamaged,
+    SecretKeyChanged,
+    SettingError,
+    MigrationError,
+    QueueError,
+)
 """Exceptions whose message is a sentence for people."""
 
 

@@ -12,6 +12,7 @@ FOUND_BY_NAME = {
     "flows.expressions.functions.": "tests/flows/expressions/functions/",
     "flows.": "tests/flows/engine/rules/",
     "handlers.channels.": "tests/handlers/asgi/test_gateway.py",
+    "persistence.backups.": "tests/persistence/backups/",
     "persistence.migrations.": "tests/persistence/test_migrations.py",
     "relayboard.": "tests/relayboard/every_command/",
 }

@@ -22,6 +22,7 @@ CALLED_BY_OTHERS = {
         *("process_bind_param", "process_result_value"),
     ),
     "Alembic": ("heads", "run_args"),
+    "tarfile and zipfile": ("compression", "uid", "gid", "uname", "gname"),
     "revisions to come": ("add_index", "remove_index", "add_checked_constraint", "change_in_batches"),
     "Connexion": ("resolve_operation_id", "token_info", "wrap_receive"),
     "uvicorn": ("timeout_keep_alive_handler",),

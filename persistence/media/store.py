@@ -1,5 +1,6 @@
 """The store of uploaded files: a folder, served by the API itself."""
 
+import contextlib
 import os
 import time
 import uuid
@@ -12,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from relayboard.base.private_files import make_folder, open_new
 
 RECEIVED = "received"
+UNFINISHED = ".part"
 
 
 class MediaStore:
@@ -29,7 +31,7 @@ class MediaStore:
         it is deleted."""
         path = self._path(name)
         make_folder(path.parent)
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}{UNFINISHED}")
         try:
             with open_new(temporary) as file:
                 yield file
@@ -67,6 +69,22 @@ class MediaStore:
     def remove(self, name: str) -> None:
         """Delete a file if it exists."""
         self._path(name).unlink(missing_ok=True)
+
+    def list_names(self, changed_since: float = 0.0) -> Iterator[str]:
+        """The names of all files, in no order; those that came or changed since a time (in seconds, as `time.time`).
+
+        What is being written, and what nodes leave for each other (names with a dot first), is left out.
+        """
+        root = self.folder.resolve()
+        for folder, below, files in os.walk(root):
+            below[:] = sorted(each for each in below if not each.startswith("."))
+            for each in files:
+                path = Path(folder, each)
+                if each.startswith(".") or each.endswith(UNFINISHED):
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    if changed_since == 0.0 or path.stat().st_ctime >= changed_since:
+                        yield path.relative_to(root).as_posix()
 
     def open_path(self, name: str) -> Path | None:
         """The path of a stored file; None if there is none, or the name leads outside the store."""

@@ -105,10 +105,10 @@ class Settings:
     traces: bool
 
 
-def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+def load_settings(environ: Mapping[str, str] | None = None, *, makes_secret_key: bool = True) -> Settings:
     """The settings of this process. Raises SettingError, which names the invalid variable. Without an argument they are
     read from the process environment and then from the file `.env`. An empty value counts as absent. Without a
-    SECRET_KEY, a key is created and stored next to the SQLite database (`var/` for other databases).
+    SECRET_KEY, a key is created and stored next to the SQLite database (`var/` for other databases), or refused.
     """
     if environ is None:
         from_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
@@ -120,7 +120,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         database_url=database_url,
         queue_url=read("QUEUE_URL", "sqlite:///var/queue.db", _queue_url),
         base_url=read("BASE_URL", "", _base_url),
-        secret_key=read("SECRET_KEY", "", _secret_key) or _kept_secret_key(database_url),
+        secret_key=read("SECRET_KEY", "", _secret_key) or _kept_secret_key(database_url, makes_secret_key),
         secret_key_fallbacks=read("SECRET_KEY_FALLBACKS", "", _secret_keys),
         media_url=read("MEDIA_URL", "file://var/media", _media_url),
         rate_limit=read("RATE_LIMIT", "2500/hour", _rate_limit),
@@ -161,6 +161,14 @@ def sqlite_file(url: str) -> Path | None:
     scheme, _, rest = url.partition("://")
     name = rest.partition("?")[0].partition("/")[2]
     return Path(name) if scheme == "sqlite" and name not in ("", ":memory:") else None
+
+
+def is_postgres(url: str) -> bool:
+    """Whether a URL can be that of a database in PostgreSQL."""
+    try:
+        return _database_url(url).startswith("postgres")
+    except ValueError:
+        return False
 
 
 def _check_names(environ: Mapping[str, str]) -> None:
@@ -330,11 +338,13 @@ def _switch(text: str) -> bool:
     return SWITCHES[text.lower()]
 
 
-def _kept_secret_key(database_url: str) -> str:
+def _kept_secret_key(database_url: str, makes_one: bool) -> str:
     """The key created at the first start, in a file that only its owner can read; processes that start at the same time
     use the same key."""
     database = sqlite_file(database_url)
     path = (Path("var") if database is None else database.parent) / "secret.key"
+    if not makes_one and not path.exists():
+        raise SettingError(f"{PREFIX}SECRET_KEY is not set and there is no {path}: give the key of this installation")
     try:
         if not path.exists():
             _write_secret_key(path)

@@ -19,6 +19,8 @@ import yaml
 from markdown_it import MarkdownIt
 
 from testbed.running import wait_until
+from testbed.servers import postgres_database
+from testbed.tokens import SECRET_KEY
 from tests.console_script import PATIENCE_SECONDS, Started, call, make_environment, started
 from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_inline_commands
 from tests.relayboard.every_command.leaves import LEAVES
@@ -40,6 +42,7 @@ SENTENCES = [
 ]
 SERVICES = ("serve", "worker", "demo", "listen")
 MOST_EXCEPTIONS = 4
+APART_COMMANDS = ("restore", "copy-database")
 
 
 def by_kind(*kinds: str) -> list[pytest.ParameterSet]:
@@ -132,10 +135,16 @@ def filled_folder(world: World) -> Path:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_guides_runs(run: Run, world: World, filled_folder: Path, command: str) -> None:
+def test_a_command_of_the_guides_runs(
+    run: Run, world: World, filled_folder: Path, command: str, request: pytest.FixtureRequest
+) -> None:
     words = fill(command, world)
     if any(word in SERVICES for word in words[1:3]) and "--help" not in words:
         run_service(words[1:], filled_folder)
+        return
+
+    if words[1] in APART_COMMANDS:
+        run_apart(words[1:], filled_folder, request)
         return
 
     said = run(words[1:], "Bob\n")
@@ -143,6 +152,22 @@ def test_a_command_of_the_guides_runs(run: Run, world: World, filled_folder: Pat
     is_found = words[1:3] == ["flow", "check"] and said.status == 1 and said.err == ""
     assert words[0] == "relayboard"
     assert said.status == 0 or is_found, said
+
+
+def run_apart(arguments: list[str], folder: Path, request: pytest.FixtureRequest) -> None:
+    """Runs a command that needs an empty database, with what it needs in a folder of its own."""
+    place = folder / "apart" / arguments[0]
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    environment = make_environment(SECRET_KEY=SECRET_KEY)
+    assert call("migrate", folder=place, environment=environment).returncode == 0
+    if arguments[0] == "restore":
+        assert call("backup", *arguments[1:], folder=place, environment=environment).returncode == 0
+        done = call(*arguments, folder=place, environment=environment)
+    else:
+        with postgres_database(request.getfixturevalue("postgres_url")) as target:
+            done = call(*arguments[:-1], target, folder=place, environment=environment)
+    assert (done.returncode, done.stderr) == (0, ""), arguments
 
 
 def run_service(arguments: list[str], folder: Path) -> None:

@@ -5,6 +5,7 @@ from tests.relayboard.every_command.leaves import Leaf
 GOOD: dict[Leaf, tuple[str, ...]] = {
     ("migrate",): ("", "--to head", "--to 0001"),
     ("status",): ("", "--json"),
+    ("backup",): ("{folder}/backup.zip",),
     ("workspace", "create"): (
         "--name Clinics",
         "--name 'Ñandú ☕' --country rw --timezone Africa/Kigali --language kin --language eng "
@@ -139,6 +140,12 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("phone", "reset"): ("--server {server} --state {folder}/phone.json --lagging :",),
     ("phone", "run"): ("--server {server} --state {folder}/runner.json : --every 0.01 --syncs 2",),
 }
+
+APART: dict[Leaf, tuple[str, ...]] = {
+    ("restore",): ("{folder}/backup.zip",),
+    ("copy-database",): ("--from sqlite:///var/relayboard.db --to postgresql://user:password@127.0.0.1:1/name",),
+}
+"""Those that need a place of their own (tests/persistence/backups)."""
 
 SERVICES: dict[Leaf, tuple[str, ...]] = {
     ("serve",): ("--port 0", "--host ::1 --port 0 --workers 2 --no-worker"),

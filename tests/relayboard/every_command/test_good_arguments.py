@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.relayboard.every_command.cases import GOOD, QUIET, SERVICES, TEXT
+from tests.relayboard.every_command.cases import APART, GOOD, QUIET, SERVICES, TEXT
 from tests.relayboard.every_command.leaves import LEAVES, PARSERS, Leaf, options_of
 from tests.relayboard.every_command.running import Run, arrange, find_fault
 from tests.relayboard.every_command.world import World
@@ -15,7 +15,7 @@ OPTIONS = [
 
 
 def test_every_command_has_a_case():
-    assert set(GOOD) | set(SERVICES) == set(LEAVES)
+    assert set(GOOD) | set(SERVICES) | set(APART) == set(LEAVES)
 
 
 @pytest.mark.parametrize("action", OPTIONS)

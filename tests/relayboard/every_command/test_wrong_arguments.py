@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.relayboard.every_command.cases import GOOD, SERVICES, TEXT
+from tests.relayboard.every_command.cases import APART, GOOD, SERVICES, TEXT
 from tests.relayboard.every_command.leaves import Leaf
 from tests.relayboard.every_command.mistakes import USAGE, list_mistakes
 from tests.relayboard.every_command.running import Run, arrange, find_fault
 from tests.relayboard.every_command.world import World
 
-COMMANDS = [pytest.param(words, id=" ".join(words)) for words in (*GOOD, *SERVICES)]
+COMMANDS = [pytest.param(words, id=" ".join(words)) for words in (*GOOD, *SERVICES, *APART)]
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def wrong_files(world: World) -> None:
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_command_that_is_called_wrong_says_so_in_one_sentence(run: Run, world: World, words: Leaf) -> None:
     faults = []
-    good, typed = arrange(words, {**GOOD, **SERVICES}[words][0], world)
+    good, typed = arrange(words, {**GOOD, **SERVICES, **APART}[words][0], world)
     for given, statuses in list_mistakes(words, good):
         if words in SERVICES and statuses != USAGE:
             continue

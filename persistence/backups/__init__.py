@@ -1,0 +1,1 @@
+"""Backups in one file, restoring them, and moving an installation from SQLite to PostgreSQL."""

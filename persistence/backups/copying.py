@@ -1,0 +1,241 @@
+"""Moving an installation from SQLite to PostgreSQL, in steps that may be cut off anywhere.
+
+The target keeps, in a table of its own that goes at the end, where the copy comes from and how far each table is: a
+batch of rows and its bookmark are one transaction. Nobody writes to the source meanwhile.
+"""
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+from sqlalchemy import Connection, CursorResult, Table, inspect, select, text
+
+from persistence.backups import postgres
+from persistence.backups.checksums import checksum_of_postgres, checksum_of_sqlite
+from persistence.backups.copy_text import copy_line
+from persistence.backups.emptiness import check_no_worker, check_unused, clear_own_rows
+from persistence.backups.errors import BackupError
+from persistence.backups.manifest import stored_columns
+from persistence.backups.references import Reference, put_references_aside, restore_references
+from persistence.database import IMPATIENT, WRITING, Busy, Database, create_patient_engine, database_name
+from persistence.migrations import check_schema, current_revision, upgrade
+from persistence.secrets.encrypted_columns import sealed_text
+from persistence.tables import metadata
+from persistence.tables.accounts import workspace
+from persistence.tables.service import secret_key_check
+from relayboard.base.settings import is_postgres, sqlite_file
+
+BOOKMARKS = "database_copy"
+BEGINNING = ""
+BATCH_ROWS = 20_000
+READ_ROWS = 1_000
+BATCH_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class Copied:
+    """How many tables and rows the target has, and how many rows this run brought there."""
+
+    tables: int = 0
+    rows: int = 0
+    copied: int = 0
+    seconds: float = 0.0
+
+
+def copy_database(source_url: str, target_url: str) -> Copied:
+    """Copies, or goes on with a copy that was cut off, and compares. Raises BackupError, MigrationError."""
+    source_file = sqlite_file(source_url)
+    if source_file is None or not source_file.is_file():
+        raise BackupError(
+            "--from must name the file of a SQLite database that is there, like sqlite:///var/relayboard.db"
+        )
+    if not is_postgres(target_url):
+        raise BackupError("--to must name a PostgreSQL database, like postgresql://user:password@host/name")
+    began = time.monotonic()
+    with (
+        contextlib.closing(Database(source_url)) as source,
+        contextlib.closing(Database(target_url)) as target,
+        _held_source(source, source_file) as reading,
+    ):
+        name = database_name(target.engine)
+        _prepare_target(target, name)
+        engine = create_patient_engine(target.engine)
+        with engine.connect() as writing:
+            done = _Copy(reading, writing, name).run()
+    done.seconds = time.monotonic() - began
+    return done
+
+
+@contextlib.contextmanager
+def _held_source(source: Database, file: Path) -> Iterator[Connection]:
+    """The source, in a transaction that lets nobody write."""
+    check_schema(source.engine)
+    with source.engine.connect() as connection:
+        connection = connection.execution_options(**{WRITING: IMPATIENT})
+        try:
+            connection.begin()
+        except Busy as error:
+            raise BackupError(f"somebody is writing to {file}: stop the service first") from error
+        check_no_worker(connection, str(file))
+        yield connection
+        connection.rollback()
+
+
+def _prepare_target(target: Database, name: str) -> None:
+    """Gives an empty target its tables. Raises BackupError for one that others use, MigrationError."""
+    if current_revision(target.engine) is not None:
+        check_schema(target.engine)
+        return
+    with target.engine.connect() as connection:
+        check_unused(connection, name)
+    upgrade(target.engine)
+
+
+@dataclass(slots=True)
+class _Bookmark:
+    """How far a table is: the last row of SQLite that was copied, and whether all are."""
+
+    last: int = 0
+    is_copied: bool = False
+    is_compared: bool = False
+
+
+class _Copy:
+    def __init__(self, source: Connection, target: Connection, name: str) -> None:
+        self.source = source
+        self.target = target
+        self.name = name
+        self.done = Copied()
+
+    def run(self) -> Copied:
+        references = self._begin()
+        for table in metadata.sorted_tables:
+            self._copy_table(table)
+        for table in metadata.sorted_tables:
+            self._compare(table)
+        self._finish(references)
+        return self.done
+
+    def _begin(self) -> list[Reference]:
+        """Makes the target ours, or finds that it is. Raises BackupError when it is somebody else's."""
+        origin = self._origin()
+        with self.target.begin():
+            if inspect(self.target).has_table(BOOKMARKS):
+                noted = json.loads(self._noted(BEGINNING) or "{}")
+                if noted["origin"] != origin:
+                    raise BackupError(
+                        f"{self.name} holds a copy that was begun from another database: choose an empty one"
+                    )
+                return [Reference(**each) for each in noted["references"]]
+            check_unused(self.target, self.name)
+            clear_own_rows(self.target)
+            references = put_references_aside(self.target)
+            self.target.exec_driver_sql(f"CREATE TABLE {BOOKMARKS} (name text PRIMARY KEY, note text NOT NULL)")
+            self._note(BEGINNING, {"origin": origin, "references": [asdict(each) for each in references]})
+            return references
+
+    def _origin(self) -> str:
+        """What no other database has: the key check is sealed with chance, and the first workspace has a UUID."""
+        word = self.source.execute(select(sealed_text(secret_key_check.c.word))).scalar()
+        first = self.source.execute(select(workspace.c.uuid).order_by(workspace.c.id).limit(1)).scalar()
+        return f"{word} {first}"
+
+    def _copy_table(self, table: Table) -> None:
+        bookmark = self._bookmark(table)
+        if bookmark.is_copied:
+            return
+        columns = stored_columns(table)
+        quoted = ", ".join(f'"{name}"' for name in columns)
+        rows = self.source.exec_driver_sql(
+            f'SELECT rowid, {quoted} FROM "{table.name}" WHERE rowid > ? ORDER BY rowid', (bookmark.last,)
+        )
+        for batch in _batches(rows):
+            with self.target.begin():
+                self._copy_batch(table, columns, batch)
+                bookmark.last = batch.last
+                self._note(table.name, asdict(bookmark))
+            self.done.copied += batch.rows
+        with self.target.begin():
+            bookmark.is_copied = True
+            self._note(table.name, asdict(bookmark))
+
+    def _copy_batch(self, table: Table, columns: list[str], batch: "_Batch") -> None:
+        try:
+            postgres.copy_from(self.target, table.name, columns, batch.text)
+        except psycopg2.Error as error:
+            reason = " ".join(str(error).split())
+            raise BackupError(f"rows of {table.name} cannot be copied: {reason}") from error
+
+    def _compare(self, table: Table) -> None:
+        bookmark = self._bookmark(table)
+        wanted = checksum_of_sqlite(self.source, table)
+        self.done.tables += 1
+        self.done.rows += wanted.rows
+        if bookmark.is_compared:
+            return
+        with self.target.begin():
+            found = checksum_of_postgres(self.target, table)
+        if found != wanted:
+            raise BackupError(
+                f"the copy of {table.name} is not the same ({found.rows} rows of {wanted.rows}): it was changed, or "
+                f"the source was used between two runs. Empty {self.name} and begin again"
+            )
+        with self.target.begin():
+            bookmark.is_compared = True
+            self._note(table.name, asdict(bookmark))
+
+    def _finish(self, references: list[Reference]) -> None:
+        given = self.source.exec_driver_sql("SELECT name, seq FROM sqlite_sequence").all()
+        names = {table.name for table in metadata.sorted_tables}
+        with self.target.begin():
+            restore_references(self.target, references)
+            sequences = dict.fromkeys(postgres.read_sequences(self.target), 0)
+            postgres.set_sequences(self.target, sequences | {name: last for name, last in given if name in names})
+            self.target.exec_driver_sql(f"DROP TABLE {BOOKMARKS}")
+        with self.target.begin():
+            self.target.exec_driver_sql("ANALYZE")
+
+    def _bookmark(self, table: Table) -> _Bookmark:
+        with self.target.begin():
+            noted = self._noted(table.name)
+        return _Bookmark() if noted is None else _Bookmark(**json.loads(noted))
+
+    def _noted(self, name: str) -> str | None:
+        found = text(f"SELECT note FROM {BOOKMARKS} WHERE name = :name")
+        return self.target.execute(found, {"name": name}).scalar()
+
+    def _note(self, name: str, note: dict[str, Any]) -> None:
+        written = text(
+            f"INSERT INTO {BOOKMARKS} (name, note) VALUES (:name, :note) "
+            "ON CONFLICT (name) DO UPDATE SET note = excluded.note"
+        )
+        self.target.execute(written, {"name": name, "note": json.dumps(note)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows as COPY reads them, and the last of them."""
+
+    text: bytes
+    rows: int
+    last: int
+
+
+def _batches(rows: CursorResult[Any]) -> Iterator[_Batch]:
+    lines: list[bytes] = []
+    size = last = 0
+    for part in rows.partitions(READ_ROWS):
+        for row in part:
+            last = row[0]
+            lines.append(copy_line(row[1:]))
+            size += len(lines[-1])
+            if len(lines) == BATCH_ROWS or size >= BATCH_BYTES:
+                yield _Batch(b"".join(lines), len(lines), last)
+                lines, size = [], 0
+    if lines:
+        yield _Batch(b"".join(lines), len(lines), last)

@@ -1,0 +1,117 @@
+"""The file of a backup: a ZIP archive whose parts are hashed as they pass; nothing is ever held whole."""
+
+import hashlib
+import os
+import shutil
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from persistence.backups.errors import BackupError
+from persistence.backups.manifest import NAME, Manifest, Member
+from relayboard.base.private_files import open_new
+
+PIECE_BYTES = 1 << 20
+COMPRESSION_LEVEL = 1
+
+
+class HashedStream:
+    """What is written through it is counted, hashed, and its ends of lines are counted."""
+
+    def __init__(self, below: IO[bytes]) -> None:
+        self.size = 0
+        self.lines = 0
+        self._digest = hashlib.sha256()
+        self._below = below
+
+    def write(self, data: bytes) -> int:
+        self.size += len(data)
+        self.lines += data.count(b"\n")
+        self._digest.update(data)
+        return self._below.write(data)
+
+    @property
+    def member(self) -> Member:
+        return Member(self.size, self._digest.hexdigest())
+
+
+class BackupWriter:
+    """A backup that is being made."""
+
+    def __init__(self, archive: zipfile.ZipFile, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._archive = archive
+
+    @contextmanager
+    def member(self, name: str, *, compress: bool = True) -> Iterator[HashedStream]:
+        """A part to write piece by piece."""
+        self._archive.compression = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+        with self._archive.open(name, "w", force_zip64=True) as below:
+            stream = HashedStream(below)
+            yield stream
+        self.manifest.members[name] = stream.member
+
+    def finish(self) -> None:
+        self._archive.writestr(NAME, self.manifest.to_json())
+
+
+@contextmanager
+def writing_backup(path: Path, manifest: Manifest) -> Iterator[BackupWriter]:
+    """A new file, readable by its owner only, that takes its name when all is written. Raises BackupError."""
+    if path.exists():
+        raise BackupError(f"{path} exists already: give the backup another name")
+    draft = path.with_name(f"{path.name}.part")
+    draft.unlink(missing_ok=True)
+    try:
+        with open_new(draft) as file:
+            with zipfile.ZipFile(file, "w", compresslevel=COMPRESSION_LEVEL) as archive:
+                writer = BackupWriter(archive, manifest)
+                yield writer
+                writer.finish()
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class BackupReader:
+    """A backup whose manifest has been read."""
+
+    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+        self.path = path
+        self._archive = archive
+        try:
+            self.manifest = Manifest.from_json(archive.read(NAME))
+        except KeyError as error:
+            raise BackupError(f"{path} is not a backup of Relayboard: it has no manifest") from error
+
+    @contextmanager
+    def member(self, name: str) -> Iterator[IO[bytes]]:
+        with self._archive.open(name) as stream:
+            yield stream
+
+    def check(self) -> None:
+        """Reads all of it once. Raises BackupError when a part is missing or not what was written."""
+        for name, wanted in self.manifest.members.items():
+            with self.member(name) as stream, open(os.devnull, "wb") as nowhere:
+                hashed = HashedStream(nowhere)
+                shutil.copyfileobj(stream, hashed, PIECE_BYTES)
+            if hashed.member != wanted:
+                raise BackupError(f"{self.path} is damaged: {name} is not what was written")
+
+
+@contextmanager
+def reading_backup(path: Path) -> Iterator[BackupReader]:
+    """An existing backup. Raises BackupError for one that is damaged, also from within the block."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield BackupReader(archive, path)
+    except (zipfile.BadZipFile, zlib.error, tarfile.TarError, EOFError, NotImplementedError) as error:
+        raise BackupError(f"{path} is damaged, or is not a backup of Relayboard") from error
+    except KeyError as error:
+        raise BackupError(f"{path} is damaged: a part of it is missing") from error

@@ -1,0 +1,70 @@
+"""SQLite in a backup: the file itself, as the online backup of SQLite copies it while others go on writing."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from persistence.backups.errors import BackupError
+from persistence.backups.files import PIECE_BYTES, BackupReader, BackupWriter
+from persistence.backups.manifest import TableManifest, stored_columns
+from persistence.tables import metadata
+from relayboard.base.private_files import make_file, open_new
+
+PLACE = "database.sqlite"
+
+
+def copy_out(source: Path, draft: Path, writer: BackupWriter) -> None:
+    """The database as of one moment; `draft` is a file beside the backup that is there meanwhile."""
+    draft.unlink(missing_ok=True)
+    make_file(draft)
+    try:
+        with closing(sqlite3.connect(source)) as reading, closing(sqlite3.connect(draft)) as copy:
+            # All pages in one step hold one reading lock, which keeps nobody from writing. Several steps would begin
+            # anew after every write of somebody else.
+            reading.backup(copy, pages=-1)
+            copy.execute("PRAGMA journal_mode=DELETE")
+            writer.manifest.tables = _count(copy)
+        with writer.member(PLACE) as stream, draft.open("rb") as file:
+            shutil.copyfileobj(file, stream, PIECE_BYTES)
+    finally:
+        _remove(draft)
+
+
+def _count(connection: sqlite3.Connection) -> list[TableManifest]:
+    return [
+        TableManifest(
+            str(table.name),
+            stored_columns(table),
+            connection.execute(f'SELECT count(*) FROM "{table.name}"').fetchone()[0],
+        )
+        for table in metadata.sorted_tables
+    ]
+
+
+def copy_in(reader: BackupReader, draft: Path) -> None:
+    """The database as a file that nobody uses yet. Raises BackupError when SQLite finds it damaged."""
+    _remove(draft)
+    with reader.member(PLACE) as stream, open_new(draft) as file:
+        shutil.copyfileobj(stream, file, PIECE_BYTES)
+        file.flush()
+        os.fsync(file.fileno())
+    with closing(sqlite3.connect(draft)) as connection:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        counts = _count(connection)
+    if found != "ok" or counts != reader.manifest.tables:
+        _remove(draft)
+        raise BackupError(f"{reader.path} is damaged: {found if found != 'ok' else 'rows are missing'}")
+
+
+def put_in_place(draft: Path, target: Path) -> None:
+    """Puts it where an unused database may be."""
+    for ending in ("-wal", "-shm"):
+        Path(f"{target}{ending}").unlink(missing_ok=True)
+    draft.replace(target)
+
+
+def _remove(draft: Path) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        Path(f"{draft}{ending}").unlink(missing_ok=True)

@@ -1,0 +1,266 @@
+"""Moving to PostgreSQL by the name of the command, cut off by SIGKILL wherever it may be."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import create_engine, func, inspect, select, text, update
+
+from persistence.backups.manifest import stored_columns
+from persistence.database import Database
+from persistence.heartbeats import Worker, record_heartbeat
+from persistence.tables import metadata
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
+from persistence.tables.service import archive, boundary
+from testbed.running import wait_until
+from testbed.servers import postgres_database
+from testbed.tokens import KEYS
+from tests.api import Api
+from tests.console_script import Started, call, make_environment, started
+from tests.contract.filled_workspace import fill_workspace
+from tests.contract.services import serve
+from tests.persistence.backups.test_backups import read_lists
+
+MESSAGES = 300
+SPECIAL = "a tab\t, a line\nand\r\n, a \\ and \\N, \\t, “quotes” ' \" and 🌍"
+SMALL_STEPS = (
+    "import sys\n"
+    "import persistence.backups.copying as copying\n"
+    "from relayboard.cli import main\n"
+    "copying.BATCH_ROWS = copying.READ_ROWS = 20\n"
+    "sys.exit(main(sys.argv[1:]))\n"
+)
+
+
+@pytest.fixture
+def source(sqlite_template: Path, tmp_path: Path) -> Iterator[Api]:
+    """A filled service on SQLite, with rows that refer to later ones and texts that are not plain."""
+    file = tmp_path / "relayboard.db"
+    file.write_bytes(sqlite_template.read_bytes())
+    with serve(f"sqlite:///{file}", tmp_path) as service:
+        workspace = service.new_workspace()
+        fill_workspace(service.database, workspace, 3, {"message": MESSAGES})
+        with service.database.writing() as tx:
+            tx.execute(update(contact).where(contact.c.workspace_id == workspace.id).values(name=SPECIAL))
+            first, last = tx.execute(select(func.min(archive.c.id), func.max(archive.c.id))).one()
+            tx.execute(update(archive).where(archive.c.id == first).values(rollup_id=last))
+            shape = {"type": "MultiPolygon", "coordinates": []}
+            named = {"country": "RW", "geometry": shape}
+            tx.insert(boundary, id=9, osm_id="R9", name="Rwanda", level=0, parent_id=None, **named)
+            tx.insert(boundary, id=3, osm_id="R3", name="Kigali", level=1, parent_id=9, **named)
+        yield service.api(workspace)
+
+
+@pytest.fixture
+def target_url(postgres_url: str) -> Iterator[str]:
+    with postgres_database(postgres_url) as url:
+        yield url
+
+
+def arguments(source: Api, target_url: str) -> list[str]:
+    return ["copy-database", "--from", source.database.url, "--to", target_url]
+
+
+@contextmanager
+def copying(source: Api, target_url: str, folder: Path) -> Iterator[Started]:
+    command = [sys.executable, "-c", SMALL_STEPS]
+    with started(*arguments(source, target_url), folder=folder, environment=make_environment(), command=command) as run:
+        yield run
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Any]:
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        yield connection
+    engine.dispose()
+
+
+def wait_for_begin(run: Started, target_url: str) -> None:
+    def has_begun() -> bool:
+        with connected(target_url) as connection:
+            return inspect(connection).has_table("database_copy")
+
+    wait_until(lambda: has_begun() or run.process.poll() is not None, "the copy to begin")
+
+
+def wait_for_lock(run: Started, connection: Any) -> None:
+    """Until the copy waits for what this connection holds."""
+    mine = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+    blocked = "SELECT count(*) FROM pg_stat_activity WHERE :mine = any(pg_blocking_pids(pid))"
+    wait_until(
+        lambda: bool(connection.execute(text(blocked), {"mine": mine}).scalar_one()) or run.process.poll() is not None,
+        "the copy to wait",
+    )
+    assert run.process.poll() is None, run.text
+
+
+def cut_off_before_messages(source: Api, target_url: str, folder: Path) -> None:
+    with copying(source, target_url, folder) as run, connected(target_url) as connection:
+        wait_for_begin(run, target_url)
+        connection.exec_driver_sql("LOCK TABLE message IN SHARE MODE")
+        wait_for_lock(run, connection)
+        run.process.kill()
+        run.process.wait()
+
+
+def cut_off_amid_messages(source: Api, target_url: str, folder: Path) -> None:
+    """A row that is not committed, with the id of a message in the middle, holds up the batch with that message."""
+    with source.database.reading() as tx:
+        ids = list(tx.execute(select(message.c.id).order_by(message.c.id)).scalars())
+        middle = ids[len(ids) // 2]
+        stored = [message.c[name] for name in stored_columns(message)]
+        row = dict(tx.execute(select(*stored).where(message.c.id == middle)).one()._mapping)
+    with (
+        closing(Database(target_url, keys=KEYS)) as target,
+        target.engine.connect() as connection,
+        copying(source, target_url, folder) as run,
+    ):
+        connection.execute(message.insert().values(row))
+        wait_for_lock(run, connection)
+        run.process.kill()
+        run.process.wait()
+        connection.rollback()
+        noted = "SELECT note FROM database_copy WHERE name = 'message'"
+        bookmark = json.loads(connection.execute(text(noted)).scalar_one())
+    assert ids[0] < bookmark["last"] < middle
+
+
+def test_a_copy_that_is_killed_twice_goes_on_and_is_the_same(source: Api, target_url: str, tmp_path: Path) -> None:
+    lists = read_lists(source)
+    cut_off_before_messages(source, target_url, tmp_path)
+    cut_off_amid_messages(source, target_url, tmp_path)
+
+    done = call(*arguments(source, target_url), folder=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout)
+    with source.database.reading() as tx:
+        rows = {
+            table.name: tx.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in metadata.sorted_tables
+        }
+    assert (said["tables"], said["rows"]) == (len(rows), sum(rows.values()))
+    assert 0 < said["copied_now"] < rows["message"] + 50
+    with connected(target_url) as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        with connected(source.database.url) as former:
+            assert count_references(connection) == count_references(former)
+    with serve(target_url, tmp_path) as service:
+        api = Api(service.client, service.database, source.workspace, source.token)
+        assert read_lists(api) == lists
+        assert api.post("/api/v2/contacts.json", {"name": "New"}).status_code == 201
+
+
+def count_references(connection: Any) -> int:
+    return sum(len(inspect(connection).get_foreign_keys(table.name)) for table in metadata.sorted_tables)
+
+
+def test_ids_go_on_after_the_last_one_that_was_given(source: Api, target_url: str, tmp_path: Path) -> None:
+    with source.database.writing() as tx:
+        given = tx.execute(select(func.max(message.c.id))).scalar_one()
+        tx.execute(text("UPDATE sqlite_sequence SET seq = :seq WHERE name = 'message'"), {"seq": given + 1000})
+
+    assert call(*arguments(source, target_url), folder=tmp_path).returncode == 0
+
+    with connected(target_url) as connection:
+        following = "SELECT nextval(pg_get_serial_sequence('message', 'id'))"
+        assert connection.exec_driver_sql(following).scalar_one() == given + 1001
+
+
+def change_source(source: Api) -> None:
+    with source.database.writing() as tx:
+        tx.execute(update(contact).values(name="Changed"))
+
+
+def use_target(target_url: str) -> None:
+    with connected(target_url) as connection:
+        connection.exec_driver_sql("INSERT INTO registration_window (address, began_on, taken) VALUES ('x', now(), 1)")
+        connection.commit()
+
+
+def test_a_source_that_was_used_between_two_runs_is_noticed(source: Api, target_url: str, tmp_path: Path) -> None:
+    cut_off_before_messages(source, target_url, tmp_path)
+    change_source(source)
+
+    refused = call(*arguments(source, target_url), folder=tmp_path)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "the copy of contact is not the same" in refused.stderr and "begin again" in refused.stderr
+
+
+def test_a_target_that_is_not_empty_is_refused(source: Api, target_url: str, tmp_path: Path) -> None:
+    environment = make_environment(DATABASE_URL=target_url, SECRET_KEY="a-key-that-only-tests-use")
+    assert call("migrate", folder=tmp_path, environment=environment).returncode == 0
+    use_target(target_url)
+
+    refused = call(*arguments(source, target_url), folder=tmp_path)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "is not empty: there are rows in registration_window" in refused.stderr
+
+
+def test_a_copy_of_another_source_is_refused(
+    source: Api, target_url: str, sqlite_template: Path, tmp_path: Path
+) -> None:
+    cut_off_before_messages(source, target_url, tmp_path)
+    other = tmp_path / "other.db"
+    other.write_bytes(sqlite_template.read_bytes())
+
+    refused = call("copy-database", "--from", f"sqlite:///{other}", "--to", target_url, folder=tmp_path)
+
+    assert refused.returncode == 1
+    assert "holds a copy that was begun from another database" in refused.stderr
+
+
+def hold(source: Api) -> Callable[[], Any]:
+    writing = source.database.writing()
+    writing.__enter__()
+    return lambda: writing.__exit__(None, None, None)
+
+
+def beat(source: Api) -> Callable[[], Any]:
+    with source.database.writing() as tx:
+        record_heartbeat(tx, Worker("node-1", 1, 10, "0.1", "0001"))
+    return lambda: None
+
+
+@pytest.mark.parametrize(
+    ("use", "sentence"),
+    [(hold, "somebody is writing to "), (beat, "a worker on node-1 is working with ")],
+)
+def test_a_source_that_is_in_use_is_refused(
+    source: Api, target_url: str, tmp_path: Path, use: Callable[[Api], Callable[[], Any]], sentence: str
+) -> None:
+    end = use(source)
+    refused = call(*arguments(source, target_url), folder=tmp_path)
+    end()
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert sentence in refused.stderr and "stop the service" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "sentence"),
+    [
+        ("sqlite:///missing.db", "postgresql://x@127.0.0.1:1/x", "--from must name the file of a SQLite database"),
+        ("postgresql://x@127.0.0.1:1/x", "postgresql://x@127.0.0.1:1/x", "--from must name the file of a SQLite"),
+        ("{source}", "sqlite:///other.db", "--to must name a PostgreSQL database"),
+        ("{source}", "postgresql://x@127.0.0.1:1/x", "the database cannot be used: "),
+        ("{source}", "postgresql://x@127.0.0.1:port/x", "--to must name a PostgreSQL database"),
+    ],
+)
+def test_addresses_that_cannot_be_used_are_named(
+    source: Api, tmp_path: Path, given: str, wanted: str, sentence: str
+) -> None:
+    refused = call("copy-database", "--from", given.format(source=source.database.url), "--to", wanted, folder=tmp_path)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith(f"relayboard: {sentence}"), refused.stderr
