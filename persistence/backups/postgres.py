@@ -20,7 +20,9 @@ def copy_out(connection: Connection, writer: BackupWriter) -> None:
     for table in metadata.sorted_tables:
         columns = stored_columns(table)
         with writer.member(place_of(table.name)) as stream:
-            _cursor(connection).copy_expert(f"COPY {_table(table.name, columns)} TO STDOUT", stream)
+            # Not COPY of the table: PostgreSQL refuses that for one that is partitioned.
+            query = f'SELECT {_names(columns)} FROM "{table.name}"'
+            _cursor(connection).copy_expert(f"COPY ({query}) TO STDOUT", stream)
         writer.manifest.tables.append(TableManifest(str(table.name), columns, stream.lines))
     writer.manifest.sequences = read_sequences(connection)
 
@@ -70,7 +72,11 @@ def _sequence_of(connection: Connection, table: str) -> str | None:
 
 
 def _table(name: str, columns: list[str]) -> str:
-    return f'"{name}" ({", ".join(f"{chr(34)}{column}{chr(34)}" for column in columns)})'
+    return f'"{name}" ({_names(columns)})'
+
+
+def _names(columns: list[str]) -> str:
+    return ", ".join(f'"{column}"' for column in columns)
 
 
 def _cursor(connection: Connection) -> Any:
