@@ -1,7 +1,7 @@
 """Runs flows: sessions, triggers, resumes, modifiers and events (flow format, the engine).
 
-The engine is pure. It reads no clock, database or network: time, chance and identifiers come from a clock, everything
-else from services, and what happened is given back as a session and a list of events for the host to carry out.
+The engine is pure. It reads no system clock, database or network: time, random numbers and identifiers come from a
+clock object, everything else from services. The result is a session and a list of events that the host performs.
 """
 
 from flows.engine.assets import Assets

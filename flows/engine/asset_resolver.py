@@ -10,7 +10,7 @@ from flows.queries.properties import ValueType
 
 @dataclass(frozen=True, slots=True)
 class AssetResolver:
-    """Finds what queries name among assets."""
+    """Finds the records that queries refer to among assets."""
 
     assets: Assets
 

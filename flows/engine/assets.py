@@ -1,4 +1,4 @@
-"""Everything workspace-wide that flows refer to (flow format, words used)."""
+"""The assets of a workspace that flows refer to (flow format, words used)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -42,10 +42,8 @@ T = TypeVar("T")
 
 
 class Assets(AssetLists):
-    """The assets of a workspace, found by UUID, key, slug or name.
-
-    Made once and shared between sessions; flows are read and migrated when first used. Nothing changes after that, so
-    threads may share it too.
+    """The assets of a workspace, found by UUID, key, slug or name. They are created once and shared between sessions;
+    flows are read and migrated when first used. Nothing changes after that, so threads may share them too.
     """
 
     def __init__(
@@ -90,7 +88,7 @@ class Assets(AssetLists):
             raise AssetsError(f"places cannot be read: {error}") from error
 
     def find_flow(self, uuid: str) -> Flow | None:
-        """The flow of a UUID, migrated to what the engine runs; None if there is none. Raises DefinitionError."""
+        """The flow with a UUID, migrated to the engine's version; None if there is none. Raises DefinitionError."""
         if uuid in self._flows:
             return self._flows[uuid]
         definition = self._definitions.get(uuid)
@@ -108,9 +106,8 @@ class Assets(AssetLists):
             return None
 
     def knows(self, kind: str, identity: str) -> bool:
-        """Whether there is an asset of a kind like `group`, with that UUID or key; flows that cannot be read count not.
-
-        Users also go by their e-mail address.
+        """Whether there is an asset of a kind like `group`, with that UUID or key; flows that cannot be read do not
+        count. Users can also be found by e-mail address.
         """
         if kind == FLOW:
             return self.find_readable_flow(identity) is not None
@@ -119,7 +116,7 @@ class Assets(AssetLists):
         return kind in KINDS and identity in getattr(self, KINDS[kind].plural)
 
     def find_senders(self, scheme: str) -> Sequence[Channel]:
-        """The channels that can send to addresses of a scheme."""
+        """The channels that can send to URNs of a scheme."""
         found = self._senders.get(scheme)
         if found is None:
             found = [item for item in self.channels.values() if item.can_send and scheme in item.schemes]
@@ -127,7 +124,7 @@ class Assets(AssetLists):
         return found
 
     def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
-        """The language model that a flow refers to; a host with one for all may answer with that."""
+        """The language model that a flow refers to; a host with only one model may return it for all."""
         return self.llms.get(reference.get("uuid", ""))
 
     def find_group_by_name(self, name: str) -> Group | None:
@@ -160,7 +157,8 @@ def _schema_of_all() -> Schema:
 
 
 def _schema_of(record: type[Asset]) -> Schema:
-    """Texts, lists of texts, and the translations of templates; what has no default is required."""
+    """The schema of a record: strings, lists of strings, and the translations of templates; properties without a
+    default are required."""
     items = {"translations": Required(TEMPLATE_TRANSLATION)}
     return {
         each.name: Required(str)
@@ -178,7 +176,7 @@ def _find_by_name(items: Iterable[T], name: str, name_of: Callable[[T], str]) ->
 
 
 def _definition_uuid(definition: Mapping[str, Any]) -> str:
-    # Definitions of before version 13 keep what describes them apart from the nodes.
+    # Definitions before version 13 have their metadata in a separate part.
     return str(definition.get("uuid") or (definition.get("metadata") or {}).get("uuid", ""))
 
 

@@ -1,4 +1,4 @@
-"""The contact that a session is with (flow format, contact)."""
+"""The contact of a session (flow format, contact)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ _CHANNEL_QUERY = "channel"
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A conversation with a contact that people take care of; `topic` and `assignee` are references or None."""
+    """A conversation with a contact that users handle; `topic` and `assignee` are references or None."""
 
     uuid: str
     status: str = "open"
@@ -49,7 +49,7 @@ class Ticket:
 
 @dataclass(slots=True)
 class Contact:
-    """A contact as the engine sees and changes it. Moments are kept as the texts they were given as."""
+    """A contact as the engine reads and changes it. Times are kept as their original strings."""
 
     uuid: str
     id: int = 0
@@ -67,7 +67,7 @@ class Contact:
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads the stored form; invalid addresses are left out. Raises ContactError."""
+        """Reads the stored form; invalid URNs are left out. Raises ContactError."""
         mismatch = find_mismatch(source, Required(CONTACT))
         if mismatch:
             raise ContactError(f"contact cannot be read: {mismatch} is missing or of another type")
@@ -141,7 +141,7 @@ class Contact:
 
     @property
     def last_seen_at(self) -> datetime | None:
-        """When the contact was last heard from."""
+        """When the contact was last seen."""
         return parse_moment(self.last_seen_on)
 
     @property
@@ -150,15 +150,16 @@ class Contact:
         return [ticket for ticket in self.tickets if ticket.status == "open"]
 
     def find_urn(self, scheme: str) -> Urn | None:
-        """The first address of a scheme."""
+        """The first URN of a scheme."""
         return next((urn for urn in self.urns if urn.scheme == scheme), None)
 
     def has_urn(self, urn: Urn) -> bool:
-        """Whether the contact has that address, whatever its channel or display name."""
+        """Whether the contact has this URN, ignoring its channel and display name."""
         return any(known.identity == urn.identity for known in self.urns)
 
     def find_country(self, assets: Assets) -> str:
-        """The country of the channel of the first address, else of the first phone number; or empty text."""
+        """The country of the channel of the first URN, otherwise of the first phone number, otherwise an empty
+        string."""
         channel = self.find_preferred_channel(assets)
         if channel is not None and channel.country:
             return channel.country
@@ -171,27 +172,27 @@ class Contact:
         return routes[0][1] if routes else None
 
     def find_routes(self, assets: Assets) -> list[tuple[Urn, Channel]]:
-        """The addresses that messages can be sent to with their channels, best first."""
+        """The URNs to which messages can be sent, with their channels, best first."""
         routes = ((urn, find_channel(urn, assets)) for urn in self.urns)
         return [(urn, channel) for urn, channel in routes if channel is not None]
 
 
 def without_query(urn: Urn) -> str:
-    """An address as flows and messages show it: without the channel and other notes of the host."""
+    """A URN as flows and messages show it: without the channel and other data of the host."""
     return str(replace(urn, query="") if urn.query else urn)
 
 
 def channel_uuid_of(urn: Urn) -> str:
-    """The UUID of the channel an address prefers, or empty text."""
+    """The UUID of the channel that a URN prefers, or an empty string."""
     name, _, value = urn.query.partition("=")
     if name == _CHANNEL_QUERY and value.replace("-", "").isalnum():
-        return value  # as hosts write it: asked for every text, and much faster than reading a query
+        return value  # as hosts write it: needed for every text, and much faster than parsing a query
     values = urn.query_values.get(_CHANNEL_QUERY) if urn.query else None
     return values[0] if values else ""
 
 
 def with_channel(urn: Urn, channel_uuid: str) -> Urn:
-    """The same address with another preferred channel; empty text for none."""
+    """The same URN with another preferred channel; an empty string for none."""
     values = urn.query_values
     values.pop(_CHANNEL_QUERY, None)
     if channel_uuid:
@@ -200,7 +201,7 @@ def with_channel(urn: Urn, channel_uuid: str) -> Urn:
 
 
 def localize_environment(base: Environment, contact: Contact, assets: Assets) -> Environment:
-    """The workspace's settings with the contact's timezone, language (if it is allowed) and country in their place."""
+    """The workspace's settings, replaced by the contact's time zone, language (if it is allowed) and country."""
     languages = base.allowed_languages
     if contact.language in languages:
         languages = (contact.language, *(language for language in languages if language != contact.language))
@@ -212,10 +213,9 @@ def localize_environment(base: Environment, contact: Contact, assets: Assets) ->
 
 
 def find_channel(urn: Urn, assets: Assets) -> Channel | None:
-    """The channel that a message to an address goes through: the one it prefers, else one that serves its scheme.
-
-    Among several channels for phone numbers the one of the number's country wins, then the one that looks most like
-    the number, as calls and messages between neighboring numbers are cheapest.
+    """The channel for messages to a URN: the one that it prefers, otherwise one that serves its scheme. Of several
+    channels for phone numbers the one in the number's country is chosen, then the one with the most similar number,
+    because messages between similar numbers are cheapest.
     """
     preferred = assets.channels.get(channel_uuid_of(urn)) if urn.query else None
     if preferred is not None and preferred.can_send:
@@ -245,6 +245,6 @@ def _read_urns(texts: Sequence[str]) -> list[Urn]:
         try:
             urns.append(parse(text))
         except UrnError:
-            # The host's data may be older than its rules; what is not an address cannot be written to anyway.
+            # The host's data may be older than its rules; invalid URNs cannot be used anyway.
             continue
     return urns

@@ -1,4 +1,4 @@
-"""Short references of contacts: their numeric ids, disguised so that they neither count nor order contacts."""
+"""Short references of contacts: their numeric ids, encoded so that they reveal neither number nor order of contacts."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _ROUND_KEYS = (0x5A17, 0x31C9, 0x6E43, 0x0BD5)
 
 
 def write_contact_reference(contact_id: int) -> str:
-    """The reference of an id between 1 and 2^30 - 1; empty text for any other."""
+    """The reference of an id between 1 and 2^30 - 1; an empty string for any other."""
     if not 0 < contact_id < 1 << (2 * _HALF_BITS):
         return ""
     left, right = contact_id >> _HALF_BITS, contact_id & _HALF_MASK

@@ -1,4 +1,4 @@
-"""Texts for contacts that are in no run: broadcasts and the messages of campaigns (flow format, expression context)."""
+"""Texts for contacts outside of runs: broadcasts and messages of campaigns (flow format, expression context)."""
 
 import re
 
@@ -17,9 +17,8 @@ _WHOLE_CONTACT = re.compile(r"\bcontact\b(?!\s*\.\s*\w)")
 
 
 class ContactTexts:
-    """Writes templates for contacts of one workspace, which see there what a flow's templates see of a contact.
-
-    That is `@contact`, `@fields`, `@urns`, `@ticket` and `@globals`; names that belong to a run are plain text.
+    """Evaluates templates for contacts of one workspace. Templates can use what a flow's templates can use of a
+    contact: `@contact`, `@fields`, `@urns`, `@ticket` and `@globals`; names of runs are plain text.
     """
 
     def __init__(
@@ -32,7 +31,7 @@ class ContactTexts:
         self._resources = Resources(assets.places)
 
     def write(self, template: str, contact: Contact) -> str:
-        """The template with the texts of its expressions in place; those in error leave nothing behind."""
+        """The template with its expressions evaluated; an expression with an error becomes an empty string."""
         environment = localize_environment(self._environment, contact, self._assets)
         context = build_contact_context(ContactSource(contact, self._assets, environment, self._options.is_early))
         limit = self._options.template_characters
@@ -41,7 +40,7 @@ class ContactTexts:
 
 
 def read_literal(template: str) -> str | None:
-    """What a template says to everybody, with `@@` read as `@`; None when there are expressions in it."""
+    """The text of a template without expressions, with `@@` read as `@`; None if it contains expressions."""
     tokens = list(scan_template(template, CONTACT_ROOTS))
     if any(token.kind is not TokenKind.BODY for token in tokens):
         return None
@@ -49,9 +48,8 @@ def read_literal(template: str) -> str | None:
 
 
 def may_see(template: str, part: str) -> bool:
-    """Whether a template may look at what has `part` in its name, like `group` in `@contact.groups`; if in doubt, yes.
-
-    It goes by words. A contact that is used as a whole in an expression may have any of its properties looked at.
+    """Whether a template may read properties with `part` in their name, like `group` in `@contact.groups`; in doubt,
+    yes. It checks words. If an expression uses a contact as a whole, it may read any of its properties.
     """
     for token in scan_template(template, CONTACT_ROOTS):
         text = token.text.lower()

@@ -39,10 +39,10 @@ def start(
     """Starts a session of a contact in the trigger's flow and runs it until it waits or ends.
 
     `contact` is `{uuid, name?, language?, urns?, groups?, fields?, ...}`, `trigger` is made by `Trigger` or has `type`
-    (manual, msg, campaign, ...) and `flow` `{uuid, name}`, with whatever belongs to its type, such as `params`. `call`
-    is `{uuid, channel, urn}` of the phone call that a voice session is part of; `session_uuid` and `run_uuid` are the
-    uuids of the session and of its first run where the host has given them some already. Neither contact nor trigger is
-    changed; the session has the contact as the flow left it. Events are in the order in which a host carries them out.
+    (manual, msg, campaign, ...) and `flow` `{uuid, name}`, and the properties of its type, such as `params`. `call` is
+    `{uuid, channel, urn}` of the phone call that a voice session is part of; `session_uuid` and `run_uuid` are the
+    UUIDs of the session and of its first run if the host has chosen them already. Contact and trigger are not changed;
+    the session contains the contact with the flow's changes. Events are in the order in which a host performs them.
     Raises TriggerError and ContactError.
 
     Example: `session, events = start(assets, {"uuid": ..., "name": "Ann"}, Trigger.manual(flow))`.
@@ -76,11 +76,11 @@ def resume(
     options: Options | None = None,
     contact: Contact | None = None,
 ) -> tuple[Session, list[AnyEvent]]:
-    """Wakes a waiting session and runs it until it waits again or ends.
+    """Continues a waiting session and runs it until it waits again or ends.
 
     `resume` is made by `Resume` or has `type` (msg, dial, wait_timeout, wait_expiration), `resumed_on`, and for
-    messages and dials an `event` with the `msg` or `dial`. The given session stays as it is. A fresh `contact` or
-    `environment` takes the place of the session's. Raises ResumeError, after which nothing has happened.
+    messages and dials an `event` with the `msg` or `dial`. The given session is not changed. A new `contact` or
+    `environment` replaces the session's. If it raises ResumeError, nothing has happened.
 
     Example: `session, events = resume(session, Resume.message("Yes"), assets=assets)`.
     """
@@ -100,9 +100,8 @@ def resume(
 def interrupt(
     session: Session, *, clock: Clock = SYSTEM_CLOCK, status: str = INTERRUPTED
 ) -> tuple[Session, list[AnyEvent]]:
-    """Ends a session from outside, with all runs that are not over, as `interrupted` or `expired`.
-
-    For hosts that drop sessions: the contact was interrupted or blocked, the flow archived, another flow started.
+    """Ends a session from outside, with all runs that have not ended, as `interrupted` or `expired`. For hosts that end
+    sessions: the contact was interrupted or blocked, the flow was archived, or another flow started.
     """
     if status not in (INTERRUPTED, EXPIRED):
         raise ValueError(f"sessions are interrupted or expired from outside, not {status!r}")

@@ -1,8 +1,8 @@
-"""The documented errors of the engine; anything else it raises is a bug (flow format, triggers and resumes)."""
+"""The documented errors of the engine; any other exception is a bug (flow format, triggers and resumes)."""
 
 
 class EngineError(Exception):
-    """Base of everything the engine raises by itself. The caller's session and contact are as they were before."""
+    """Base of the engine's exceptions. The caller's session and contact are not changed."""
 
 
 class AssetsError(EngineError):

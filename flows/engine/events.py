@@ -1,4 +1,4 @@
-"""Makes events: what a host carries out and records, in order (flow format, events)."""
+"""Creates events, which a host performs and records in order (flow format, events)."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -31,7 +31,7 @@ class EventLog:
         self.step_uuid = ""
 
     def add(self, kind: str, fields: Mapping[str, Any] | None = None, *, uuid: str = "") -> Event:
-        """Adds an event of a kind; `uuid` is given when something else already goes by the event's UUID."""
+        """Adds an event of a type; `uuid` is given if something else already has the event's UUID."""
         event: dict[str, Any] = {"uuid": uuid or self._clock.uuid()} if self._generation >= 14 else {}
         event["type"] = kind
         event["created_on"] = write_moment(self._clock.now())
@@ -43,11 +43,11 @@ class EventLog:
         return event
 
     def error(self, text: str, code: str = "", extra: Mapping[str, str] | None = None) -> None:
-        """Something went wrong and the flow goes on."""
+        """Something went wrong and the flow continues."""
         self._add_text("error", text, code, extra)
 
     def warning(self, text: str, code: str = "", extra: Mapping[str, str] | None = None) -> None:
-        """Something worked that should not be relied on; only generation 14 says so."""
+        """A deprecated feature was used; only generation 14 has this event."""
         if self._generation >= 14:
             self._add_text("warning", text, code, extra)
 
@@ -62,7 +62,7 @@ class EventLog:
         self.error(f"Missing dependency: {described}", "dependency:missing", {"type": kind, "identity": str(key)})
 
     def report(self, result: TextResult | ValueResult) -> None:
-        """Logs what went wrong in a template: each expression by itself (14) or all of them in one event (13)."""
+        """Logs the errors of a template: one event per expression (14) or one for all of them (13)."""
         for warning in result.warnings:
             self.warning(warning, "context:deprecated")
         if self._generation < 14:
@@ -93,5 +93,5 @@ class EventLog:
 
 
 def _begin_lower(text: str) -> str:
-    # In generation 13 these texts begin in lower case, but for abbreviations.
+    # In generation 13 these texts begin in lower case, except abbreviations.
     return text[0].lower() + text[1:] if text[1:2].islower() else text

@@ -1,4 +1,4 @@
-"""Values of contact fields: what a text means for a field of any type (flow format, field values)."""
+"""Values of contact fields: how a string is read for a field of any type (flow format, field values)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _PLACE_LEVELS = ("state", "district", "ward")
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """A text and everything it can be read as; moments are kept as ISO texts, places as paths."""
+    """A string and everything as which it can be read; datetimes are kept as ISO strings, places as paths."""
 
     text: str
     number: Decimal | None = None
@@ -48,7 +48,7 @@ class FieldValue:
         return parse_moment(self.datetime) if self.datetime else None
 
     def typed(self, field_type: str) -> str | Decimal | Moment | None:
-        """The part of the field's own type, None when the text cannot be read as that."""
+        """The part with the field's own type, None if the string cannot be read as that type."""
         if field_type == "number":
             return self.number
         if field_type == "datetime":
@@ -59,7 +59,7 @@ class FieldValue:
 
 
 def plain_number(number: Decimal) -> int | float | str:
-    """A number for JSON: whole if it is, a text in the rare case that a float would not say exactly the same."""
+    """A number for JSON: an integer if it is whole, a string in the rare case that a float would not be exact."""
     if number == number.to_integral_value():
         return int(number)
     approximate = float(number)
@@ -70,7 +70,7 @@ def _read_number(text: str, stored: object) -> Decimal | None:
     if stored is None:
         return None
     try:
-        # The text is exact where JSON's number may not be.
+        # The string is exact if JSON's number may not be.
         return parse_decimal(text)
     except NumberError:
         return _read_stored(stored)

@@ -1,4 +1,4 @@
-"""The schemas of what hosts hand in: contacts, triggers, resumes, modifiers, stored sessions, assets (flow format)."""
+"""The schemas of a host's input: contacts, triggers, resumes, modifiers, stored sessions, assets (flow format)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -116,7 +116,7 @@ SESSION: Schema = {
     "runs": [Required(RUN)],
     "sprints": int,
 }
-# One level more than there may be, so that the reader of places can say what is wrong.
+# One level more than allowed, so that the reader of places can report the error.
 PLACE: Schema = {}
 for _ in range(LEVELS_MAX + 1):
     PLACE = {"name": _REQUIRED_TEXT, "aliases": [str], "children": [Required(PLACE)]}

@@ -1,6 +1,5 @@
-"""The event bodies that hosts of this service's interface send: flow events and resthook events.
-
-They are built from the run instead of by an expression of the flow's author (flow format, the flow event).
+"""The event bodies of this service's API: flow events and resthook events. They are built from the run, not by an
+expression of the flow's author (flow format, the flow event).
 """
 
 from collections.abc import Mapping
@@ -17,8 +16,8 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 def make_interface_event(visit: Visit) -> dict[str, Any]:
     """Flow, contact, channel, run, path, results and input; channel and input are None without a message.
 
-    The step under way has no `exit_uuid`, because it has not been left. A contact without address has no `urn`, nor has
-    anybody where addresses are redacted.
+    The current step has no `exit_uuid`, because it has not been left. A contact without a URN has no `urn`, nor has any
+    contact if URNs are redacted.
     """
     contact, run = visit.sprint.session.contact, visit.run
     received = visit.sprint.session.input

@@ -1,4 +1,4 @@
-"""Moves a session from node to node until it waits or ends (flow format, a sprint)."""
+"""Runs a session from node to node until it waits or ends (flow format, a sprint)."""
 
 from enum import Enum, auto
 from typing import NamedTuple
@@ -21,14 +21,14 @@ class Ending(Enum):
 
 
 class Departure(NamedTuple):
-    """A node left by an exit; no node where a flow begins or has nowhere to go on."""
+    """A node left by an exit; no node at the beginning of a flow or if there is no destination."""
 
     node: Node | None = None
     choice: Choice = Choice("")
 
 
 def run_sprint(sprint: Sprint, run: Run | None, departure: Departure) -> None:
-    """Goes on from where a run left a node, or from a flow that was pushed, until the session waits or is over."""
+    """Continues where a run left a node, or with a pushed flow, until the session waits or ends."""
     while True:
         if sprint.pushed is not None:
             run, node = _enter_pushed(sprint, run)
@@ -56,7 +56,7 @@ def find_flow_of(sprint: Sprint, run: Run) -> Flow | None:
 
 
 def leave_step(visit: Visit, choice: Choice) -> Choice:
-    """Records by which exit the present node is left; fails the run if its router found none."""
+    """Records by which exit the current node is left; fails the run if its router found none."""
     run = visit.run
     if visit.node.router is not None and not choice.exit_uuid:
         visit.sprint.fail(run, f"Router on node[uuid={visit.node.uuid}] failed to pick a category")
@@ -128,7 +128,7 @@ def _return_to(sprint: Sprint, run: Run, left: Node | None) -> Departure:
         return Departure()
     sprint.log.step_uuid = run.path[-1].uuid
     choice = _route(Visit(sprint, run, flow, node))
-    # Segments of a return have always been counted for the node that was visited last, which is the child's.
+    # Segments of a return were always counted for the node visited last, which is the child's.
     return Departure(left or node, choice)
 
 

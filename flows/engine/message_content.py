@@ -1,4 +1,4 @@
-"""What a message says: text, attachments and quick replies, in one language (flow format, messages)."""
+"""The content of a message: text, attachments and quick replies, in one language (flow format, messages)."""
 
 import re
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from flows.urns import Urn, UrnError, parse
 
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_+-]+(?:/[A-Za-z0-9!#$&^_+-]+)?")
 _EXTRA_MARK = "<extra>"
-# What tells kinds of quick replies apart in their texts; `extra` is the form's id or the address to open.
+# The marks of types of quick replies in their texts; `extra` is the form's id or the URL to open.
 _MARKS = {"location": "<location>", "form": "<form>", "url": "<url>"}
 
 
 @dataclass(slots=True)
 class Content:
-    """The parts of a message and the language most of it is in; quick replies are ready for events."""
+    """The parts of a message and its main language; quick replies have the form of events."""
 
     text: str = ""
     attachments: list[str] = field(default_factory=list)
@@ -47,8 +47,8 @@ def evaluate_content(visit: Visit, action: Action, languages: Sequence[str] | No
         _evaluate_attachments(visit, attachments),
         _evaluate_quick_replies(visit, [_reply_template(reply) for reply in replies]),
     )
-    # The parts may come from different translations, but a message has one language: that of what was written for it,
-    # even if nothing came of that.
+    # The parts may come from different translations, but a message has one language: that of its written text, even if
+    # the evaluated text is empty.
     if texts and texts[0]:
         content.language = text_language
     elif attachments:
@@ -59,13 +59,14 @@ def evaluate_content(visit: Visit, action: Action, languages: Sequence[str] | No
 
 
 def is_attachment(text: str) -> bool:
-    """Whether a text has the form `type:address`; the type is `image` or `image/png`, without dots or other signs."""
+    """Whether a string has the form `type:url`; the type is like `image` or `image/png`, without dots or other
+    signs."""
     content_type, _, address = text.partition(":")
     return bool(_MEDIA_TYPE.fullmatch(content_type.strip()) and address.strip())
 
 
 def make_quick_reply(text: str, options: Options) -> Any:
-    """A quick reply for events out of its text, in which marks set its kind and more text apart."""
+    """A quick reply for events from its text, in which marks separate the type and extra text."""
     if options.is_early:
         return cut_text(text, options.quick_reply_characters)
     kind = next((kind for kind, mark in _MARKS.items() if text.startswith(mark)), "text")
@@ -114,7 +115,7 @@ def start_message(visit: Visit, urn: Urn | None, channel: Channel | None, conten
     """The fields that all outgoing messages have."""
     message: dict[str, Any] = {}
     if visit.options.is_early:
-        # Later the event's own UUID is that of the message.
+        # In later generations the event's UUID is that of the message.
         message["uuid"] = visit.sprint.clock.uuid()
     if urn is not None:
         message["urn"] = without_query(urn)
@@ -130,7 +131,7 @@ def make_locale(visit: Visit, language: str) -> str:
 
 
 def log_speech(visit: Visit, text: str, audio_url: str, language: str) -> None:
-    """Logs something to be said or played in the session's phone call."""
+    """Logs something to speak or play in the session's phone call."""
     urn, channel = _find_call_route(visit)
     content = Content(text, [f"audio:{audio_url}"] if audio_url else [])
     message = start_message(visit, urn, channel, content)

@@ -17,7 +17,7 @@ Evaluated: TypeAlias = tuple[str, bool]
 
 @dataclass(frozen=True, slots=True)
 class TemplatedMessage:
-    """How a template looks to the contact, what the channel has to be told, and the locale of its translation."""
+    """The content of a template for the contact, the data for the channel, and the locale of its translation."""
 
     content: Content
     templating: dict[str, Any]
@@ -31,7 +31,7 @@ def find_template(visit: Visit, action: Action) -> Template | None:
 
 
 def evaluate_variables(visit: Visit, action: Action) -> list[Evaluated]:
-    """The values of a message's template variables, each with whether nothing was wrong with it."""
+    """The values of a message's template variables, each with whether it had no errors."""
     early: Mapping[str, Any] = action.fields.get("templating") or {}
     if "template_variables" in action.fields or not early:
         texts, _ = visit.localize(action.uuid, "template_variables", action.fields.get("template_variables") or [])
@@ -43,9 +43,8 @@ def evaluate_variables(visit: Visit, action: Action) -> list[Evaluated]:
 def fill_template(
     visit: Visit, template: Template, channel: Channel | None, values: Sequence[Evaluated]
 ) -> TemplatedMessage | None:
-    """Fills the translation that fits contact and channel best; None if there is none for the channel.
-
-    Of a text with an expression in error what remains is sent, of an attachment nothing.
+    """Fills the best translation for contact and channel; None if there is none for the channel. An expression with an
+    error becomes an empty string in a text; an attachment with an error is not sent.
     """
     translation = _find_translation(visit, template, channel)
     if translation is None:

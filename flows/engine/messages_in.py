@@ -1,4 +1,4 @@
-"""Takes in the messages that start and resume sessions (flow format, resuming)."""
+"""Receives the messages that start and resume sessions (flow format, resuming)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _KEPT = ("urn", "text", "external_id")
 
 
 def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) -> None:
-    """Makes the message of a trigger or resume the session's input and remembers when the contact was seen.
+    """Makes the message of a trigger or resume the session's input and updates when the contact was last seen.
 
     The message is in `cause["event"]["msg"]` with the event's UUID, or before 14 in `cause["msg"]` with its own.
     """

@@ -1,4 +1,4 @@
-"""Reads the moments in stored state, which may have more than six digits of a second."""
+"""Reads the times in stored state, which may have more than six fraction digits."""
 
 import re
 from datetime import UTC, datetime
@@ -7,7 +7,8 @@ _FINE_DIGITS = re.compile(r"(\.\d{6})\d+")
 
 
 def parse_moment(text: str) -> datetime | None:
-    """An aware datetime out of an ISO text, cut to microseconds; None for anything else. No offset means UTC."""
+    """An aware datetime from an ISO string, cut to microseconds; None for anything else. Without an offset it is
+    UTC."""
     try:
         moment = datetime.fromisoformat(_FINE_DIGITS.sub(r"\1", text))
     except ValueError:

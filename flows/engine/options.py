@@ -1,4 +1,4 @@
-"""The settings of the engine: which generation of the format it speaks, and its limits (flow format, limits)."""
+"""The settings of the engine: its generation of the format, and its limits (flow format, limits)."""
 
 from dataclasses import dataclass, field
 
@@ -9,16 +9,15 @@ GENERATIONS = (13, 14)
 class Options:
     """Generation 13 is the behavior and the events of versions 13.x, 14 that of 14.0 and later.
 
-    The generation decides the form of events and session state, the expression context and where actions leave what
-    they found out: in results (13) or in local variables (14). Definitions are migrated to fit it on loading.
-    With `interface_events` resthooks, and POSTs of flows that have no body of their own, carry the event bodies of this
-    service's interface, and each POST is followed by a `flow_event_made` event for the host.
-    With `classifiers` a classifier service is asked in generation 14 too, where the format itself has given them up.
-    With `stable_transfers` the UUID of an airtime transfer follows from the session, its sprint and the action: a host
-    that runs a sprint again, because it could not record it, asks for the same transfer.
-    With `groups_see_urns` queries of groups go by addresses even where people may not see them; the format's own groups
-    lose such members when addresses are redacted.
-    With `extra` templates of every version may name what was given along as `@extra`, the word of the oldest versions.
+    The generation decides the form of events and session state, the expression context and where actions store their
+    outcomes: in results (13) or in local variables (14). Definitions are migrated to it on loading. With
+    `interface_events` resthooks, and POSTs of flows without a body of their own, send the event bodies of this
+    service's API, and each POST is followed by a `flow_event_made` event for the host. With `classifiers` a classifier
+    service is also called in generation 14, where the format itself has removed classifiers. With `stable_transfers`
+    the UUID of an airtime transfer is derived from the session, its sprint and the action: a host that runs a sprint
+    again, because it could not record it, requests the same transfer. With `groups_see_urns` queries of groups can use
+    URNs even if people may not see them; in the format itself such groups are empty when URNs are redacted. With
+    `extra` templates of every version can use `@extra`, the name of the oldest versions for values given at the start.
     """
 
     generation: int = 14

@@ -1,4 +1,4 @@
-"""Finds out whom broadcasts and started sessions are for (flow format, send_broadcast)."""
+"""Resolves the recipients of broadcasts and started sessions (flow format, send_broadcast)."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Recipients:
-    """Groups and contacts as references, a query, and addresses."""
+    """Groups and contacts as references, a query, and URNs."""
 
     groups: list[dict[str, str]] = field(default_factory=list)
     contacts: list[dict[str, str]] = field(default_factory=list)
@@ -27,12 +27,12 @@ class Recipients:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nobody."""
+        """Whether there are no recipients."""
         return not (self.groups or self.contacts or self.contact_query or self.urns)
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known how many there are."""
+        """Whether the number of recipients is unknown."""
         return bool(self.groups or self.contact_query)
 
     def to_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Recipients:
 
 
 def resolve_recipients(visit: Visit, action: Action) -> Recipients:
-    """Everybody an action names; what cannot be found is reported and left out."""
+    """The recipients of an action; those that cannot be found are reported and left out."""
     fields = action.fields
     recipients = Recipients(
         groups=[group.reference for group in find_groups(visit, fields.get("groups") or ())],
@@ -60,7 +60,7 @@ def resolve_recipients(visit: Visit, action: Action) -> Recipients:
 
 
 def quote(text: str) -> str:
-    """A text as a quoted value of a query, so that it stays one value whatever is in it."""
+    """A string as a quoted value of a query, so that it stays one value whatever it contains."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 

@@ -22,7 +22,7 @@ def find_labels(visit: Visit, references: Sequence[Mapping[str, Any]]) -> list[L
 
 
 def find_user(visit: Visit, reference: Mapping[str, Any] | None) -> User | None:
-    """The user, by UUID or by an e-mail address that may be a template."""
+    """The user, by UUID or by an e-mail address, which may be a template."""
     if not reference:
         return None
     assets = visit.sprint.assets
@@ -70,7 +70,7 @@ def _find_one(
         return find_asset(visit, kind, by_uuid, reference)
     name, is_fine = visit.try_text(reference["name_match"])
     name = name.strip()
-    # Part of a name could be the name of something else.
+    # An incomplete name could be the name of another asset.
     found = by_name(name) if is_fine else None
     if found is None and is_fine:
         visit.log.error(f"No such {kind} with name '{name}'", f"{kind}:missing", {"name": name})

@@ -1,4 +1,4 @@
-"""What wakes sessions (flow format, resuming)."""
+"""Resumes, which continue sessions (flow format, resuming)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ _EARLY_NAMES = {"run_expiration": "wait_expiration"}
 
 
 def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
-    """Checks a resume against its schema and brings it to today's names; raises ResumeError."""
+    """Checks a resume against its schema and converts older names; raises ResumeError."""
     if not isinstance(resume, Mapping):
         raise ResumeError("a resume is an object")
     mismatch = find_mismatch(resume, RESUME)
@@ -36,7 +36,7 @@ def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_resume(sprint: Sprint, run: Run) -> None:
-    """What a resume does before the node that waited is left."""
+    """Applies a resume before the waiting node is left."""
     assert sprint.resume is not None
     _refresh(sprint, sprint.resume)
     kind = sprint.resume["type"]
@@ -57,7 +57,7 @@ def apply_resume(sprint: Sprint, run: Run) -> None:
 
 
 def _refresh(sprint: Sprint, resume: Mapping[str, Any]) -> None:
-    # Hosts of generation 13 send what may have changed meanwhile with the resume.
+    # In generation 13 hosts send data that may have changed meanwhile with the resume.
     session = sprint.session
     try:
         environment = Environment.from_json(resume["environment"]) if resume.get("environment") else None

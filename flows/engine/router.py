@@ -19,7 +19,7 @@ RANDOM = "random"
 
 
 class Choice(NamedTuple):
-    """The way out of a node; no exit when the router failed. `operand` is what was decided on, as text."""
+    """The chosen exit of a node; None if the router failed. `operand` is the value that was tested, as text."""
 
     exit_uuid: str
     operand: str = ""
@@ -44,7 +44,7 @@ def route(visit: Visit, router: Router) -> Choice:
 
 
 def route_timeout(visit: Visit, router: Router, category_uuid: str) -> Choice:
-    """Leaves by the category of a timeout, with an empty result; generation 13 saved the moment."""
+    """Leaves by the category of a timeout, with an empty result; generation 13 saves the time."""
     value = render(visit.sprint.clock.now()) if visit.sprint.options.is_early else ""
     return _leave(visit, router, _Match(category_uuid, value), "")
 
@@ -60,7 +60,7 @@ def _evaluate_operand(visit: Visit, template: str) -> Value:
     if "@" not in template:
         return template.strip()
     result = visit.value(template)
-    # Errors within texts are logged; that of a single expression is a value, for tests to look at.
+    # Errors within texts are logged; the error of a single expression is a value that tests can check.
     visit.log.report(result)
     return result.value
 

@@ -1,8 +1,7 @@
-"""Checks the schema of plain data that hosts hand in, before anything relies on it.
-
-A schema is a type of plain values, `ANYTHING`, a list with the schema of its items, a mapping of property names to
-their schemas, `EachValue` for mappings with any names, or a tuple of schemas of which one has to match. Null matches
-all but `Required`, and properties that a schema does not name are ignored.
+"""Checks the schema of plain data from hosts before it is used. A schema is a type of plain values, `ANYTHING`, a list
+with the schema of its items, a mapping of property names to their schemas, `EachValue` for mappings with any names, or
+a tuple of schemas of which one must match. Null matches everything except `Required`, and properties that are not in a
+schema are ignored.
 """
 
 import math
@@ -19,7 +18,7 @@ _PLAIN = (str, bool, int, float, list, tuple, Mapping)
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """A schema of something that must be there, and not be empty."""
+    """A schema of a value that must be present and not empty."""
 
     schema: Any
 
@@ -32,13 +31,14 @@ class EachValue:
 
 
 def find_mismatch(value: object, schema: object) -> str:
-    """The path to the first part of a value that does not fit, or `value` for all of it; empty text if all fits."""
+    """The path to the first part of a value that does not match, or `value` for the whole value; empty if everything
+    matches."""
     mismatch = _find(value, schema)
     return "" if mismatch is None else mismatch.removeprefix(".") or "value"
 
 
 def _find(value: Any, schema: Any) -> str | None:
-    """The path from a value to its first part that does not fit; None if all fits."""
+    """The path from a value to its first part that does not match; None if everything matches."""
     if isinstance(schema, Required):
         return _find(value, schema.schema) if value else ""
     if value is None:
@@ -61,7 +61,7 @@ def is_plain(value: object) -> bool:
     """Whether a value can be written as JSON and used in expressions: only plain types, not nested too deeply."""
     parts = [value]
     for _ in range(VALUE_NESTING_LIMIT + 1):
-        # Most parts are texts; triggers are checked so often that it pays to see that at once.
+        # Most parts are strings; triggers are checked so often that testing this first saves time.
         parts = [part for part in parts if type(part) is not str]
         if not all(part is None or isinstance(part, _PLAIN) for part in parts):
             return False
@@ -104,7 +104,7 @@ def _find_in_any(value: Mapping[Any, Any], schema: object) -> str | None:
 def _find_in_named(value: Mapping[str, Any], schema: Mapping[str, Any]) -> str | None:
     for name, each in schema.items():
         item = value.get(name)
-        # Most parts are texts or missing; sessions are read so often that it pays to see that at once.
+        # Most parts are strings or missing; sessions are read so often that testing this first saves time.
         if type(item) is each or (item is None and not isinstance(each, Required)):
             continue
         mismatch = _find(item, each)

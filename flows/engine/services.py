@@ -1,4 +1,4 @@
-"""What the engine asks its host for, each behind a protocol and each optional (flow format, data and integrations).
+"""The services of the host, each with a protocol and each optional (flow format, data and integrations).
 
 A service that is missing or fails never stops a flow: the action logs an error event and takes its failure path, which
 is the category `Failure` of its result (13), an empty local variable or `<ERROR>` (14), or nothing.
@@ -14,12 +14,12 @@ from flows.urns import Urn
 
 
 class ServiceError(Exception):
-    """A service could not do what it was asked for; the message becomes the text of an error event."""
+    """A service failed; the message becomes the text of an error event."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """A call to make. `body` is empty when there is none; `resthook` names the resthook whose subscriber is called."""
+    """A call to make. `body` is empty if there is none; `resthook` is the resthook whose subscriber is called."""
 
     method: str
     url: str
@@ -30,12 +30,11 @@ class WebhookRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebhookReply:
-    """What came of a call: status code 0 and no headers when there was no response.
-
-    The traces are the whole request and response as sent and received, the sizes are theirs in bytes. `problem` is why
-    the host could not make the call, in words, such as a private address: the call counts as one that got no response.
-    `blocked_hostname` is the host of a domain that flows may not call at all: no call was made, and none is recorded.
-    `is_oversized` says that the response was cut off because it was bigger than the host allows; such a call failed.
+    """The result of a call: status code 0 and no headers if there was no response. The traces are the whole request and
+    response as sent and received, the sizes are theirs in bytes. `problem` says why the host could not make the call,
+    such as a private address: the call counts as one without a response. `blocked_hostname` is the host of a domain
+    that flows may not call at all: no call was made, and none is recorded. `is_oversized` says that the response was
+    cut off because it was bigger than the host allows; such a call failed.
     """
 
     status_code: int
@@ -53,10 +52,10 @@ class WebhookReply:
 
 
 class WebhookService(Protocol):
-    """Makes HTTP calls; private addresses and blocked domains are for the host to refuse."""
+    """Makes HTTP calls; the host must refuse private addresses and blocked domains."""
 
     def call(self, request: WebhookRequest) -> WebhookReply:
-        """Makes one call with whatever retries the host allows."""
+        """Makes one call with the retries that the host allows."""
 
 
 class EmailService(Protocol):
@@ -76,7 +75,7 @@ class Classification:
 
 
 class ClassifierService(Protocol):
-    """Finds the intents in a text; from generation 14 on asked only if the options say so."""
+    """Finds the intents of a text; from generation 14 on called only if the options allow it."""
 
     def classify(self, classifier: Classifier, text: str) -> Classification:
         """The intents and entities of a text; raises ServiceError."""
@@ -96,7 +95,7 @@ class LlmService(Protocol):
     """Asks language models."""
 
     def respond(self, llm: Llm, instructions: str, text: str) -> LlmReply:
-        """The answer of a model to a text under instructions; raises ServiceError."""
+        """The answer of a model to an input with instructions; raises ServiceError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +115,21 @@ class AirtimeService(Protocol):
     def transfer(
         self, sender: Urn | None, recipient: Urn, amounts: Mapping[str, Decimal], transfer_uuid: str
     ) -> AirtimeTransfer:
-        """Transfers the amount in whichever currency fits the recipient; raises ServiceError."""
+        """Transfers the amount in the currency of the recipient; raises ServiceError."""
 
 
 class UrnService(Protocol):
-    """Knows who has which address."""
+    """Assigns URNs to contacts."""
 
     def claim(self, contact_uuid: str, urn: Urn) -> bool:
-        """Gives an address to a contact; False when another contact has it."""
+        """Assigns a URN to a contact; returns False if another contact has it."""
 
 
 class SendableService(Protocol):
-    """Knows what may not be sent."""
+    """Checks whether messages may be sent."""
 
     def check(self, contact_uuid: str, channel: Channel | None, text: str) -> str:
-        """Why a message cannot be sent, as a reason code, or empty text if it can."""
+        """Why a message cannot be sent, as a reason code, or an empty string if it can."""
 
 
 @dataclass(frozen=True, slots=True)

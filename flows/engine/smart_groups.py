@@ -16,13 +16,13 @@ CACHED_QUERIES = 4096
 
 @dataclass(frozen=True, slots=True)
 class ContactView:
-    """A contact as queries see it. Which flows it was in is not known here, so such queries match nobody."""
+    """A contact as queries read it. Past flows are not known here, so queries for them match no contact."""
 
     contact: Contact
     assets: Assets
 
     def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
-        """The values of an attribute, an address scheme or a field."""
+        """The values of an attribute, a URN scheme or a field."""
         if kind == "field":
             return self._field_values(key)
         if kind == "scheme":
@@ -59,7 +59,7 @@ class ContactView:
 def is_member(group: Group, contact: Contact, assets: Assets, environment: Environment) -> bool:
     """Whether a contact belongs to a group with a query; a query that cannot be read has no members.
 
-    Where addresses are redacted, that is so for queries that look at more of them than whether there are any.
+    If URNs are redacted, queries that read more of them than whether there are any have no members either.
     """
     try:
         query = _parse(group.query, environment, assets)

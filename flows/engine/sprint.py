@@ -21,7 +21,7 @@ from flows.expressions.values import Value
 
 @dataclass(frozen=True, slots=True)
 class PushedFlow:
-    """A flow that is to be entered once the actions of the present node are done."""
+    """A flow that is entered once the actions of the current node are done."""
 
     flow: Flow
     is_terminal: bool
@@ -29,7 +29,7 @@ class PushedFlow:
 
 @dataclass(slots=True)
 class Sprint:
-    """The state of a session while it works. Everything is changed in place, on a copy that the engine made."""
+    """The state of a session during a sprint. Everything is changed in place, on the engine's copy."""
 
     session: Session
     assets: Assets
@@ -50,14 +50,14 @@ class Sprint:
 
     @property
     def environment(self) -> Environment:
-        """The workspace's settings with those of the contact in their place."""
+        """The workspace's settings, replaced by those of the contact."""
         if self._environment is None:
             self._environment = localize_environment(self.session.environment, self.session.contact, self.assets)
         return self._environment
 
     @property
     def resources(self) -> Resources:
-        """What the host offers to functions."""
+        """The host's resources for functions."""
         if self._resources is None:
             finds_intents = self.options.is_early or self.has_classifiers
             self._resources = Resources(self.assets.places, self.services.prompts, finds_intents=finds_intents)
@@ -65,7 +65,7 @@ class Sprint:
 
     @property
     def has_classifiers(self) -> bool:
-        """Whether a host has classifiers still, though the format has given them up."""
+        """Whether the host still has classifiers, although the format has removed them."""
         return self.options.classifiers and self.services.classifier is not None
 
     def find_flow(self, uuid: str) -> Flow | None:
@@ -75,11 +75,11 @@ class Sprint:
         return self._flows[uuid]
 
     def now(self) -> str:
-        """The present moment as state and events have it."""
+        """The current time in the form of state and events."""
         return write_moment(self.clock.now())
 
     def edit_contact(self) -> ContactEditor:
-        """The session's contact, ready to be changed."""
+        """An editor for the session's contact."""
         return ContactEditor(
             self.session.contact,
             self.assets,
@@ -92,7 +92,7 @@ class Sprint:
         )
 
     def forget_environment(self) -> None:
-        """The contact changed, so its settings may have too."""
+        """Clears the cached settings, which may have changed with the contact."""
         self._environment = None
 
     def start_run(self, flow: Flow, parent: Run | None, parent_uuid: str, *, is_terminal: bool) -> Run:
@@ -112,14 +112,14 @@ class Sprint:
         return run
 
     def end_run(self, run: Run, status: str) -> None:
-        """Ends a run that is not over yet."""
+        """Ends a run that has not ended yet."""
         run.status = status
         run.exited_on = run.modified_on = self.now()
         if not self.options.is_early:
             self.log.add("run_ended", {"run_uuid": run.uuid, "flow": dict(run.flow), "status": status})
 
     def fail(self, run: Run, text: str) -> None:
-        """Fails a run and all it came from; the session follows when the loop sees it."""
+        """Fails a run and all its parents; the loop then fails the session."""
         self.log.failure(text)
         failing: Run | None = run
         while failing is not None and not failing.is_over:
@@ -127,7 +127,7 @@ class Sprint:
             failing = self.session.find_run(failing.parent_uuid)
 
     def fail_session(self, text: str) -> None:
-        """Fails the session with all of its runs that are not over."""
+        """Fails the session with all of its runs that have not ended."""
         self.log.failure(text)
         for run in self.session.runs:
             if run.status in (ACTIVE, WAITING):

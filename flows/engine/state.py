@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A named value saved on a run. `extra` is plain data or None."""
+    """A named value saved in a run. `extra` is plain data or None."""
 
     name: str
     value: str
@@ -96,9 +96,8 @@ class Result(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """One passage through one flow. `flow` is a reference with revision; moments are ISO texts.
-
-    `saved` is every result of the present sprint, each with the index of its step; it is not part of the stored form.
+    """A run through one flow. `flow` is a reference with revision; times are ISO strings. `saved` is every result of
+    the current sprint, each with the index of its step; it is not part of the stored form.
     """
 
     uuid: str
@@ -136,7 +135,7 @@ class Run:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form; `exited_on` is null while the run goes on."""
+        """The stored form; `exited_on` is null until the run has ended."""
         written = {
             "uuid": self.uuid,
             "flow": dict(self.flow),
@@ -156,16 +155,15 @@ class Run:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more can happen in it."""
+        """Whether it has ended."""
         return self.status not in (ACTIVE, WAITING)
 
 
 @dataclass(slots=True)
 class Session:
-    """One contact's visit, started by one trigger.
-
-    `trigger`, `call` and `input` are plain data: what started it, the phone call it is part of, and the message that
-    came last. `environment` is the workspace's; the contact's own settings come on top of it while the session runs.
+    """A session of one contact, started by one trigger. `trigger`, `call` and `input` are plain data: what started it,
+    its phone call, and the last message. `environment` is the workspace's; while the session runs, the contact's own
+    settings override it.
     """
 
     uuid: str
@@ -184,7 +182,7 @@ class Session:
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads the stored form, whoever wrote it: all of it is checked. Raises SessionStateError."""
+        """Reads the stored form from any source: all of it is checked. Raises SessionStateError."""
         mismatch = find_mismatch(source, Required(SESSION))
         if mismatch:
             raise SessionStateError(f"session cannot be read: {mismatch} is missing or of another type")
@@ -192,9 +190,8 @@ class Session:
 
     @classmethod
     def from_own_json(cls, source: Mapping[str, Any]) -> Self:
-        """Reads the stored form where nobody but `to_json` can have written it; raises SessionStateError.
-
-        What `to_json` of this version wrote, by its stamp, is not checked part by part again.
+        """Reads the stored form that only `to_json` can have written; raises SessionStateError. If its stamp says that
+        `to_json` of this version wrote it, its parts are not checked again.
         """
         if source.get("stamp") != STAMP:
             return cls.from_json(source)
@@ -248,12 +245,12 @@ class Session:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a resume is awaited."""
+        """Whether it waits for a resume."""
         return self.status == WAITING
 
     @property
     def is_batch(self) -> bool:
-        """Whether the session begins now, as one of many that are started together; later it goes its own way."""
+        """Whether the session is being started as one of a batch; after its first sprint this is false."""
         return bool(self.trigger.get("batch")) and self.sprints <= 1
 
     @property

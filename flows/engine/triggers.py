@@ -1,4 +1,4 @@
-"""What starts sessions (flow format, triggers)."""
+"""Triggers, which start sessions (flow format, triggers)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ def check_trigger(trigger: Mapping[str, Any]) -> None:
 
 
 def prepare_trigger(sprint: Sprint) -> None:
-    """What a trigger does before the first run begins: a message becomes the input."""
+    """Applies a trigger before the first run begins: a message becomes the input."""
     trigger = sprint.session.trigger
     if trigger["type"] == "msg":
         receive_message(sprint, trigger, str(trigger.get("triggered_on") or ""))

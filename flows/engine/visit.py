@@ -1,4 +1,4 @@
-"""A run at one of its nodes: what actions and routers work with (flow format, nodes)."""
+"""A run's visit of a node, with which actions and routers work (flow format, nodes)."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ Reply = TypeVar("Reply")
 
 
 class Visit:
-    """A run standing at a node during a sprint; `log` is where events go, `options` are the engine's settings."""
+    """A run's visit of a node during a sprint; `log` collects events, `options` are the engine's settings."""
 
     __slots__ = ("_languages", "_source", "flow", "log", "node", "options", "run", "sprint")
 
@@ -45,7 +45,7 @@ class Visit:
         return self._languages
 
     def context(self) -> XObject:
-        """What templates can refer to here, as it is now: changes show in the next context."""
+        """What templates can refer to now; later changes are in the next context."""
         sprint = self.sprint
         environment = sprint.environment
         if self._source is None or self._source.environment is not environment:
@@ -62,15 +62,14 @@ class Visit:
         return build_context(self._source)
 
     def evaluation(self) -> Evaluation:
-        """What functions called by the engine itself work with."""
+        """The evaluation for functions that the engine itself calls."""
         return Evaluation(self.sprint.environment, self.sprint.clock, self.sprint.resources)
 
     def try_text(
         self, template: str, *, escape: Callable[[str], str] | None = None, is_whole: bool = False
     ) -> tuple[str, bool]:
-        """A template as text, and whether nothing was wrong with it; what was is logged.
-
-        The text is cut to the limit of templates unless `is_whole`.
+        """A template as text, and whether it had no errors, which are logged. The text is cut to the limit of templates
+        unless `is_whole`.
         """
         if "@" not in template and (is_whole or len(template) <= self.options.template_characters):
             return replace_unpaired(template), True
@@ -115,7 +114,7 @@ class Visit:
         return texts[0] if texts else ""
 
     def change_contact(self, change: Callable[[ContactEditor], bool]) -> None:
-        """Makes a change; if it was one, groups and settings follow."""
+        """Applies a change; if anything changed, groups and settings are updated."""
         editor = self.sprint.edit_contact()
         if change(editor):
             editor.update_groups()
@@ -123,7 +122,7 @@ class Visit:
             self._languages = []
 
     def ask(self, name: str, service: Service | None, call: Callable[[Service], Reply]) -> Reply | None:
-        """The reply of a service of the host; None, with an error event, if there is no such service or it failed."""
+        """The result of a service of the host; None, with an error event, if there is no such service or it failed."""
         try:
             if service is None:
                 raise ServiceError(f"No {name} service available")
@@ -135,7 +134,7 @@ class Visit:
     def save_result(
         self, name: str, value: str, category: str, *, localized: str = "", text_input: str = "", extra: object = None
     ) -> None:
-        """Saves a result on the run and logs it; in generation 14 only if value or category changed."""
+        """Saves a result in the run and logs it; in generation 14 only if value or category changed."""
         key = snakify(name)
         value = value[: self.options.result_value_characters]
         previous = self.run.results.get(key)
@@ -158,7 +157,7 @@ class Visit:
 
 
 def read_webhook(sprint: Sprint, run: Run) -> Value:
-    """The last call of a run: all of it in the sprint that made it, later what was small enough to be stored."""
+    """The last call of a run: complete in the sprint that made it, later only what was small enough to be stored."""
     if run.uuid in sprint.webhooks:
         return sprint.webhooks[run.uuid]
     if run.webhook is None or sprint.options.is_early:
@@ -170,5 +169,5 @@ def read_webhook(sprint: Sprint, run: Run) -> Value:
 
 
 def describe_webhook(method: str, url: str) -> str:
-    """What stands for a call as text."""
+    """The text of a call."""
     return f"{method} {url}"

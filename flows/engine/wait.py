@@ -19,14 +19,15 @@ _DEFAULT_EXPIRATION_MINUTES = {"messaging": 3 * MINUTES_PER_DAY, "voice": 5}
 
 
 def begin_wait(visit: Visit, wait: Wait) -> bool:
-    """Whether the run now waits; if so the event for it has been logged."""
+    """Begins a wait and logs its event; returns whether the run now waits."""
     if visit.flow.type == BACKGROUND:
         return False
     return _begin_dial(visit, wait) if wait.type == DIAL else _begin_msg(visit, wait)
 
 
 def expiration_minutes(flow: Flow, generation: int) -> int:
-    """How long a wait of a flow lasts at most; 0 without limit, which generation 14 knows for offline flows only."""
+    """How long a wait of a flow lasts at most; 0 without a limit, which in generation 14 only offline flows can
+    have."""
     minutes = flow.expire_after_minutes
     if generation < 14:
         return minutes

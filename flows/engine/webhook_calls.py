@@ -1,4 +1,4 @@
-"""Calls web addresses, for webhooks and resthooks (flow format, webhooks)."""
+"""Calls URLs, for webhooks and resthooks (flow format, webhooks)."""
 
 import re
 from collections.abc import Mapping
@@ -24,14 +24,15 @@ FORBIDDEN_HEADERS = frozenset(
         *("transfer-encoding", "upgrade"),
     }
 )
-"""They say how a request travels, which is for whoever sends it to decide; wrong ones break it or smuggle another."""
+"""These headers control how a request is transferred, which only the sender may decide; wrong ones break the request
+or smuggle another one."""
 CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """A call, its reply, how it counts, and the JSON in it if there is any."""
+    """A call, its response, its outcome, and the JSON in the response if there is any."""
 
     request: WebhookRequest
     reply: WebhookReply
@@ -41,17 +42,17 @@ class CallOutcome:
 
     @property
     def is_success(self) -> bool:
-        """Whether the answer was a good one."""
+        """Whether the call succeeded."""
         return self.status == "success"
 
     @property
     def status_code(self) -> int:
-        """The code of the response; 0 when there was none, or only the beginning of one."""
+        """The status code of the response; 0 if there was none or it was incomplete."""
         return 0 if self.reply.is_oversized else self.reply.status_code
 
 
 def is_callable(url: str, limit: int) -> bool:
-    """Whether a text is a web address that could be called."""
+    """Whether a string is a URL that can be called."""
     if len(url) > limit or any(character.isspace() for character in url):
         return False
     try:
@@ -62,7 +63,7 @@ def is_callable(url: str, limit: int) -> bool:
 
 
 def list_header_problems(headers: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The names of headers that cannot be sent, each with a sentence that says why."""
+    """The names of headers that cannot be sent, each with the reason."""
     problems = []
     for name, value in headers.items():
         if name.strip().lower() in FORBIDDEN_HEADERS:
@@ -99,7 +100,7 @@ def make_call(visit: Visit, request: WebhookRequest, resthook: str = "") -> Call
 
 
 def save_call_result(visit: Visit, name: str, outcome: CallOutcome) -> None:
-    """Saves the status code of a call as a result, with a small JSON answer as its extra."""
+    """Saves the status code of a call as a result, with a small JSON response as its extra."""
     is_small = len(outcome.reply.body) < visit.options.webhook_kept_bytes
     extra = to_plain(outcome.json) if outcome.json is not None and is_small else None
     category = SUCCESS if outcome.is_success else FAILURE
@@ -109,7 +110,7 @@ def save_call_result(visit: Visit, name: str, outcome: CallOutcome) -> None:
 
 
 def call_status(reply: WebhookReply, resthook: str = "") -> str:
-    """How a call counts: success, response_error, connection_error, or subscriber_gone for a resthook."""
+    """The outcome of a call: success, response_error, connection_error, or subscriber_gone for a resthook."""
     if not reply.status_code or reply.is_oversized:
         return "connection_error"
     if reply.status_code == HTTP_GONE and resthook:
@@ -118,10 +119,10 @@ def call_status(reply: WebhookReply, resthook: str = "") -> str:
 
 
 def read_body(reply: WebhookReply) -> Value:
-    """The JSON of a reply, whatever its content type; None if it isn't JSON or was cut off."""
+    """The JSON of a response with any content type; None if it is not JSON or was cut off."""
     if not reply.status_code or reply.is_oversized:
         return None
-    # NUL can neither be stored nor sent.
+    # NUL cannot be stored or sent.
     text = _ESCAPED_NUL.sub(r"\1", _clean(reply.body.decode("utf-8", "replace")))
     try:
         return read_json(text)
@@ -149,7 +150,7 @@ def log_call(visit: Visit, outcome: CallOutcome) -> None:
 
 
 def remember_call(visit: Visit, outcome: CallOutcome) -> None:
-    """Makes a call `@webhook`: all of it for this sprint, for later ones only if it is small."""
+    """Makes a call `@webhook`: all of it in this sprint, in later ones only if it is small."""
     run, reply = visit.run, outcome.reply
     if visit.options.is_early:
         visit.sprint.webhooks[run.uuid] = outcome.json

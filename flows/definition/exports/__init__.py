@@ -1,4 +1,4 @@
-"""Export files: flows with the campaigns, triggers, fields and groups that go with them (flow format, export files)."""
+"""Export files: flows with their campaigns, triggers, fields and groups (flow format, export files)."""
 
 from flows.definition.exports.cleaning import Renamed, clean_name
 from flows.definition.exports.model import (

@@ -1,4 +1,4 @@
-"""Makes names of export files into names that a workspace can have (flow format, export files)."""
+"""Turns names in export files into names that a workspace can have (flow format, export files)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ REPLACED = str.maketrans({'"': "'", "\\": "/", "\x00": None})
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A name that a file gives and the name used instead; `kind` is `flow`, `campaign`, `group` or `field`."""
+    """A name in a file and the name used instead; `kind` is `flow`, `campaign`, `group` or `field`."""
 
     kind: str
     name: str
@@ -25,7 +25,8 @@ class Renamed:
 
 
 def clean_name(name: str, length: int = NAME_LENGTH) -> str:
-    """The name without blanks around it, cut to `length`, with `'` and `/` for quotes and backslashes and no NUL.
+    """The name without white space around it, cut to `length`, with `'` and `/` for quotes and backslashes and without
+    NUL.
 
     >>> clean_name(' The "first" flow')
     "The 'first' flow"
@@ -34,7 +35,7 @@ def clean_name(name: str, length: int = NAME_LENGTH) -> str:
 
 
 def clean_names(content: JsonObject) -> tuple[Renamed, ...]:
-    """Cleans the names in an export file, in place; what was renamed, without the references to it."""
+    """Cleans the names in an export file, in place; returns what was renamed, without references to it."""
     renamed = [each for kind, part, length in _list_named(content) for each in _clean(kind, part, length)]
     for reference in _list_references(content):
         for _ in _clean("", reference, NAME_LENGTH):
@@ -46,7 +47,7 @@ def _list_named(content: JsonObject) -> Iterator[tuple[str, JsonObject, int]]:
     for kind, length in (("flow", NAME_LENGTH), ("campaign", NAME_LENGTH), ("group", NAME_LENGTH)):
         for part in list_objects(content.get(f"{kind}s")):
             yield kind, part, length
-            # The oldest files had the definition within a record of the flow.
+            # In the oldest files the definition is inside a record of the flow.
             yield from ((kind, inner, length) for inner in _pick(part, "definition"))
     for part in list_objects(content.get("fields")):
         yield "field", part, FIELD_NAME_LENGTH
@@ -67,7 +68,7 @@ def _list_references(content: JsonObject) -> Iterator[JsonObject]:
 
 
 def _list_references_in(flow: JsonObject) -> Iterator[JsonObject]:
-    """The references of actions and, in old flows, of rule sets; people have names of their own."""
+    """The references of actions and, in old flows, of rule sets; names of contacts and users are not cleaned."""
     parts = [
         action for key in ("nodes", "action_sets") for part in list_objects(flow.get(key)) for action in _act(part)
     ]

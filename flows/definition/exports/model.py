@@ -1,4 +1,4 @@
-"""What export files hold besides flows: campaigns, triggers, fields and groups (flow format, export files)."""
+"""What export files contain besides flows: campaigns, triggers, fields and groups (flow format, export files)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ SAME_TIME = -1
 
 
 class ExportError(ValueError):
-    """An export file that cannot be read; `place` leads to the invalid part, like `campaigns[0].events[2].unit`."""
+    """An export file cannot be read; `place` leads to the invalid part, like `campaigns[0].events[2].unit`."""
 
     def __init__(self, message: str, place: str = "") -> None:
         self.message = message
@@ -29,7 +29,7 @@ class _Plain:
 
 @dataclass(frozen=True, slots=True)
 class Named(_Plain):
-    """A reference. The UUID is empty in old files, which know some things by name only."""
+    """A reference. The UUID is empty in old files, where some records are referred to by name only."""
 
     uuid: str
     name: str
@@ -46,7 +46,7 @@ class ExportedField(_Plain):
 
 @dataclass(frozen=True, slots=True)
 class ExportedGroup(_Plain):
-    """A group; without a query its members are chosen by hand. The UUID is empty where only the name is known."""
+    """A group; without a query its members are added manually. The UUID is empty if only the name is known."""
 
     uuid: str
     name: str
@@ -112,7 +112,8 @@ KEYWORD_TRIGGER = "K"
 
 @dataclass(frozen=True, slots=True)
 class ExportedTrigger:
-    """What starts a flow, by the letter of its type; `K` by keywords, of which `match_type` says where they stand."""
+    """What starts a flow, by the letter of its type; `K` by keywords, with `match_type` for their position in the
+    message."""
 
     type: str
     flow: Named
@@ -138,7 +139,7 @@ class ExportedTrigger:
 
 @dataclass(frozen=True, slots=True)
 class SkippedTrigger:
-    """A trigger that cannot be, and why; `flow` is its reference as the file writes it."""
+    """A trigger that cannot be imported, and why; `flow` is its reference as in the file."""
 
     type: str
     flow: JsonObject
@@ -153,7 +154,7 @@ class SkippedTrigger:
 class ExportFile:
     """An export file. `flows` are definitions, of the newest version when the file was read.
 
-    `fields` and `groups` are those the file lists, see `list_needs` for those it takes for granted. `renamed` says
+    `fields` and `groups` are those that the file lists; for those that it only uses see `list_needs`. `renamed` says
     which names were cleaned, `skipped` which triggers cannot be read; neither is written.
     """
 

@@ -1,4 +1,4 @@
-"""What the flows, campaigns and triggers of an export file take for granted (flow format, export files)."""
+"""What the flows, campaigns and triggers of an export file need (flow format, export files)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +15,9 @@ from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Each thing once, in order of first appearance.
-
-    Groups and labels that only a name is known of have no UUID; fields that only a key is known of have it as their
-    name. The date fields of campaigns have that type, all others count as text.
+    """Each record once, in order of first appearance. Groups and labels of which only the name is known have no UUID;
+    fields of which only the key is known have it as their name. The date fields of campaigns have that type, all others
+    count as text.
     """
 
     fields: tuple[ExportedField, ...]
@@ -30,7 +29,7 @@ class Needs:
 
 
 def list_needs(content: ExportFile) -> Needs:
-    """What a file needs of a workspace: what its parts refer to, whether it is in the file or not."""
+    """What a file needs in a workspace: everything that its parts refer to, in the file or not."""
     flows = [load(definition) for definition in content.flows]
     references = [*_list_references_around(content), *(reference for flow in flows for reference in _list_all(flow))]
     dates = {event.relative_to.key: event.relative_to for campaign in content.campaigns for event in campaign.events}
@@ -75,7 +74,7 @@ def _list_all(flow: Flow) -> Iterator[Reference]:
 
 
 def _list_literal_matches(kind: str, references: object) -> Iterator[Reference]:
-    """Names that old flows gave instead of UUIDs, unless they are only known when the flow runs."""
+    """Names that old flows have instead of UUIDs, unless they are only known when the flow runs."""
     for given in read_objects(references):
         match = read_text(given, "name_match")
         if match and not read_text(given, "uuid") and not has_expressions(match, CONTEXT_ROOTS):
@@ -94,7 +93,7 @@ def _list_named(references: list[Reference], kind: str) -> tuple[Named, ...]:
     found: dict[tuple[str, str], Named] = {}
     for each in references:
         if each.kind == kind:
-            # What has a UUID goes by it, whatever name it has in each place.
+            # Records with a UUID are identified by it, even if their names differ.
             key = (each.identity, "" if each.identity else each.name.lower())
             found.setdefault(key, Named(each.identity, each.name))
     return tuple(found.values())

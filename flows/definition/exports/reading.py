@@ -1,4 +1,4 @@
-"""Reading export files of every version that can still be brought along (flow format, export files)."""
+"""Reads export files of every supported version (flow format, export files)."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -47,11 +47,10 @@ T = TypeVar("T")
 
 
 def read_export(given: object, *, media_url: str = "") -> ExportFile:
-    """The content of an export file, or of one definition, with flows of the newest version that can be run.
-
-    Names that no workspace can have are cleaned, see `clean_names`; triggers that cannot be are skipped. Relative
-    addresses of old flows' attachments are taken below `media_url`. Raises ExportError for files of versions before 3
-    or after 13, and for whatever else cannot be imported; for flows its place names node, action and field.
+    """The content of an export file, or of one definition, with flows in the newest version. Names that no workspace
+    can have are cleaned, see `clean_names`; unsupported triggers are skipped. Relative URLs of old flows' attachments
+    are resolved against `media_url`. Raises ExportError for files of versions before 3 or after 13, and for everything
+    else that cannot be imported; for flows its place contains node, action and field.
     """
     if not isinstance(given, Mapping):
         raise ExportError("an export file is an object")
@@ -86,7 +85,7 @@ def _check_version(version: Any) -> None:
         found = _VERSION.fullmatch(version)
         major = int(found[1]) if found else None
     else:
-        # Old files have numbers.
+        # Old files have numbers instead of strings.
         is_number = isinstance(version, (int, float)) and not isinstance(version, bool)
         major = version if is_number else None
     if major is None:
@@ -131,7 +130,7 @@ def _read_event(given: JsonObject, place: str) -> ExportedEvent:
     if isinstance(hour, bool) or not isinstance(hour, int) or not (hour == SAME_TIME or hour in HOURS):
         raise ExportError("is not an hour", f"{place}.delivery_hour")
     kind = _read_choice(given, "event_type", frozenset("FM"), "F", place)
-    # A message was once a flow of its own; starting that sends it.
+    # A message was once a separate flow; starting that flow sends it.
     has_message = kind == "M" and bool(given.get("message") or not given.get("flow"))
     message = _read_message(given, place) if has_message else None
     return ExportedEvent(
@@ -150,12 +149,12 @@ def _read_event(given: JsonObject, place: str) -> ExportedEvent:
 def _read_message(given: JsonObject, place: str) -> Mapping[str, str]:
     message = given.get("message")
     if isinstance(message, str) and message:
-        # There was one text once, in the language of the workspace.
+        # In old files there is one text, in the language of the workspace.
         return {UNDETERMINED: message}
     texts = message if isinstance(message, dict) else {}
     if not texts or not all(isinstance(text, str) for text in texts.values()):
         raise ExportError("is not a message with texts by language", f"{place}.message")
-    # Texts for people without a language once were under `base`.
+    # In old files texts for contacts without a language are under `base`.
     return {_name_language(language): text for language, text in texts.items()}
 
 
@@ -177,13 +176,13 @@ def _read_date_field(given: object, place: str) -> ExportedField:
 
 
 def _read_triggers(content: JsonObject) -> tuple[tuple[ExportedTrigger, ...], tuple[SkippedTrigger, ...]]:
-    """The triggers, and those that cannot be read: one of these is no reason to refuse all flows."""
+    """The triggers, and those that cannot be read, which are no reason to refuse all flows."""
     triggers: list[ExportedTrigger] = []
     skipped: list[SkippedTrigger] = []
     for given, place in _read_list(content, "triggers", lambda given, place: (given, place)):
         kind, flow = read_text(given, "trigger_type"), given.get("flow")
         if kind == SCHEDULED_TRIGGER:
-            # Schedules are not exported today; old files may have some, without the times.
+            # Schedules are not exported any more; old files may have some, without the times.
             continue
         try:
             triggers.append(_read_trigger(given, place))
@@ -200,7 +199,7 @@ def _read_trigger(given: JsonObject, place: str) -> ExportedTrigger:
     if is_by_keyword and not (texts and all(isinstance(text, str) and text for text in texts)):
         raise ExportError("is not a list of keywords", f"{place}.keywords")
     channel = given.get("channel")
-    # The channel was a plain UUID for a while.
+    # In some versions the channel is a plain UUID.
     channel = {"uuid": channel} if isinstance(channel, str) else channel
     return ExportedTrigger(
         type=kind,

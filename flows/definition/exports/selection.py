@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Dependencies(Enum):
-    """What comes along with what was asked for: nothing, flows and their triggers, or campaigns, too."""
+    """What else is included: nothing, flows and their triggers, or also campaigns."""
 
     NONE = "none"
     FLOWS = "flows"
@@ -16,7 +16,7 @@ class Dependencies(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CampaignParts:
-    """What a campaign has to do with: the UUID of its group, and of the flows it starts."""
+    """The references of a campaign: the UUIDs of its group and of the flows that it starts."""
 
     group_uuid: str
     flow_uuids: frozenset[str]
@@ -24,12 +24,13 @@ class CampaignParts:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceParts:
-    """What can be exported of a workspace, and how it hangs together. Keys are UUIDs, those of triggers any text."""
+    """The parts of a workspace that can be exported, and their connections. Keys are UUIDs, those of triggers any
+    string."""
 
     flows: Mapping[str, Collection[str]] = field(default_factory=dict)
     """The flows that a flow enters or starts."""
     groups_of_flows: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """The groups that a flow has to do with."""
+    """The groups that a flow uses."""
     campaigns: Mapping[str, CampaignParts] = field(default_factory=dict)
     triggers: Mapping[str, str] = field(default_factory=dict)
     """The flow that a trigger starts."""
@@ -37,7 +38,7 @@ class WorkspaceParts:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What belongs into an export file, in the order of the workspace."""
+    """The content of an export file, in the order of the workspace."""
 
     flows: tuple[str, ...]
     campaigns: tuple[str, ...]
@@ -50,9 +51,8 @@ _Part = tuple[str, str]
 def select_parts(
     parts: WorkspaceParts, flows: Collection[str], campaigns: Collection[str], dependencies: Dependencies
 ) -> Selection:
-    """Selects what was asked for and what hangs together with it, in both directions; unknown UUIDs are skipped.
-
-    A flow and a campaign hang together if the campaign starts the flow, or its group is one the flow has to do with.
+    """Selects the requested parts and those connected with them, in both directions; unknown UUIDs are skipped. A flow
+    and a campaign are connected if the campaign starts the flow, or the flow uses the campaign's group.
     """
     asked: set[_Part] = {("flow", uuid) for uuid in flows} | {("campaign", uuid) for uuid in campaigns}
     if dependencies is not Dependencies.NONE:

@@ -1,7 +1,6 @@
-"""Brings old export files to today's form, before their parts are read (flow format, export files).
-
-Old files knew flows by numbers and groups by names. Numbers become UUIDs here, so that a flow still starts the other
-ones of its file; a flow that is not in the file keeps its name and gets a UUID by which it counts as missing.
+"""Converts old export files to today's form, before their parts are read (flow format, export files). Old files refer
+to flows by numbers and to groups by names. Numbers become UUIDs here, so that a flow still starts the other flows of
+its file; a flow that is not in the file keeps its name and gets a UUID that counts as missing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -86,7 +85,7 @@ def _update_flow(flow: JsonObject, known: _FlowUuids) -> None:
         action_set["actions"] = [action for action in actions if not _does_nothing(action)]
         for action in actions:
             if action.get("type") in ("flow", "trigger-flow"):
-                # At first the action was the reference.
+                # In the oldest files the action itself is the reference.
                 action.setdefault("flow", {name: action[name] for name in ("id", "name") if name in action})
                 _refer_by_uuid(action, known)
             if action.get("type") in _GROUP_ACTIONS and "groups" not in action:
@@ -101,7 +100,7 @@ def _does_nothing(action: JsonObject) -> bool:
     kind = action.get("type")
     if kind == "channel":
         return not is_uuid(action.get("channel"))
-    # A list of no groups at all would mean every group.
+    # An empty list of groups would mean all groups.
     group = action.get("group")
     return kind in _GROUP_ACTIONS and "groups" not in action and not (isinstance(group, dict) and group.get("name"))
 

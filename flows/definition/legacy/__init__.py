@@ -1,1 +1,1 @@
-"""Definitions and expressions of before version 13, brought to version 13.0 (flow format, versions and migrations)."""
+"""Migrates definitions and expressions before version 13 to version 13.0 (flow format, versions and migrations)."""

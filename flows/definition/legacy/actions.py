@@ -15,7 +15,7 @@ from flows.definition.legacy.webhooks import write_call
 from flows.definition.raw_parts import JsonObject
 from flows.urns import SCHEMES
 
-# What sets the first name only, by what is left of the name.
+# Sets only the first name and keeps the rest of the name.
 REST_OF_NAME = "@(word_slice(contact.name, 1, -1))"
 DEFAULT_MEDIA_TYPE = "image"
 
@@ -102,7 +102,7 @@ def _write_attachment(conversion: Conversion, attachment: str) -> str:
     kind, colon, path = attachment.partition(":")
     if not colon:
         kind, path = DEFAULT_MEDIA_TYPE, attachment
-    # What has an expression in it is not an uploaded file.
+    # A URL with an expression is not an uploaded file.
     if not path or "@" in path:
         return attachment
     return f"{kind}:{_write_media_url(conversion, path)}"

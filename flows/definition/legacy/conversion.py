@@ -1,4 +1,4 @@
-"""What all parts of an old definition need while they are converted: its languages, its UUIDs and its place."""
+"""What the conversion of all parts of an old definition needs: its languages, its UUIDs and its place."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ def _pick_texts(value: Mapping[Any, Any]) -> Translations:
 
 
 def write_text(value: object) -> str:
-    """A text, or a number as text; empty for anything else."""
+    """A string, or a number as a string; empty for anything else."""
     if isinstance(value, str):
         return value
     is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
@@ -51,7 +51,7 @@ def write_text(value: object) -> str:
 
 @dataclass(slots=True)
 class Conversion:
-    """One old flow on its way to version 13.0; `localization` is filled on the way."""
+    """The conversion of one old flow to version 13.0; `localization` is filled meanwhile."""
 
     flow_uuid: str
     language: str
@@ -67,13 +67,13 @@ class Conversion:
         return DefinitionError(message, flow=self.flow_uuid, node=self.node_uuid, field=name)
 
     def keep_uuid(self, value: Any) -> str:
-        """The UUID that is given, or a new one where none is or another part has it already."""
+        """The given UUID, or a new one if there is none or another part has it already."""
         uuid = value if is_uuid(value) and value not in self.taken else self.new_uuid()
         self.taken.add(uuid)
         return str(uuid)
 
     def find_destination(self, value: object) -> JsonObject:
-        """The destination of an exit; nothing if there is no such node."""
+        """The destination of an exit; None if there is no such node."""
         is_known = isinstance(value, str) and value in self.destinations
         return {"destination_uuid": value} if is_known else {}
 
@@ -87,7 +87,7 @@ class Conversion:
         return migrate_template(write_text(value), options).template
 
     def localize(self, translations: Translations, item_uuid: str, name: str) -> str:
-        """The template in the language of the flow; those in other languages go to the localization."""
+        """The template in the language of the flow; those in other languages are added to the localization."""
         for language, text in translations.items():
             self.add_translation(language, item_uuid, name, [self.migrate(text)])
         return self.migrate(self.pick_base(translations))

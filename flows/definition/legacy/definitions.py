@@ -1,4 +1,4 @@
-"""Whole definitions of before version 13: action sets and rule sets (flow format, versions and migrations)."""
+"""Whole definitions before version 13: action sets and rule sets (flow format, versions and migrations)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,17 +24,18 @@ MIGRATED_VERSION = "13.0.0"
 
 
 def is_legacy(definition: Mapping[str, Any]) -> bool:
-    """Whether a definition is written as before version 13."""
+    """Whether a definition has the form before version 13."""
     parts = _unwrap(definition)
     return "nodes" not in parts and any(key in parts for key in LEGACY_KEYS)
 
 
 def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: str) -> JsonObject:
-    """An old definition in version 13.0; relative addresses of files are below `media_url`. Raises DefinitionError."""
+    """An old definition in version 13.0; relative URLs of files are resolved against `media_url`. Raises
+    DefinitionError."""
     parts = _unwrap(definition)
     metadata = parts.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
-    # What is told beside the metadata is how hosts name a flow that comes from elsewhere.
+    # Values next to the metadata come from hosts that rename imported flows.
     flow_uuid = next((uuid for uuid in (parts.get("uuid"), metadata.get("uuid")) if is_uuid(uuid)), None) or new_uuid()
     flow_type = write_text(parts.get("flow_type"))
     if flow_type not in FLOW_TYPES:
@@ -66,7 +67,7 @@ def _read_integer(value: object) -> int:
 
 
 def _migrate_nodes(conversion: Conversion, parts: Mapping[str, Any]) -> tuple[list[JsonObject], JsonObject]:
-    """The nodes, the one to begin with first and the others from top to bottom, and how they are shown."""
+    """The nodes, the entry first and the others from top to bottom, and their layout."""
     action_sets, rule_sets = (_list_sets(conversion, parts, key) for key in ("action_sets", "rule_sets"))
     conversion.destinations = frozenset(given["uuid"] for given in (*action_sets, *rule_sets))
     conversion.taken |= conversion.destinations

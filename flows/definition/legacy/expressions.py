@@ -1,4 +1,4 @@
-"""Reads one expression of the old language and writes it in the new (flow format, versions and migrations).
+"""Reads one expression of the old language and writes it in the new one (flow format, versions and migrations).
 
 The old grammar: numbers, texts in double quotes (a quote within is doubled), TRUE, FALSE, dotted names, calls, and the
 operators of the new language with `<>` for not equal. Open brackets and operators wait on a stack, so that no input
@@ -115,7 +115,7 @@ class _Reader:
                 self._fail(start)
 
     def _read_joints(self) -> bool:
-        """Reads what follows an operand; whether another operand has to follow."""
+        """Reads what follows an operand; returns whether another operand must follow."""
         while True:
             start = self.position
             kind, text = self._take()
@@ -181,7 +181,7 @@ class _Reader:
         if operator.level is Level.SUM:
             return write_sum(left, right, is_minus=operator.symbol == "-", raw_dates=self.raw_dates)
         if operator.level is Level.COMPARISON and {left.kind, right.kind} & {Kind.DATE, Kind.DATETIME}:
-            # Only numbers are in an order now.
+            # In the new language only numbers have an order.
             left, right = write_call("epoch", [left.text]), write_call("epoch", [right.text])
         return write_binary("!=" if operator.symbol == "<>" else operator.symbol, operator.level, left, right)
 
@@ -198,7 +198,7 @@ class _Reader:
 def _migrate_text_literal(literal: str) -> str:
     value = literal[1:-1].replace('""', '"')
     written = '"' + value.replace('"', '\\"') + '"'
-    # Patterns are easier to read without doubled backslashes, where those make no difference.
+    # Patterns are easier to read without doubled backslashes, if those make no difference.
     ends_alone = find_text_end(f'{written}"', 0) == len(written)
     is_same = ends_alone and read_text_literal(written) == value
     return written if is_same else quote_text(value)

@@ -1,4 +1,4 @@
-"""Functions of the old expressions and what does the same now (flow format, versions and migrations)."""
+"""Functions of the old expressions and their new counterparts (flow format, versions and migrations)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ REARRANGED: dict[str, tuple[str, tuple[str, ...]]] = {
     "second": ("format_datetime", ("{0}", '"s"')),
     "year": ("format_date", ("{0}", '"YYYY"')),
 }
-# Months that have passed from one date to another, of which the last may not be counted yet.
+# Full months from one date to another; the last month may be incomplete.
 WHOLE_MONTHS = 'datetime_diff({0}, {1}, "M") - if(format_date({1}, "D") < format_date({0}, "D"), 1, 0)'
 REMAINDERS = {
     '"YM"': ("mod", "{months}", "12"),
@@ -60,7 +60,7 @@ Arguments = Sequence[Operand]
 
 
 def migrate_call(name: str, arguments: Arguments) -> Operand:
-    """The new form of a call; a function nobody knows stays, in lower case. Raises LegacyExpressionError."""
+    """The new form of a call; an unknown function stays, in lower case. Raises LegacyExpressionError."""
     name = name.lower()
     if name in _BUILT:
         return _BUILT[name](arguments)
@@ -94,7 +94,7 @@ def _keep(argument: Operand) -> str:
 
 
 def _count_from_zero(argument: Operand) -> str:
-    """An index that began with one; negative ones count from the end, then as now."""
+    """An index that began with one; negative ones count from the end in both languages."""
     if not _WHOLE.fullmatch(argument.text):
         return write_binary("-", Level.SUM, argument, Operand("1")).text
     index = int(argument.text)
@@ -118,7 +118,7 @@ def _choose_delimiters(argument: Operand) -> str:
 
 
 def _write_word_slice(arguments: Arguments) -> Operand:
-    """Indexes that count from the end are only known to the old function: they are counted from the beginning."""
+    """Only the old function has indexes from the end; they are converted to indexes from the beginning."""
     _check_count("word_slice", arguments, *range(len(_SLICE) + 1))
     texts = [convert(argument) for convert, argument in zip(_SLICE, arguments, strict=False)]
     for place, argument in enumerate(arguments[1:3], start=1):
@@ -139,7 +139,7 @@ def _write_difference(arguments: Arguments) -> Operand:
 
 
 def _round_as(name: str, name_below_zero: str) -> Callable[[Arguments], Operand]:
-    """Rounding was by the digits, towards zero or away from it; now it is down or up."""
+    """The old functions round towards zero or away from it; the new ones round down or up."""
 
     def write(arguments: Arguments) -> Operand:
         is_below_zero = bool(arguments) and _NEGATIVE.fullmatch(arguments[0].text) is not None
@@ -163,7 +163,7 @@ def _write_fixed(arguments: Arguments) -> Operand:
 
 
 def _write_if(arguments: Arguments) -> Operand:
-    """IF(test, then, otherwise): what was left out stood for zero and FALSE."""
+    """IF(test, then, otherwise): missing arguments meant zero and FALSE."""
     texts = [argument.text for argument in arguments]
     left_out = ("", "0", "false")[len(texts) :] if texts else ()
     return write_call("if", [*texts, *left_out])
@@ -192,13 +192,13 @@ def _write_exponential(arguments: Arguments) -> Operand:
 
 
 def _write_left(arguments: Arguments) -> Operand:
-    """LEFT(text, count): less than no characters, which failed, are as many left out at the end."""
+    """LEFT(text, count): a negative count, which failed, leaves out that many characters at the end."""
     _check_count("left", arguments, 2)
     return write_call("text_slice", [arguments[0].text, "0", arguments[1].text])
 
 
 def _write_right(arguments: Arguments) -> Operand:
-    """RIGHT(text, count): counting none from the end would begin at the beginning."""
+    """RIGHT(text, count): with a count of 0 the new function would begin at the beginning."""
     _check_count("right", arguments, 2)
     if arguments[1].text == "0":
         return write_call("text_slice", [arguments[0].text, "0", "0"])

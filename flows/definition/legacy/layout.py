@@ -13,7 +13,7 @@ FURTHEST = 10**9
 
 
 def write_position(given: Mapping[str, Any]) -> JsonObject:
-    """The place of a node or note on the canvas, in whole pixels from the left and the top."""
+    """The position of a node or note on the canvas, in whole pixels from the left and the top."""
     return {"left": _read_pixels(given.get("x")), "top": _read_pixels(given.get("y"))}
 
 

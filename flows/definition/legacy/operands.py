@@ -1,4 +1,4 @@
-"""Pieces of expressions on their way from the old language to the new (flow format, versions and migrations)."""
+"""Parts of expressions during the migration from the old language (flow format, versions and migrations)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class LegacyExpressionError(ValueError):
 
 
 class Level(IntEnum):
-    """How loosely a piece holds together, loosest first; the same in both languages."""
+    """The precedence of a piece's operator, lowest first; the same in both languages."""
 
     CONCATENATION = 1
     EQUALITY = 2
@@ -26,7 +26,7 @@ class Level(IntEnum):
 
 
 class Kind(IntEnum):
-    """What a piece is known to give; old sums meant different things for numbers, dates and times."""
+    """The known type of a piece's value; old sums had different meanings for numbers, dates and times."""
 
     UNKNOWN = 0
     NUMBER = 1
@@ -45,7 +45,7 @@ KINDS_OF_CALLS = {
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A piece in the new language; `is_call` says that its text begins with the call which gave the kind."""
+    """A piece in the new language; `is_call` says that its text begins with the call that determined the kind."""
 
     text: str
     level: Level = Level.ATOM
@@ -58,13 +58,13 @@ class Operand:
 
 
 def write_call(name: str, arguments: Sequence[str], kind: Kind | None = None) -> Operand:
-    """A call; its kind is what is known of the function unless told."""
+    """A call; by default its kind is that of the function."""
     known = KINDS_OF_CALLS.get(name, Kind.UNKNOWN) if kind is None else kind
     return Operand(f"{name}({', '.join(arguments)})", kind=known, is_call=True)
 
 
 def write_binary(symbol: str, level: Level, left: Operand, right: Operand) -> Operand:
-    """Two operands around an operator that associates to the left, in parentheses where they would fall apart."""
+    """Two operands around a left-associative operator, with parentheses where necessary."""
     text = f"{write_within(left, level)} {symbol} {write_within(right, Level(level + 1))}"
     is_number = left.is_call and left.kind is Kind.NUMBER and Level.SUM <= level <= Level.POWER
     return Operand(text, level, left.kind if is_number else Kind.UNKNOWN, is_number)
@@ -79,5 +79,5 @@ def write_negation(operand: Operand) -> Operand:
 
 
 def write_within(operand: Operand, level: Level) -> str:
-    """The text of an operand where anything looser than `level` needs parentheses."""
+    """The text of an operand, in parentheses if its precedence is lower than `level`."""
     return operand.text if operand.level >= level else f"({operand.text})"

@@ -1,4 +1,4 @@
-"""Names of the old expression context and what they are called now (flow format, versions and migrations)."""
+"""Names of the old expression context and their new names (flow format, versions and migrations)."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,7 +26,7 @@ Keys = Sequence[str]
 
 
 def migrate_path(path: str, *, raw_dates: bool = False) -> Operand:
-    """What a dotted name of the old context is in the new language; an unknown one stays, in lower case.
+    """The new form of a dotted name of the old context; an unknown name stays, in lower case.
 
     `raw_dates` keeps days as values; otherwise they become text in the format of the workspace.
     """

@@ -13,13 +13,13 @@ def list_items(value: object) -> list[Any]:
 
 
 def write_reference(value: object) -> JsonObject:
-    """What is told of a flow, channel or contact by UUID and name."""
+    """The reference to a flow, channel or contact by UUID and name."""
     given = value if isinstance(value, Mapping) else {}
     return {"uuid": write_text(given.get("uuid")), "name": write_text(given.get("name"))}
 
 
 def write_matches(conversion: Conversion, value: object) -> list[JsonObject]:
-    """Groups or labels: by UUID where it is known, else by a name, which may be a template."""
+    """Groups or labels: by UUID if it is known, otherwise by a name, which may be a template."""
     references: list[JsonObject] = []
     for item in list_items(value):
         reference = write_reference(item)
@@ -32,7 +32,7 @@ def write_matches(conversion: Conversion, value: object) -> list[JsonObject]:
 
 
 def write_recipients(conversion: Conversion, action: JsonObject) -> JsonObject:
-    """The groups, contacts and variables that messages go to and flows are started for; only those that are there."""
+    """The groups, contacts and variables of messages and flow starts; only those that are present."""
     contacts = [write_reference(item) for item in list_objects(action.get("contacts"))]
     recipients: JsonObject = {
         "contacts": [contact for contact in contacts if contact["uuid"]],

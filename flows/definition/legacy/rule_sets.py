@@ -18,7 +18,7 @@ from flows.words import snakify
 
 INPUT = "@input"
 OR_ITSELF = TemplateOptions(default_to_self=True)
-# Actions save under a name even where the rule set had none.
+# The new actions need a result name, even if the rule set had none.
 UNNAMED_RESULT = "Result"
 _AMOUNT = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 
@@ -44,7 +44,7 @@ class RuleSet:
     routes: Routes
 
     def find_webhook(self) -> Any:
-        """The address to call: of the configuration, or as the oldest definitions had it."""
+        """The URL to call: from the configuration, or from the place in the oldest definitions."""
         return self.config.get("webhook") or self.given.get("webhook")
 
 
@@ -69,7 +69,7 @@ def migrate_rule_set(conversion: Conversion, given: Mapping[str, Any]) -> tuple[
 def _find_writer(conversion: Conversion, rule_set: RuleSet) -> Callable[[Conversion, RuleSet], Split]:
     kind = rule_set.given.get("ruleset_type")
     if not kind:
-        # The oldest definitions told by the operand alone whether to wait.
+        # In the oldest definitions only the operand says whether to wait.
         waits = not rule_set.operand or rule_set.operand.startswith("@step")
         return _write_wait if waits else _write_expression
     if not isinstance(kind, str) or kind not in _WRITERS:
@@ -157,7 +157,7 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
 
 
 def _read_amount(conversion: Conversion, value: object) -> int | float | Decimal:
-    """The amount as a number, which it may have been written as text."""
+    """The amount as a number; it may have been written as a string."""
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return value
     text = value.strip() if isinstance(value, str) else ""

@@ -38,9 +38,8 @@ Written = tuple[str, list[str]]
 
 
 def migrate_test(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written | None:
-    """The type and arguments of the case for a test; None for the one that catches what is left over.
-
-    Raises DefinitionError for an unknown type.
+    """The type and arguments of the case for a test; None for the catch-all test. Raises DefinitionError for an unknown
+    type.
     """
     kind = write_text(test.get("type"))
     if kind in PLAIN_TESTS:
@@ -65,12 +64,12 @@ def count_days_from_today(test: Mapping[str, Any]) -> int | None:
 
 
 def _migrate_text(conversion: Conversion, value: object, options: TemplateOptions = PLAIN) -> str:
-    # Numbers and dates were not to be translated, but some have been.
+    # Numbers and dates should not be translated, but some are.
     return conversion.migrate(conversion.pick_base(read_translations(value)), options)
 
 
 def _write_pattern(conversion: Conversion, test: Mapping[str, Any], case_uuid: str) -> Written:
-    # Patterns have never been templates; only their translations are treated as ones.
+    # Patterns were never templates; only their translations are treated as templates.
     translations = read_translations(test.get("test"))
     conversion.localize(translations, case_uuid, "arguments")
     return "has_pattern", [conversion.pick_base(translations)]

@@ -9,7 +9,7 @@ from flows.definition.legacy.rule_tests import count_days_from_today, migrate_te
 from flows.definition.raw_parts import JsonObject
 
 SECONDS_PER_MINUTE = 60
-# Rules of these types leave what they do not name to their last rule, which is the one for failures.
+# In rule sets of these types the last rule is for failures.
 OUTCOME_TESTS = ("webhook_status", "airtime_status")
 
 
@@ -60,7 +60,7 @@ def migrate_rules(conversion: Conversion, rules: Sequence[Any]) -> Routes:
 
 
 def _add_category(conversion: Conversion, routes: Routes, name: str, rule: Mapping[str, Any]) -> str:
-    # What is stored of old runs names their rules, so the rule's UUID lives on as that of the exit.
+    # Stored runs refer to their rules, so the rule's UUID becomes that of the exit.
     exit_uuid = conversion.keep_uuid(rule.get("uuid"))
     routes.exits.append({"uuid": exit_uuid, **conversion.find_destination(rule.get("destination"))})
     category: JsonObject = {"uuid": conversion.new_uuid(), "exit_uuid": exit_uuid}

@@ -6,7 +6,7 @@ MINUTES_OF_TIME = 'format_time({0}, "tt") * 60 + format_time({0}, "m")'
 
 
 def write_sum(left: Operand, right: Operand, *, is_minus: bool, raw_dates: bool) -> Operand:
-    """The sum or difference as the new language has it; where the kinds are unknown it is told at run time.
+    """The sum or difference in the new language; if the kinds are unknown it is decided at run time.
 
     `raw_dates` keeps dates as values, for tests; otherwise they become text in the format of the workspace.
     """
@@ -28,5 +28,5 @@ def write_sum(left: Operand, right: Operand, *, is_minus: bool, raw_dates: bool)
 
 
 def format_date(operand: Operand) -> Operand:
-    """A date as text, which further sums still take for a date."""
+    """A date as text that further sums still treat as a date."""
     return write_call("format_date", [operand.text], Kind.DATE)

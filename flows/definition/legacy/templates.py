@@ -35,7 +35,7 @@ PLAIN = TemplateOptions()
 def migrate_template(template: str, options: TemplateOptions = PLAIN) -> Rewriting:
     """The template with every expression in the new language and all other text untouched.
 
-    Expressions that cannot be migrated stay as written; each is told among the errors.
+    Expressions that cannot be migrated stay as written; each is reported in the errors.
     """
     written: list[str] = []
     errors: list[str] = []
@@ -70,7 +70,7 @@ def _scan_parentheses(template: str, position: int) -> tuple[str, str | None]:
         if depth == 0 and found[0] == ")":
             source = template[position : found.end()]
             return source, source[2:-1]
-    # Without its closing parenthesis all that follows is text.
+    # Without a closing parenthesis everything that follows is text.
     return template[position:], None
 
 

@@ -5,7 +5,7 @@ from flows.definition.legacy.templates import TemplateOptions
 from flows.definition.raw_parts import JsonObject, list_objects
 
 IN_URL = TemplateOptions(url_encode=True)
-# The event that flows have always posted: who, in which flow and run, the way so far, the results and the last message.
+# The event that flows have always posted: contact, flow, run, path, results and the last message.
 RUN_PAYLOAD = """@(json(object(
     "contact", object("uuid", contact.uuid, "name", contact.name, "urn", contact.urn),
     "flow", run.flow,
@@ -32,7 +32,7 @@ RUN_PAYLOAD = """@(json(object(
 
 
 def write_call(conversion: Conversion, url: object, method: object, headers: object) -> JsonObject:
-    """The properties of a call: to a template for a URL, by POST unless told."""
+    """The properties of a call: the URL as a template, by default with POST."""
     verb = write_text(method).upper() or "POST"
     call: JsonObject = {"method": verb, "url": conversion.migrate(url, IN_URL)}
     written = {"Content-Type": "application/json"} if verb == "POST" else {}

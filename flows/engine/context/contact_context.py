@@ -20,17 +20,17 @@ REDACTED_PATH = "********"
 _EARLY_SCHEMES = frozenset({"discord"})
 
 
-# Those of a workspace with hundreds of fields are not to be made for every template.
+# Cached, because with hundreds of fields they should not be built for every template.
 _field_shapes: WeakKeyDictionary[Assets, Shape] = WeakKeyDictionary()
 
 
 def contact_value(source: ContactSource) -> XObject:
-    """`@contact`: its name stands for it, else its first address, else nothing."""
+    """`@contact`: as text its name, otherwise its first URN, otherwise nothing."""
     return XRecord(_EARLY_CONTACT if source.is_early else _CONTACT, source)
 
 
 def preferred_urn(contact: Contact, assets: Assets, environment: Environment) -> str | None:
-    """The address that messages go to, as flows may show it; None when no channel can send to any."""
+    """The URN that messages go to, as flows may show it; None if no channel can send to any."""
     routes = contact.find_routes(assets)
     return show_urn(routes[0][0], environment) if routes else None
 
@@ -41,7 +41,7 @@ def _tickets_value(source: ContactSource) -> XArray:
 
 
 def describe_contact(contact: Contact, environment: Environment) -> str:
-    """What stands for a contact: the name, else the first address as people write it, or the id if redacted."""
+    """The text of a contact: the name, otherwise the first URN as people write it, or the id if URNs are redacted."""
     if contact.name:
         return contact.name
     if environment.redacts_urns:
@@ -69,7 +69,7 @@ def _describe_fields(source: ContactSource) -> str:
 
 
 def urns_value(source: ContactSource) -> XObject:
-    """`@urns`: the first address of every scheme, null when there is none."""
+    """`@urns`: the first URN of every scheme, null if there is none."""
     return XRecord(_EARLY_URNS if source.is_early else _URNS, source)
 
 
@@ -79,14 +79,14 @@ def _first_urn(scheme: str, source: ContactSource) -> str | None:
 
 
 def show_urn(urn: Urn, environment: Environment) -> str:
-    """An address as flows may show it, without its path if addresses are redacted."""
+    """A URN as flows may show it, without its path if URNs are redacted."""
     if environment.redacts_urns:
         return f"{urn.scheme}:{REDACTED_PATH}"
     return without_query(urn)
 
 
 def channel_value(channel: Channel | None) -> XObject | None:
-    """A channel; its name stands for it."""
+    """A channel; as text its name."""
     if channel is None:
         return None
     properties: dict[str, Property] = {"uuid": channel.uuid, "name": channel.name, "address": channel.address}
@@ -94,7 +94,7 @@ def channel_value(channel: Channel | None) -> XObject | None:
 
 
 def ticket_value(ticket: Ticket, assets: Assets, *, is_early: bool) -> XObject:
-    """A ticket with its topic and assignee, and in generation 13 with what it was opened with."""
+    """A ticket with its topic and assignee, and in generation 13 with its ticketer and body."""
     topic = assets.topics.get((ticket.topic or {}).get("uuid", ""))
     properties: dict[str, Property] = {
         "uuid": ticket.uuid,
@@ -107,7 +107,7 @@ def ticket_value(ticket: Ticket, assets: Assets, *, is_early: bool) -> XObject:
 
 
 def user_value(reference: Mapping[str, Any] | None, assets: Assets) -> Value:
-    """A user out of a reference; the name stands for it, or the e-mail address."""
+    """A user from a reference; as text the name, or the e-mail address."""
     if not reference:
         return None
     found = assets.users.get(reference.get("uuid", "")) or assets.find_user_by_email(reference.get("email", "-"))

@@ -31,19 +31,19 @@ from flows.expressions.values import Deprecated, Property, Value, XArray, XObjec
 from flows.words import snakify
 
 CONTACT_ROOTS = frozenset({"contact", "fields", "urns", "globals", "ticket"})
-"""The names that mean something outside of any run."""
+"""The names that can be used outside of runs."""
 
 _NOT_WORD = re.compile(r"[^a-z0-9_]")
 _LONGEST_EXTRA_KEY = 255
 
 
 def build_context(source: ContextSource) -> XObject:
-    """Everything a flow's templates can refer to where a run stands; computed as far as it is looked at."""
+    """Everything that a flow's templates can refer to at the run's current node; computed when it is used."""
     return XRecord(_shape_of(source.options.is_early, source.options.extra), source)
 
 
 def build_contact_context(source: ContactSource) -> XObject:
-    """What templates outside of any run can refer to: CONTACT_ROOTS; computed as far as it is looked at."""
+    """What templates outside of runs can refer to: CONTACT_ROOTS; computed when it is used."""
     return XRecord(_OUTSIDE, source)
 
 
@@ -94,9 +94,8 @@ def _ticket_value(source: ContactSource) -> Value:
 
 
 def _legacy_extra_value(source: ContextSource) -> Value:
-    """`@legacy_extra`: what came with the trigger, with results and with the last call, the newest on top.
-
-    What a result brought is also there as a whole: under the result's own key, as JSON.
+    """`@legacy_extra`: the data of the trigger, of results and of the last call; newer data overrides older data. The
+    whole data of a result is also there as JSON, under the result's key.
     """
     merged: dict[str, Value] = {}
     trigger = source.session.trigger

@@ -24,14 +24,14 @@ from flows.urns import UrnError, parse
 
 
 def results_value(results: Mapping[str, Result], is_early: bool) -> XObject:
-    """`@results`: the value of each stands for it."""
+    """`@results`: as text the value of each."""
     shape = _EARLY_RESULT if is_early else _RESULT
     values: dict[str, Property] = {key: XRecord(shape, result) for key, result in results.items()}
     return XObject(values, default=lambda: lines([(result.name, result.value) for result in results.values()]))
 
 
 def flow_value(reference: Mapping[str, Any], assets: Assets) -> XObject:
-    """A flow, as it is called now; its name stands for it."""
+    """A flow with its current name; as text its name."""
     flow = assets.find_readable_flow(str(reference.get("uuid", "")))
     if flow is not None:
         return XRecord(_FLOW, (reference, flow.name, flow.revision))
@@ -39,7 +39,7 @@ def flow_value(reference: Mapping[str, Any], assets: Assets) -> XObject:
 
 
 def run_value(source: ContextSource) -> XObject:
-    """`@run`: contact and flow stand for it."""
+    """`@run`: as text contact and flow."""
     return XRecord(_EARLY_RUN if source.options.is_early else _RUN, source)
 
 
@@ -49,12 +49,12 @@ def _describe_run(source: ContextSource) -> str:
 
 
 def locals_value(variables: Mapping[str, str]) -> XObject:
-    """`@locals`: local variables; a line for each stands for them."""
+    """`@locals`: local variables; as text a line for each."""
     return XObject(dict(variables), default=lambda: lines([*variables.items()]))
 
 
 def parent_value(source: ContextSource) -> XObject | None:
-    """`@parent`: the run that entered this flow, or of the session that started this one; null without either."""
+    """`@parent`: the run that entered this flow, or the run of the session that started this one; null without both."""
     parent = source.session.find_run(source.run.parent_uuid) if source.run.parent_uuid else None
     if parent is not None:
         return _related_value(source, parent.uuid, parent.flow, parent.status, parent.results, None, "parent")
@@ -63,7 +63,7 @@ def parent_value(source: ContextSource) -> XObject | None:
 
 
 def child_value(source: ContextSource) -> XObject | None:
-    """`@child`: the last run that this run's flow entered; null when there is none."""
+    """`@child`: the last run that this run's flow entered; null if there is none."""
     children = [run for run in source.session.runs if run.parent_uuid == source.run.uuid]
     if not children:
         return None
@@ -105,7 +105,7 @@ def _related_value(
 
 
 def input_value(source: ContextSource) -> XObject | None:
-    """`@input`: text and addresses of attachments, a line each, stand for it; null before the first message."""
+    """`@input`: as text the message's text and URLs of attachments, a line for each; null before the first message."""
     received = source.session.input
     if received is None:
         return None

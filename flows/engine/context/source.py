@@ -1,4 +1,4 @@
-"""What the expression context is made from."""
+"""The sources of the expression context."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from flows.expressions.values import Deprecated, Property, Value, XObject
 
 @dataclass(slots=True)
 class ContactSource:
-    """A contact and what decides how it is shown."""
+    """A contact, with what decides how it is shown."""
 
     contact: Contact
     assets: Assets
@@ -25,10 +25,7 @@ class ContactSource:
 
 @dataclass(slots=True)
 class ContextSource:
-    """A run and where it stands.
-
-    `read_webhook` gives the last call as it can be seen, which may be more than is stored.
-    """
+    """A run and its current node. `read_webhook` returns the last call, possibly with more than is stored."""
 
     session: Session
     run: Run
@@ -44,21 +41,21 @@ class ContextSource:
         self.own_contact = self.show_contact(self.session.contact)
 
     def show_contact(self, contact: Contact) -> ContactSource:
-        """A contact as it is to be shown."""
+        """A contact in the form that is shown."""
         return ContactSource(contact, self.assets, self.environment, self.options.is_early)
 
     def deprecated(self, value: Value, path: str, instead: str) -> Property:
-        """A property that later generations warn about."""
+        """A deprecated property, which later generations warn about."""
         if self.options.is_early:
             return value
         return Deprecated(value, f"@{path} is deprecated, use @{instead} instead")
 
 
 def lines(pairs: list[tuple[str, str]]) -> str:
-    """What stands for a collection of named values as text."""
+    """The text of a collection of named values."""
     return "\n".join(f"{name}: {text}" for name, text in sorted(pairs))
 
 
 def named(uuid: str, name: str) -> XObject:
-    """A reference as a value; its name stands for it."""
+    """A reference as a value; as text its name."""
     return XObject({"uuid": uuid, "name": name}, default=name)

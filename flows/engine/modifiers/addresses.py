@@ -1,4 +1,4 @@
-"""Changes the addresses of a contact and the channels they prefer (flow format, actions on contacts)."""
+"""Changes the URNs of a contact and their preferred channels (flow format, actions on contacts)."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,9 @@ Route = tuple[str, Channel | None]
 
 
 def change_routes(editor: ContactEditor, routes: Sequence[Route], modification: str) -> bool:
-    """Appends, removes or sets addresses, each with the channel it prefers or None to leave that as it is.
-
-    Appending an address that the contact has changes nothing about it, nor its channel. Addresses that are invalid or
-    that the host gives to nobody else are reported and left out. Whether any changed.
+    """Appends, removes or sets URNs, each with its preferred channel, or None to keep the channel. Appending a URN that
+    the contact has already does not change it or its channel. URNs that are invalid or belong to another contact are
+    reported and left out. Returns whether any changed.
     """
     wanted = [(urn, channel) for text, channel in routes if (urn := read_urn(editor, text)) is not None]
     if modification == REMOVE:
@@ -36,7 +35,7 @@ def change_routes(editor: ContactEditor, routes: Sequence[Route], modification: 
 
 
 def read_urn(editor: ContactEditor, text: str) -> Urn | None:
-    """The valid, normalized address that a text is; None, with an error event, if it isn't valid."""
+    """The valid, normalized URN of a string; None, with an error event, if it is not valid."""
     try:
         urn = normalize(parse(text), editor.environment.default_country)
         validate(urn)
@@ -47,7 +46,7 @@ def read_urn(editor: ContactEditor, text: str) -> Urn | None:
 
 
 def set_affinity(editor: ContactEditor, urn: Urn, channel: Channel | None) -> bool:
-    """Moves an address of the contact to the front and gives it a channel; whether anything changed."""
+    """Moves a URN of the contact to the front and sets its channel; returns whether anything changed."""
     known = next((item for item in editor.contact.urns if item.identity == urn.identity), None)
     if known is None:
         return False
@@ -56,10 +55,9 @@ def set_affinity(editor: ContactEditor, urn: Urn, channel: Channel | None) -> bo
 
 
 def prefer_channel(editor: ContactEditor, channel: Channel | None) -> bool:
-    """Makes a channel preferred for the addresses it serves, which move to the front; None clears all preferences.
-
-    Phone numbers may change their channel; other addresses belong to the one channel they have. A channel that cannot
-    send is reported. Whether anything changed.
+    """Makes a channel preferred for the URNs that it serves, which move to the front; None clears all preferences.
+    Phone numbers may change their channel; other URNs belong to the channel that they have. A channel that cannot send
+    is reported. Returns whether anything changed.
     """
     urns = editor.contact.urns
     if channel is None:

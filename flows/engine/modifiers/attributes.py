@@ -15,12 +15,12 @@ _LEVELS = {"state": STATE, "district": DISTRICT, "ward": WARD}
 
 
 def change_name(editor: ContactEditor, name: str) -> bool:
-    """Sets the name, cut to its limit; whether it changed."""
+    """Sets the name, cut to its limit; returns whether it changed."""
     return change_property(editor, "name", name[: editor.options.contact_name_characters])
 
 
 def change_property(editor: ContactEditor, name: str, value: str, event_name: str = "") -> bool:
-    """Sets a property to a text that was checked, such as `language`, `timezone` or `status`; whether it changed."""
+    """Sets a property to a checked string, such as `language`, `timezone` or `status`; returns whether it changed."""
     if getattr(editor.contact, name) == value:
         return False
     setattr(editor.contact, name, value)
@@ -29,7 +29,8 @@ def change_property(editor: ContactEditor, name: str, value: str, event_name: st
 
 
 def change_last_seen(editor: ContactEditor, seen_on: str) -> bool:
-    """Sets when the contact was last heard from, an ISO text, unless that is known to be later; whether it changed."""
+    """Sets when the contact was last seen, an ISO string, unless the known time is later; returns whether it
+    changed."""
     last, seen = editor.contact.last_seen_at, parse_moment(seen_on)
     if seen is None or (last is not None and seen <= last):
         return False
@@ -37,7 +38,8 @@ def change_last_seen(editor: ContactEditor, seen_on: str) -> bool:
 
 
 def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
-    """Sets a field to a text and whatever it can be read as; empty text clears it. Whether it changed."""
+    """Sets a field to a string and everything as which it can be read; an empty string clears it. Returns whether it
+    changed."""
     contact = editor.contact
     old = contact.fields.get(field.key)
     text = text.strip()[: editor.options.field_value_characters]
@@ -54,7 +56,7 @@ def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
 
 
 def read_field_value(editor: ContactEditor, field: Field, text: str) -> FieldValue:
-    """Everything a text can be read as for a field of a contact."""
+    """The value of a string for a field of a contact, with everything as which it can be read."""
     moment = parse_datetime(editor.environment, editor.clock, text, fill_time=True)
     try:
         number: Decimal | None = parse_decimal(text)
@@ -70,7 +72,7 @@ def read_field_value(editor: ContactEditor, field: Field, text: str) -> FieldVal
 
 
 def place_path(place: Place | None, level: int) -> str:
-    """The path down to a level of a place that is at least that deep; else empty text."""
+    """The path to a level of a place that is at least that deep; otherwise an empty string."""
     if place is None or place.level < level:
         return ""
     return " > ".join(part.strip() for part in place.path.split(">")[: level + 1])
@@ -103,7 +105,7 @@ def _find_parent(editor: ContactEditor, kind: str, root: Place) -> Place | None:
 def _means_same(old: FieldValue | None, new: FieldValue | None) -> bool:
     if old is None or new is None:
         return old is new
-    # A date without time takes the time of day of the moment it was saved, which does not change the value.
+    # A date without a time gets the time of day when it was saved, which does not change the value.
     return (
         old.text == new.text
         and old.number == new.number

@@ -1,4 +1,4 @@
-"""Holds a contact while it is being changed, and keeps its smart groups up to date (flow format, contact)."""
+"""Changes a contact and keeps its smart groups up to date (flow format, contact)."""
 
 from dataclasses import dataclass, replace
 
@@ -14,10 +14,9 @@ from flows.environment import Environment
 
 @dataclass(slots=True)
 class ContactEditor:
-    """What a change needs: the contact to change in place, what surrounds it, and where events go.
-
-    `environment` is the one in which the contact's texts are read; groups are found in the `workspace`'s own, which is
-    the same if not given.
+    """What a change needs: the contact to change in place, its assets and settings, and the log for events.
+    `environment` is used to read the contact's texts; groups are evaluated with the `workspace`'s environment, by
+    default the same.
     """
 
     contact: Contact
@@ -30,7 +29,7 @@ class ContactEditor:
     workspace: Environment | None = None
 
     def update_groups(self) -> None:
-        """Updates the groups that have queries; a contact that is not active is in no group at all."""
+        """Updates the groups with queries; a contact that is not active is removed from all groups."""
         added = [group for group in self._smart_groups() if self._joins(group)]
         removed = [group.uuid for group in self._smart_groups() if self._leaves(group)]
         if not self.contact.is_active:
@@ -38,7 +37,7 @@ class ContactEditor:
         self.log_groups(added, removed)
 
     def log_groups(self, added: list[Group], removed: list[str]) -> bool:
-        """Adds and removes memberships and logs the event for them; whether there were any."""
+        """Adds and removes memberships and logs their event; returns whether there were any."""
         if not added and not removed:
             return False
         names = self.contact.group_names

@@ -1,4 +1,4 @@
-"""Adds contacts to groups and takes them out (flow format, actions on contacts)."""
+"""Adds contacts to groups and removes them (flow format, actions on contacts)."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ CLOSED_STATUSES = ("blocked", "stopped", "archived")
 
 
 def add_to_groups(editor: ContactEditor, groups: Iterable[Group]) -> bool:
-    """Adds to each group the contact is not in yet; whether there was any."""
+    """Adds the contact to each group that it is not in yet; returns whether there was any."""
     if editor.contact.status in CLOSED_STATUSES:
         editor.log.error("Can't add blocked or stopped contacts to groups")
         return False
@@ -23,7 +23,7 @@ def add_to_groups(editor: ContactEditor, groups: Iterable[Group]) -> bool:
 
 
 def remove_from_groups(editor: ContactEditor, groups: Iterable[Group]) -> bool:
-    """Takes out of each group the contact is in; whether there was any."""
+    """Removes the contact from each group that it is in; returns whether there was any."""
     removed: list[str] = []
     for group in groups:
         if group.is_smart:

@@ -1,4 +1,4 @@
-"""Reads modifiers, the form in which hosts ask for changes to contacts, and applies them."""
+"""Reads modifiers, by which hosts request changes of contacts, and applies them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -18,11 +18,12 @@ T = TypeVar("T")
 
 
 def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
-    """Applies one modifier `{type, ...}` to the editor's contact and updates its smart groups; whether it changed.
+    """Applies one modifier `{type, ...}` to the editor's contact and updates its smart groups; returns whether it
+    changed.
 
     Types: name, language, timezone, status, seen, field, groups (modification add or remove), urns and routes (append,
     remove or set), affinity, channel, ticket_open, ticket_note, ticket_close, ticket_reopen, ticket_assignee and
-    ticket_topic. Raises ModifierError for anything that cannot be read; the contact is unchanged then.
+    ticket_topic. Raises ModifierError for a modifier that cannot be read; then the contact is not changed.
     """
     mismatch = find_mismatch(modifier, Required(MODIFIER))
     if mismatch:

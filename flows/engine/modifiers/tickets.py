@@ -9,7 +9,7 @@ from flows.engine.modifiers.editor import ContactEditor
 
 
 def open_ticket(editor: ContactEditor, topic: Topic | None, assignee: User | None, note: str) -> Ticket | None:
-    """Opens a ticket unless one is open already; the ticket. In generation 13 the note is the ticket's own body."""
+    """Opens a ticket unless one is open already; returns the ticket. In generation 13 the note is the ticket's body."""
     if editor.contact.open_tickets:
         return None
     is_early = editor.options.is_early
@@ -30,7 +30,7 @@ def open_ticket(editor: ContactEditor, topic: Topic | None, assignee: User | Non
 
 
 def add_note(editor: ContactEditor, ticket_uuid: str, note: str) -> bool:
-    """Adds a note; whether there is such a ticket."""
+    """Adds a note; returns whether there is such a ticket."""
     if not any(ticket.uuid == ticket_uuid for ticket in editor.contact.tickets):
         return False
     editor.log.add("ticket_note_added", {"ticket_uuid": ticket_uuid, "note": note})
@@ -38,7 +38,7 @@ def add_note(editor: ContactEditor, ticket_uuid: str, note: str) -> bool:
 
 
 def close_ticket(editor: ContactEditor, ticket_uuid: str) -> bool:
-    """Closes an open ticket; whether it was open."""
+    """Closes an open ticket; returns whether it was open."""
     changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, status="closed"))
     if changed:
         editor.log.add("ticket_closed", {"ticket_uuid": ticket_uuid})
@@ -46,7 +46,7 @@ def close_ticket(editor: ContactEditor, ticket_uuid: str) -> bool:
 
 
 def reopen_ticket(editor: ContactEditor, ticket_uuid: str) -> bool:
-    """Opens a closed ticket again unless another one is open; whether it did."""
+    """Opens a closed ticket again unless another one is open; returns whether it did."""
     if editor.contact.open_tickets:
         return False
     changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, status="open"))
@@ -56,7 +56,8 @@ def reopen_ticket(editor: ContactEditor, ticket_uuid: str) -> bool:
 
 
 def assign_ticket(editor: ContactEditor, ticket_uuid: str, assignee: User | None) -> bool:
-    """Gives a ticket to a user, or to nobody; whether that changed anything. The event names who had it before."""
+    """Assigns a ticket to a user, or to nobody; returns whether that changed anything. The event contains the
+    previous assignee."""
     reference = assignee.reference if assignee else None
     previous = next((ticket.assignee for ticket in editor.contact.tickets if ticket.uuid == ticket_uuid), None)
     changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, assignee=reference))
@@ -67,7 +68,7 @@ def assign_ticket(editor: ContactEditor, ticket_uuid: str, assignee: User | None
 
 
 def change_ticket_topic(editor: ContactEditor, ticket_uuid: str, topic: Topic) -> bool:
-    """Gives a ticket another topic; whether that changed anything."""
+    """Changes the topic of a ticket; returns whether that changed anything."""
     changed = _change(editor, ticket_uuid, lambda ticket: replace(ticket, topic=topic.reference))
     if changed:
         editor.log.add("ticket_topic_changed", {"ticket_uuid": ticket_uuid, "topic": topic.reference})
