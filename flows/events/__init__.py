@@ -1,11 +1,10 @@
-"""The types of the events that sessions give, one for each kind, told apart by `type` (flow format, events).
-
-`AnyEvent` is any of them, so that a type checker knows the fields of an event once its type was compared:
+"""The types of the events of sessions, one for each kind, discriminated by `type` (flow format, events). `AnyEvent` is
+their union, so that a type checker knows the fields of an event once its type was compared:
 
 >>> def texts(events: list[AnyEvent]) -> list[str]:
 ...     return [event["msg"]["text"] for event in events if event["type"] == "msg_created"]
 
-Moments are ISO 8601 texts. What sessions of generation 13 leave out or write besides is not required.
+Times are ISO 8601 strings. Keys that only one of the generations 13 and 14 has are not required.
 """
 
 from typing import TypeAlias

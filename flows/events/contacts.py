@@ -6,7 +6,7 @@ from flows.events.base import EventBase, Json, Reference
 
 
 class FieldValue(TypedDict):
-    """A text and whatever it can be read as; places are paths like `Rwanda > Kigali City`."""
+    """A string and everything as which it can be read; places are paths like `Rwanda > Kigali City`."""
 
     text: str
     datetime: NotRequired[str]
@@ -33,21 +33,21 @@ class ContactGroupsChanged(EventBase):
 
 
 class ContactUrnsChanged(EventBase):
-    """The whole new list of addresses."""
+    """The whole new list of URNs."""
 
     type: Literal["contact_urns_changed"]
     urns: list[str]
 
 
 class ContactNameChanged(EventBase):
-    """The new name; empty when it was taken away."""
+    """The new name; empty if it was cleared."""
 
     type: Literal["contact_name_changed"]
     name: str
 
 
 class ContactLanguageChanged(EventBase):
-    """The new language, a code of three letters; empty when it was taken away."""
+    """The new language, a code of three letters; empty if it was cleared."""
 
     type: Literal["contact_language_changed"]
     language: str
@@ -61,21 +61,21 @@ class ContactStatusChanged(EventBase):
 
 
 class ContactTimezoneChanged(EventBase):
-    """The new timezone, an IANA name; empty when it was taken away."""
+    """The new time zone, an IANA name; empty if it was cleared."""
 
     type: Literal["contact_timezone_changed"]
     timezone: str
 
 
 class ContactLastSeenChanged(EventBase):
-    """When the contact was last heard from."""
+    """When the contact was last seen."""
 
     type: Literal["contact_last_seen_changed"]
     last_seen_on: str
 
 
 class ContactRefreshed(EventBase):
-    """Generation 13: a resume brought the contact as it is now."""
+    """Generation 13: a resume contained the current contact."""
 
     type: Literal["contact_refreshed"]
     contact: Json

@@ -6,7 +6,7 @@ from flows.events.base import EventBase, Json, Reference
 
 
 class QuickReply(TypedDict):
-    """A suggested answer of type `text` or `location`, a `form` or a `url` to open; `extra` is which."""
+    """A suggested reply of type `text` or `location`, or a `form` or `url` to open, which `extra` identifies."""
 
     type: NotRequired[str]
     text: NotRequired[str]
@@ -14,7 +14,8 @@ class QuickReply(TypedDict):
 
 
 class CreatedMessage(TypedDict):
-    """A message to send; one with an `unsendable_reason` is recorded only. Generation 13 has quick replies as texts."""
+    """A message to send; one with an `unsendable_reason` is only recorded. In generation 13 quick replies are
+    strings."""
 
     text: str
     uuid: NotRequired[str]
@@ -37,14 +38,14 @@ class MsgCreated(EventBase):
 
 
 class IvrCreated(EventBase):
-    """Something is to be said or played in a call."""
+    """Something is to be spoken or played in a call."""
 
     type: Literal["ivr_created"]
     msg: CreatedMessage
 
 
 class ReceivedMessage(TypedDict):
-    """A message of the contact, as the host handed it in."""
+    """A message of the contact, as the host passed it in."""
 
     text: NotRequired[str | None]
     uuid: NotRequired[str | None]
@@ -63,7 +64,7 @@ class MsgReceived(EventBase):
 
 
 class InputLabelsAdded(EventBase):
-    """The message that was answered with gets labels."""
+    """The incoming message gets labels."""
 
     type: Literal["input_labels_added"]
     input_uuid: str
@@ -80,7 +81,7 @@ class OptinRequested(EventBase):
 
 
 class _Recipients(EventBase):
-    """Who gets a broadcast or is started."""
+    """The recipients of a broadcast or the contacts to start."""
 
     groups: NotRequired[list[Reference]]
     contacts: NotRequired[list[Reference]]
@@ -99,7 +100,7 @@ class BroadcastCreated(_Recipients):
 
 
 class SessionTriggered(_Recipients):
-    """Others are to be started in a flow; `run_summary` is what they see as `@parent`."""
+    """Other contacts are to be started in a flow; `run_summary` is their `@parent`."""
 
     type: Literal["session_triggered"]
     flow: Reference

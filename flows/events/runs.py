@@ -1,4 +1,4 @@
-"""Events of runs, what they wait for and what goes wrong in them (flow format, events)."""
+"""Events of runs, their waits and their errors (flow format, events)."""
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -6,7 +6,7 @@ from flows.events.base import EventBase, Json, Reference
 
 
 class RunStarted(EventBase):
-    """A flow was entered; `parent_uuid` is the run it was entered from."""
+    """A flow was entered; `parent_uuid` is the run from which it was entered."""
 
     type: Literal["run_started"]
     flow: Reference
@@ -25,7 +25,7 @@ class FlowEntered(EventBase):
 
 
 class RunEnded(EventBase):
-    """A run is over: `completed`, `interrupted`, `expired` or `failed`."""
+    """A run has ended: `completed`, `interrupted`, `expired` or `failed`."""
 
     type: Literal["run_ended"]
     run_uuid: str
@@ -60,7 +60,7 @@ class DialWait(EventBase):
 
 
 class WaitTimedOut(EventBase):
-    """Generation 13: nobody answered in time."""
+    """Generation 13: the contact did not answer in time."""
 
     type: Literal["wait_timed_out"]
 
@@ -73,14 +73,14 @@ class Dial(TypedDict):
 
 
 class DialEnded(EventBase):
-    """Generation 13: a call that was waited for has ended."""
+    """Generation 13: a call for which the session waited has ended."""
 
     type: Literal["dial_ended"]
     dial: Dial
 
 
 class PreviousResult(TypedDict):
-    """What a result was before."""
+    """The previous value of a result."""
 
     value: str
     category: str
@@ -100,7 +100,7 @@ class RunResultChanged(EventBase):
 
 
 class EnvironmentRefreshed(EventBase):
-    """Generation 13: a resume brought other settings."""
+    """Generation 13: a resume contained changed settings."""
 
     type: Literal["environment_refreshed"]
     environment: Json
@@ -113,13 +113,13 @@ class _Text(EventBase):
 
 
 class Error(_Text):
-    """Something went wrong and the flow goes on."""
+    """Something went wrong and the flow continues."""
 
     type: Literal["error"]
 
 
 class Warning_(_Text):
-    """Something worked that should not be relied on."""
+    """A deprecated feature was used."""
 
     type: Literal["warning"]
 

@@ -1,4 +1,4 @@
-"""Events of services that a flow asked (flow format, events)."""
+"""Events of services that a flow called (flow format, events)."""
 
 from typing import Any, Literal, NotRequired, TypeAlias
 
@@ -6,7 +6,7 @@ from flows.events.base import EventBase, Json, Reference
 
 
 class EmailSent(EventBase):
-    """A mail was handed to the host's service."""
+    """An e-mail was sent to the host's service."""
 
     type: Literal["email_sent"]
     to: list[str]
@@ -31,7 +31,7 @@ class WebhookCalled(EventBase):
 
 
 class ResthookCalled(EventBase):
-    """What the subscribers of a resthook are told."""
+    """The payload for the subscribers of a resthook."""
 
     type: Literal["resthook_called"]
     resthook: str
@@ -39,7 +39,7 @@ class ResthookCalled(EventBase):
 
 
 class FlowEventMade(EventBase):
-    """The flow event of the interface, for hosts that asked for it."""
+    """The flow event of the API, for hosts that requested it."""
 
     type: Literal["flow_event_made"]
     payload: Json
@@ -47,7 +47,7 @@ class FlowEventMade(EventBase):
 
 
 class ServiceCalled(EventBase):
-    """A classifier was asked."""
+    """A classifier was called."""
 
     type: Literal["service_called"]
     service: str
@@ -56,7 +56,7 @@ class ServiceCalled(EventBase):
 
 
 class LlmCalled(EventBase):
-    """A language model was asked."""
+    """A language model was called."""
 
     type: Literal["llm_called"]
     llm: Reference
@@ -75,7 +75,7 @@ class _Airtime(EventBase):
 
 
 class AirtimeTransferred(_Airtime):
-    """Generation 13: airtime was given, or not when `actual_amount` is 0."""
+    """Generation 13: airtime was transferred, or not if `actual_amount` is 0."""
 
     type: Literal["airtime_transferred"]
     desired_amount: float
@@ -83,7 +83,7 @@ class AirtimeTransferred(_Airtime):
 
 
 class AirtimeCreated(_Airtime):
-    """Airtime was given."""
+    """Airtime was transferred."""
 
     type: Literal["airtime_created"]
     external_id: str

@@ -45,7 +45,7 @@ class TicketReopened(EventBase):
 
 
 class TicketAssigneeChanged(EventBase):
-    """A ticket went to somebody, or to nobody when `assignee` is None."""
+    """A ticket was assigned to a user, or to nobody if `assignee` is None."""
 
     type: Literal["ticket_assignee_changed"]
     ticket_uuid: str

@@ -1,27 +1,26 @@
-"""What one evaluation may cost (flow format, cost budget).
-
-Two things are counted, both without looking at a clock so that an evaluation ends the same way everywhere: the size
-of what is produced, which bounds memory, and the work done, which bounds time. Work is counted apart because cheap
-values can take long to make: a search through a long text, say, that only says whether something was found.
+"""The cost limit of one evaluation (flow format, cost budget). Two costs are counted, both without a clock, so that an
+evaluation always has the same result: the size of produced values, which limits memory, and the work, which limits
+time. Work is counted separately because small values can take long to compute: for example a search in a long text that
+only returns whether something was found.
 """
 
 from flows.expressions.errors import ExpressionTooComplexError
 
 COST_LIMIT = 10_000_000
-# One unit is at most about a microsecond, so all of them are well below a second.
+# One unit is at most about a microsecond, so all of them together are well below a second.
 WORK_LIMIT = 500_000
 CHARACTERS_PER_UNIT = 16
 
 
 def cost_of(value: object) -> int:
-    """What a value costs: a text its bytes, anything else (and an empty text) 1."""
+    """The cost of a value: the bytes of a text, 1 for anything else (and an empty text)."""
     if not isinstance(value, str) or not value:
         return 1
     return len(value) if value.isascii() else len(value.encode("utf-8", "replace"))
 
 
 class Budget:
-    """What is left to one evaluation; every method raises ExpressionTooComplexError when it is not enough."""
+    """The remaining budget of one evaluation; every method raises ExpressionTooComplexError if it is not enough."""
 
     __slots__ = ("cost", "work")
 
@@ -36,7 +35,7 @@ class Budget:
             raise ExpressionTooComplexError
 
     def reserve(self, cost: int) -> None:
-        """Pays for values about to be produced, given their number or bytes."""
+        """Pays in advance for values, given their number or bytes."""
         self.cost -= cost
         if self.cost < 0:
             raise ExpressionTooComplexError

@@ -23,9 +23,8 @@ def check_unit(unit: str) -> str:
 
 
 def add_to_datetime(moment: datetime, count: int, unit: str) -> datetime:
-    """Elapsed time for the units up to hours; the calendar's, keeping the time of day, for days and more.
-
-    Days that a month doesn't have roll on into the next one. Raises ExpressionError beyond the years 1 to 9999.
+    """Adds elapsed time for units up to hours, and calendar units, which keep the time of day, for days and longer
+    ones. Days that a month does not have overflow into the next one. Raises ExpressionError beyond the years 1 to 9999.
     """
     check_unit(unit)
     try:
@@ -48,9 +47,8 @@ def _add_to_date(day: date, count: int, unit: str) -> date:
 
 
 def move_to(moment: datetime, day: date, time_of_day: time) -> datetime:
-    """Another day and time in a datetime's timezone, moved on by the gap if clocks skip it.
-
-    Raises ExpressionError at the ends of the calendar.
+    """Another day and time in a datetime's time zone, moved on by the gap if clocks skip it. Raises ExpressionError at
+    the ends of the calendar.
     """
     local = datetime.combine(day, time_of_day.replace(fold=0, tzinfo=None), tzinfo=moment.tzinfo)
     try:
@@ -60,13 +58,12 @@ def move_to(moment: datetime, day: date, time_of_day: time) -> datetime:
 
 
 def measure(start: datetime, end: datetime, unit: str) -> int:
-    """How many units lie between two datetimes, negative when the end is first.
-
-    Elapsed units are truncated; days, months and years are counted on the calendar, weeks are whole sevens of days.
+    """How many units are between two datetimes, negative if the end comes first. Elapsed units are truncated; days,
+    months and years are counted on the calendar, weeks are seven days.
     """
     check_unit(unit)
     if unit in ELAPSED_SECONDS:
-        # Two datetimes of one timezone would be subtracted as their clocks show them.
+        # Python would subtract the local times of two datetimes in one time zone.
         elapsed = end.astimezone(UTC) - start.astimezone(UTC)
         seconds = abs(elapsed) // timedelta(seconds=ELAPSED_SECONDS[unit])
         return -seconds if elapsed < timedelta(0) else seconds
@@ -79,7 +76,7 @@ def measure(start: datetime, end: datetime, unit: str) -> int:
 
 
 def from_epoch(seconds: Decimal) -> datetime:
-    """The datetime, in UTC, so many seconds after the beginning of 1970; raises ExpressionError out of range."""
+    """The datetime in UTC for seconds since the beginning of 1970; raises ExpressionError if out of range."""
     if not -_EPOCH_LIMIT <= seconds < _EPOCH_LIMIT:
         raise ExpressionError("number of seconds is out of range")
     return _EPOCH + timedelta(microseconds=int(seconds * _MICROSECONDS))

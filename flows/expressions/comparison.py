@@ -8,15 +8,14 @@ from flows.expressions.budget import Budget
 from flows.expressions.rendering import check_depth
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
 
-# Making a key and hashing it takes longer than other steps do.
+# Creating and hashing a key takes longer than other steps.
 KEY_WORK = 2
 _TYPES: tuple[type, ...] = (bool, str, Decimal, datetime, date, time)
 
 
 def equality_key(value: Value, budget: Budget | None = None, depth: int = 0) -> Hashable:
-    """Something hashable that two values share exactly when they have one type and are equal.
-
-    Objects are equal with the same properties and default, functions with the same name, datetimes as instants.
+    """A hashable key that is equal for two values exactly if they have one type and are equal. Objects are equal with
+    the same properties and default, functions with the same name, datetimes as instants.
     """
     check_depth(depth)
     budget = budget or Budget()
@@ -35,15 +34,14 @@ def equality_key(value: Value, budget: Budget | None = None, depth: int = 0) -> 
 
 
 def comparable_type(value: Value) -> type | None:
-    """The type whose values can be put in order that this one belongs to, None for the others (null too)."""
+    """The ordered type of a value, None for values without an order (also for null)."""
     kind = type(value)
     return kind if kind in _TYPES else next((base for base in _TYPES if isinstance(value, base)), None)
 
 
 def compare(first: Value, second: Value) -> int:
-    """-1, 0 or 1 for values of one comparable type, texts by code points; null comes first.
-
-    Raises TypeError for values that have no order.
+    """-1, 0 or 1 for values of one ordered type, texts by code points; null comes first. Raises TypeError for values
+    without an order.
     """
     if first is None or second is None:
         return (first is not None) - (second is not None)

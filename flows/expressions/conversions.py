@@ -1,7 +1,7 @@
 """Conversions between the types of values (flow format, conversions).
 
-Each takes the evaluation and a value and raises ExpressionError when the value has no such form; an error value is
-raised as the error it is. An object stands for its default, if it has one.
+Each takes the evaluation and a value and raises ExpressionError if the value cannot be converted; an error value is
+raised as its error. An object is replaced by its default, if it has one.
 """
 
 from datetime import date, datetime, time
@@ -25,7 +25,7 @@ def raise_error(value: Value) -> None:
 
 
 def stand_in(value: Value) -> Value:
-    """The value itself, or the default of an object that has one; raises the error that it is."""
+    """The value itself, or the default of an object that has one; raises an error value."""
     depth = 0
     while isinstance(value, XObject) and value.has_default:
         value = value.default
@@ -36,7 +36,7 @@ def stand_in(value: Value) -> Value:
 
 
 def to_any(evaluation: Evaluation, value: Value) -> Value:
-    """Any value but an error."""
+    """Any value except an error."""
     raise_error(value)
     return value
 
@@ -53,7 +53,7 @@ def to_text(evaluation: Evaluation, value: Value) -> str:
 
 
 def to_number(evaluation: Evaluation, value: Value) -> Decimal:
-    """A number, or a text that plainly is one."""
+    """A number, or a text that is a plain number."""
     plain = value if isinstance(value, Decimal) else stand_in(value)
     if isinstance(plain, Decimal):
         return plain
@@ -69,7 +69,7 @@ def to_integer(evaluation: Evaluation, value: Value) -> int:
 
 
 def is_truthy(value: Value) -> bool:
-    """The truth of a value; an error's is false."""
+    """Whether a value counts as true; an error counts as false."""
     if isinstance(value, XObject):
         return is_truthy(value.default) if value.has_default else len(value) > 0
     if isinstance(value, str):
@@ -84,7 +84,7 @@ def is_truthy(value: Value) -> bool:
 
 
 def to_boolean(evaluation: Evaluation, value: Value) -> bool:
-    """The truth of a value."""
+    """Whether a value counts as true."""
     return is_truthy(stand_in(value))
 
 
@@ -104,7 +104,7 @@ def to_date(evaluation: Evaluation, value: Value) -> date:
 def to_datetime(evaluation: Evaluation, value: Value, *, fills_time: bool = False) -> datetime:
     """A datetime, the beginning of a date in the environment's timezone, or the first date (and time) in a text.
 
-    With `fills_time` a text without time of day gets the present one.
+    With `fills_time` a text without a time of day gets the current one.
     """
     plain = stand_in(value)
     if isinstance(plain, datetime):
@@ -165,10 +165,7 @@ def to_function(evaluation: Evaluation, value: Value) -> XFunction:
 
 
 def in_zone(evaluation: Evaluation, moment: datetime) -> datetime:
-    """The same instant as the clocks of the environment's timezone show it.
-
-    Raises ExpressionError at the ends of the calendar, where there is no such date.
-    """
+    """The same instant in the environment's time zone. Raises ExpressionError at the ends of the calendar."""
     try:
         return moment.astimezone(evaluation.environment.zone)
     except OverflowError:

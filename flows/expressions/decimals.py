@@ -12,7 +12,7 @@ LARGEST_EXPONENT = 100
 CACHED_NUMBERS, CACHED_LENGTH = 2048, 40
 INTEGER_RANGE = range(-(2**31), 2**31)
 
-# Sums of the largest and smallest numbers take two hundred digits; with more the range check sees exact results.
+# Sums of the largest and smallest numbers need two hundred digits; with more digits the range check gets exact results.
 _EXACT = Context(prec=250, rounding=ROUND_HALF_UP, traps=[InvalidOperation, DivisionByZero, Overflow])
 _POWER = Context(prec=150, rounding=ROUND_HALF_UP, traps=[InvalidOperation, DivisionByZero, Overflow])
 _SHORT = Context(prec=SIGNIFICANT_DIGITS_MAX, rounding=ROUND_HALF_UP)
@@ -21,7 +21,7 @@ _SNAP = Decimal("1E-16")
 
 
 def check_range(number: Decimal) -> Decimal:
-    """The number itself; raises ExpressionError for one that numbers of expressions cannot be."""
+    """The number itself; raises ExpressionError if it is out of range for expressions."""
     if not number.is_finite():
         raise ExpressionError(OUT_OF_RANGE)
     if not is_in_range(number):
@@ -30,7 +30,7 @@ def check_range(number: Decimal) -> Decimal:
 
 
 def read_plain(text: str) -> Decimal | None:
-    """The number that a trimmed text plainly is, None if it isn't one; raises ExpressionError out of range."""
+    """The number in a trimmed text, None if it is not a plain number; raises ExpressionError if out of range."""
     return _read_plain(text) if len(text) > CACHED_LENGTH else _read_plain_cached(text)
 
 
@@ -39,12 +39,12 @@ def _read_plain(text: str) -> Decimal | None:
     return check_range(Decimal(trimmed)) if _PLAIN.fullmatch(trimmed) else None
 
 
-# The bounds of tests come again with every contact.
+# Cached, because the bounds of tests are the same for every contact.
 _read_plain_cached = lru_cache(maxsize=CACHED_NUMBERS)(_read_plain)
 
 
 def truncate(number: Decimal) -> int:
-    """The whole part; raises ExpressionError when it does not fit 32 bits."""
+    """The whole part; raises ExpressionError if it does not fit in 32 bits."""
     whole = int(number)
     if whole not in INTEGER_RANGE:
         raise ExpressionError(f"number value {render_decimal(number)} is out of range for an integer")
@@ -81,7 +81,7 @@ def remainder(first: Decimal, second: Decimal) -> Decimal:
 
 
 def raise_to_power(base: Decimal, exponent: Decimal) -> Decimal:
-    """Power with any exponent up to a hundred either way; results next to a whole number are that number."""
+    """Power with an exponent from -100 to 100; results very near to a whole number are rounded to it."""
     if abs(exponent) > LARGEST_EXPONENT:
         raise ExpressionError(f"exponent {render_decimal(exponent)} is out of range")
     if not base and exponent < 0:
@@ -112,7 +112,7 @@ def round_to(number: Decimal, places: int, rounding: str = ROUND_HALF_UP) -> Dec
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or places >= -exponent:
         return number
-    # Left of any digit a number can have the outcome no longer changes, but the arithmetic would overflow.
+    # Beyond the first possible digit the result no longer changes, but the arithmetic would overflow.
     step = Decimal(1).scaleb(min(-places, LARGEST_EXPONENT + 1), _EXACT)
     scaled = _EXACT.divide(number, step).to_integral_value(rounding, _EXACT)
     return check_range(_EXACT.multiply(scaled, step).normalize(_EXACT)) if scaled else Decimal(0)

@@ -1,4 +1,4 @@
-"""What one evaluation carries along: settings, sources, budget and the warnings so far."""
+"""The state of one evaluation: settings, sources, budget and the warnings so far."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CALL_DEPTH_LIMIT = 40
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a host offers to functions: its tree of places, and prompts by name with `{{ .arg1 }}` and so on in them.
-
-    `finds_intents` says that results of classifiers mean something, which generation 14 of the format denies.
+    """The host's resources for functions: its tree of places, and prompts by name, with `{{ .arg1 }}` and so on in
+    them. `finds_intents` says that results of classifiers can be tested, which generation 14 of the format does not
+    support.
     """
 
     places: Place | None = None
@@ -53,7 +53,7 @@ class Evaluation:
         self.depth = 0
 
     def enter(self) -> None:
-        """Begins the call of an anonymous function; raises ExpressionTooComplexError when calls nest without end."""
+        """Begins the call of an anonymous function; raises ExpressionTooComplexError if calls nest too deep."""
         self.depth += 1
         if self.depth > CALL_DEPTH_LIMIT:
             raise ExpressionTooComplexError

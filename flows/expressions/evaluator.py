@@ -1,8 +1,8 @@
 """Evaluates parsed expressions (flow format, evaluation rules).
 
-A tree is first flattened into steps of a stack machine, so that deep trees need no deep calls; only anonymous functions
-that call each other nest, and that is limited. All steps of a program are always run, for what goes wrong is a value
-too: what they cost for certain is paid at once, before the first of them.
+A tree is first flattened into steps of a stack machine, so that deep trees need no deep recursion; only anonymous
+functions that call each other nest, and that is limited. All steps of a program are always run, because errors are
+values too; their fixed cost is paid before the first step.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FUNCTION_MAKING_WORK = 4
 
 
 class Scope:
-    """The parameters of an anonymous function being called, around them those of the functions it stands in."""
+    """The parameters of an anonymous function during a call, with those of the enclosing functions."""
 
     __slots__ = ("context", "outer", "parameters")
 
@@ -50,7 +50,7 @@ class Scope:
         self.context = context
 
     def find(self, name: str) -> Value:
-        """The value of the innermost parameter of that name, which there is."""
+        """The value of the innermost parameter with this name, which must exist."""
         scope = self
         while name not in scope.parameters and scope.outer is not None:
             scope = scope.outer
@@ -61,9 +61,8 @@ Step = Callable[[list[Value], Evaluation, Scope], None]
 
 
 class Program:
-    """An expression ready to be run; flattened when first run, after which its tree is let go.
-
-    `parameters` are the names of all parameters around it: a name means one of them, or else what the context has.
+    """A compiled expression; it is flattened when first run, after which its tree is dropped. `parameters` are the
+    names of all enclosing parameters: a name refers to one of them, otherwise to the context.
     """
 
     __slots__ = ("_cost", "_expression", "_parameters", "_work", "steps")
@@ -79,11 +78,11 @@ class Program:
         try:
             return self.run(evaluation, scope)
         except (ExpressionTooComplexError, RecursionError):
-            # A host that calls from deep within its own stack leaves less room than the limits here count on.
+            # A host with a deep call stack leaves less stack than these limits assume.
             return XError(str(ExpressionTooComplexError()))
 
     def run(self, evaluation: Evaluation, scope: Scope) -> Value:
-        """The value of the expression; raises ExpressionTooComplexError when the evaluation's budget is used up."""
+        """The value of the expression; raises ExpressionTooComplexError if the evaluation's budget is exceeded."""
         steps = self.steps or self._flatten()
         evaluation.budget.pay(self._cost, self._work)
         stack: list[Value] = []
@@ -104,7 +103,7 @@ class Program:
 
 
 def compile_expression(expression: str) -> Program:
-    """The program of an expression; raises ExpressionSyntaxError. Programs of short expressions are kept and shared."""
+    """The program of an expression; raises ExpressionSyntaxError. Programs of short expressions are cached."""
     if len(expression) > CACHED_LENGTH:
         return Program(parse_expression(expression))
     return _compile_cached(expression)
@@ -123,7 +122,7 @@ def make_error_program(message: str) -> Program:
 
 
 class _StepMaker:
-    """Makes the steps of one program and adds up what they cost and the work they are, whatever comes of them."""
+    """Creates the steps of one program and adds up their fixed cost and work."""
 
     __slots__ = ("cost", "parameters", "work")
 
@@ -161,7 +160,7 @@ class _StepMaker:
         return self._name_step(function.name, "{} is not a function")
 
     def _path_parts(self, item: DotLookup) -> list[Expression | Step]:
-        """One step for `name.part.part`; else one for all parts behind something else, and that."""
+        """One step for `name.part.part`; otherwise the steps of the container, and one step for all parts after it."""
         names: list[str] = []
         base: Expression = item
         while isinstance(base, DotLookup):
@@ -255,7 +254,7 @@ def _dots_step(names: Sequence[str]) -> Step:
 
 
 def _describe_parts(names: Sequence[str]) -> Sequence[tuple[str, Value]]:
-    """The parts of a path, each with what it is if there is no such property."""
+    """The parts of a path, each with its value if there is no such property."""
     return [(name, XError(f"object has no property '{name}'")) for name in names]
 
 

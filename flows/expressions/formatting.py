@@ -1,4 +1,4 @@
-"""Values as people of a workspace write them (flow format, `format`)."""
+"""Formats values as people in a workspace write them (flow format, `format`)."""
 
 from datetime import date, datetime, time
 from decimal import Decimal

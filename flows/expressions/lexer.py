@@ -1,4 +1,4 @@
-"""Splits one expression into its tokens (flow format, expression grammar)."""
+"""Splits one expression into tokens (flow format, expression grammar)."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +16,7 @@ _KEYWORDS = frozenset(("true", "false", "null"))
 
 
 class LexemeKind(Enum):
-    """The kinds of words in an expression."""
+    """The kinds of tokens in an expression."""
 
     NAME = "name"
     KEYWORD = "keyword"
@@ -30,7 +30,7 @@ class LexemeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Lexeme:
-    """One word of an expression as written, and the index of its first character."""
+    """One token of an expression as written, and the index of its first character."""
 
     kind: LexemeKind
     text: str
@@ -38,7 +38,7 @@ class Lexeme:
 
 
 def split_expression(expression: str) -> list[Lexeme]:
-    """All words of an expression, ended by an END; characters that begin no word become UNKNOWN."""
+    """All tokens of an expression, followed by an END; characters that begin no token become UNKNOWN."""
     lexemes: list[Lexeme] = []
     position = _skip_space(expression, 0)
     while position < len(expression):

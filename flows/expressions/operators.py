@@ -59,7 +59,7 @@ BINARY_OPERATORS: dict[str, Operator] = {
 
 
 def binary_operator(symbol: str) -> Operator:
-    """The function of an operator; of operands in error the left one comes first, and is the result."""
+    """The function of an operator; if operands are errors, the first one is the result."""
     operation = BINARY_OPERATORS[symbol]
 
     def apply(evaluation: Evaluation, left: Value, right: Value) -> Value:

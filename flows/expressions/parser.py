@@ -31,7 +31,7 @@ NESTING_LIMIT = 100
 ANONYMOUS_FUNCTION_LIMIT = 500
 SHOWN_CHARACTERS = 10
 CACHED_EXPRESSIONS = 4096
-# Longer expressions are parsed each time: a cache of them could hold more memory than the time is worth.
+# Longer expressions are parsed each time: caching them would cost more memory than the time is worth.
 CACHED_LENGTH = 2048
 
 _OPERATORS = (("&",), ("=", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"), ("^",))
@@ -45,11 +45,11 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 class ExpressionSyntaxError(ValueError):
-    """An expression does not follow the grammar; the message is the one people see."""
+    """An expression does not follow the grammar; the message is shown to people."""
 
 
 def parse_expression(expression: str) -> Expression:
-    """The tree of an expression; raises ExpressionSyntaxError. Trees of short expressions are kept and shared."""
+    """The tree of an expression; raises ExpressionSyntaxError. Trees of short expressions are cached."""
     if len(expression) > CACHED_LENGTH:
         return _parse(expression)
     return _parse_cached(expression)
@@ -84,7 +84,7 @@ class _State(Enum):
 
 @dataclass(slots=True)
 class _Waiting:
-    """An operator, bracket or anonymous function that still needs operands; `arity` of them make its node."""
+    """An operator, bracket or anonymous function that still needs operands; its node has `arity` of them."""
 
     build: Callable[..., Expression]
     arity: int
@@ -236,7 +236,7 @@ def _read_literal(lexeme: Lexeme) -> Expression:
 
 
 def read_text_literal(literal: str) -> str:
-    """What a text literal with its quotes stands for; with any invalid escape the characters are taken as they are."""
+    """The value of a text literal with its quotes; if any escape is invalid, the characters are used unchanged."""
     inner = literal[1:-1]
     if "\\" not in inner:
         return inner
@@ -250,7 +250,7 @@ def _read_escape(found: re.Match[str]) -> str:
     if found[1]:
         return _CHARACTERS[found[1]]
     code = int(found[2] or found[3] or "", 16)
-    # Texts with the null character can be stored in few places, so no template may make one.
+    # Few systems can store texts with NUL, so no template may produce one.
     if not 0 < code <= _LAST_CODE_POINT or code in _SURROGATES:
         raise ValueError(f"no character has the code {code}")
     return chr(code)

@@ -1,4 +1,4 @@
-"""Finds which parts of the context a template looks at (flow format, inspection)."""
+"""Finds which parts of the context a template reads (flow format, inspection)."""
 
 from collections.abc import Collection
 
@@ -19,11 +19,11 @@ Path = tuple[str, ...]
 
 
 def context_paths(template: str, roots: Collection[str] | None = None, longest: int | None = None) -> list[Path]:
-    """Every context path a template mentions, each with all its beginnings, in lower case and in order.
+    """Every context path in a template, each with all its beginnings, in lower case and in order.
 
     `@foo.bar` gives `("foo",)` and `("foo", "bar")`; names of parameters of anonymous functions don't count, names of
-    functions that are only called don't either. Expressions that don't parse mention nothing. With `longest`, paths of
-    more names are not mentioned, only their beginnings.
+    functions that are only called don't either. Expressions that cannot be parsed contain no paths. With `longest`,
+    longer paths are left out, except their beginnings.
     """
     paths: list[Path] = []
     for token in scan_template(template, roots):

@@ -1,6 +1,6 @@
 """Regular expressions written by people (flow format, has_pattern and regex_match).
 
-They run on RE2, which takes time linear in the text whatever the pattern; they ignore case and know lines.
+They use RE2, which takes time linear in the text for every pattern; they ignore case, and `^` and `$` match at lines.
 """
 
 from functools import lru_cache
@@ -20,7 +20,7 @@ _FLAGS = "(?mi)"
 
 
 def is_valid_pattern(pattern: str) -> bool:
-    """Whether a pattern, trimmed, can be used in `has_pattern`."""
+    """Whether a pattern, after trimming, can be used in `has_pattern`."""
     try:
         _compile(make_encodable(pattern.strip()))
     except ExpressionError:
@@ -29,18 +29,17 @@ def is_valid_pattern(pattern: str) -> bool:
 
 
 def find_groups(evaluation: Evaluation, pattern: str, text: str) -> list[str] | None:
-    """The first match and its groups (empty text for those that took no part), None when there is no match.
-
-    Raises ExpressionError for an invalid pattern.
+    """The first match and its groups (an empty string for unused ones), None if there is no match. Raises
+    ExpressionError for an invalid pattern.
     """
-    # Whether a pattern is in the cache must not decide over the outcome, so each one is paid for as if it weren't.
+    # The cache must not change the outcome, so each pattern is paid for as if it were not cached.
     evaluation.budget.spend(COMPILE_WORK + len(text) // CHARACTERS_PER_UNIT)
     found = _compile(make_encodable(pattern)).search(make_encodable(text))
     return None if found is None else [found[0], *(group or "" for group in found.groups())]
 
 
 def make_encodable(text: str) -> str:
-    """The text with unpaired surrogates, which RE2 refuses, as replacement characters."""
+    """The text with replacement characters for unpaired surrogates, which RE2 rejects."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

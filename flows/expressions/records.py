@@ -1,4 +1,4 @@
-"""Objects of one kind, such as contacts, whose properties are computed from what they stand for when looked up."""
+"""Objects of one kind, such as contacts, whose properties are computed from their subject when looked up."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ Getter = Callable[[Any], Value | Deprecated]
 
 
 class Shape:
-    """The properties of a kind of objects by name, and maybe what stands for one as a simple value.
-
-    Each is a function of the subject that an object stands for. A shape is made once and shared by all its objects.
+    """The properties of a kind of objects by name, and optionally the default of an object. Each is a function of the
+    object's subject. A shape is created once and shared by all its objects.
     """
 
     __slots__ = ("default", "folded", "getters", "roots")
@@ -43,7 +42,7 @@ class XRecord(XObject):
 
     @property
     def default(self) -> Value:
-        """What stands for the object as a simple value; null when there is none."""
+        """The object's default, which is its simple value; null if there is none."""
         return None if self._shape.default is None else self._shape.default(self._subject)
 
     def __len__(self) -> int:
@@ -58,12 +57,12 @@ class XRecord(XObject):
         return self._shape.roots
 
     def find_name(self, name: str) -> str | None:
-        """The name of the property that `name` means, None when there is none."""
+        """The exact name of the property for `name`, None if there is none."""
         shape = self._shape
         return name if name in shape.getters else shape.folded.get(fold_case(name))
 
     def look_up(self, name: str) -> Value | Deprecated | Missing:
-        """The value of the property that `name` means, with what is to be said about it; MISSING if there is none."""
+        """The value of the property for `name`, with its warning; MISSING if there is none."""
         made = self._made
         if name in made:
             return made[name]
@@ -76,7 +75,7 @@ class XRecord(XObject):
         return found
 
     def read(self, name: str) -> Value | Deprecated:
-        """The value of an existing property, named exactly, with what is to be said when it is looked up."""
+        """The value of an existing property, by exact name, with its warning."""
         made = self._made
         if name in made:
             return made[name]

@@ -14,13 +14,13 @@ _UTC_LENGTH = len("+00:00")
 
 
 def check_depth(depth: int) -> None:
-    """Raises ExpressionError for values nested deeper than anything may follow them."""
+    """Raises ExpressionError for values that are nested too deep."""
     if depth > VALUE_NESTING_LIMIT:
         raise ExpressionError("value nesting too deep")
 
 
 def render(value: Value, budget: Budget | None = None, depth: int = 0) -> str:
-    """The text of a value; an error's is empty. Containers are paid for from the budget as they are written."""
+    """The text of a value; an error's text is empty. Containers are paid for from the budget while they are written."""
     if isinstance(value, str):
         return value
     if isinstance(value, XArray):
@@ -59,7 +59,7 @@ def render_datetime(moment: datetime) -> str:
 
 
 def render_offset(moment: datetime, separator: str = ":") -> str:
-    """The offset from UTC as `+hh:mm`, empty for UTC itself."""
+    """The offset from UTC as `+hh:mm`; empty for UTC."""
     offset = moment.utcoffset()
     if not offset:
         return ""

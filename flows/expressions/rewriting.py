@@ -1,4 +1,4 @@
-"""Changes the expressions of a template and nothing else (flow format, migrations)."""
+"""Changes only the expressions of a template (flow format, migrations)."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ _IDENTIFIER = regex.compile(r"[\p{L}_][\p{L}\p{Nd}_]*(?:\.[\p{L}\p{Nd}_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """The rewritten template, and what could not be parsed as `error evaluating @(x): reason` texts."""
+    """The rewritten template, and errors of expressions that could not be parsed, like
+    `error evaluating @(x): reason`."""
 
     template: str
     errors: tuple[str, ...] = ()
@@ -23,9 +24,8 @@ class Rewriting:
 def rewrite_template(
     template: str, change: Callable[[Expression], Expression], roots: Collection[str] | None = None
 ) -> Rewriting:
-    """Gives every node of every expression to `change` (see `rewrite_expression`).
-
-    Expressions in which nothing changed, or that don't parse, stay exactly as written, as does all literal text.
+    """Calls `change` for every node of every expression (see `rewrite_expression`). Expressions without a change, or
+    that cannot be parsed, stay exactly as written, as does all literal text.
     """
 
     def change_all(expression: Expression) -> Expression | None:
@@ -38,9 +38,8 @@ def rewrite_template(
 def rewrite_whole_expressions(
     template: str, change: Callable[[Expression], Expression | None], roots: Collection[str] | None = None
 ) -> Rewriting:
-    """Replaces each expression by what `change` makes of it, printed canonically; None leaves it as written.
-
-    An `@identifier` stays one if the new expression can be written so, and becomes `@(...)` otherwise.
+    """Replaces each expression by the result of `change`, printed canonically; None leaves it as written. An
+    `@identifier` stays one if the new expression allows it, and becomes `@(...)` otherwise.
     """
     written: list[str] = []
     errors: list[str] = []

@@ -23,7 +23,7 @@ _PARENTHESIS_OR_QUOTE = regex.compile(r'[()"]')
 
 
 class TokenKind(Enum):
-    """What a piece of a template is."""
+    """The kind of a piece of a template."""
 
     BODY = "body"
     IDENTIFIER = "identifier"
@@ -46,7 +46,7 @@ class TemplateToken:
 def scan_template(template: str, roots: Collection[str] | None = None) -> Iterator[TemplateToken]:
     """Yields the pieces of a template in order; `roots` are the lower-cased first names that make an identifier.
 
-    Without `roots` every name after an `@` counts. Neighboring pieces may both be literal.
+    Without `roots` every name after an `@` makes an identifier. Neighboring pieces may both be literal.
     """
     position = 0
     while position < len(template):
@@ -56,7 +56,7 @@ def scan_template(template: str, roots: Collection[str] | None = None) -> Iterat
 
 
 def has_expressions(template: str, roots: Collection[str] | None = None) -> bool:
-    """Whether anything in a template would be evaluated."""
+    """Whether a template contains expressions."""
     return any(token.kind is not TokenKind.BODY for token in scan_template(template, roots))
 
 

@@ -1,7 +1,5 @@
-"""The parsed form of expressions, and how it prints (flow format, expression grammar).
-
-Trees may be as deep as an expression is long, so nothing here recurses: printing, walking and rewriting keep their
-own stacks.
+"""The parsed form of expressions, and its printing (flow format, expression grammar). Trees may be as deep as an
+expression is long, so nothing here is recursive: printing, walking and rewriting have their own stacks.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ class Expression:
         return ()
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same node over other children (as many as before)."""
+        """The same node with other children (as many as before)."""
         return self
 
     def pieces(self) -> tuple[Piece, ...]:
@@ -38,7 +36,7 @@ Piece: TypeAlias = str | Expression
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextLiteral(Expression):
-    """A text in double quotes; `value` is what it stands for."""
+    """A text in double quotes; `value` is its content."""
 
     value: str
 
@@ -58,7 +56,7 @@ class NumberLiteral(Expression):
         return ((whole.lstrip("0") or "0") + (f".{fraction}" if fraction else ""),)
 
     def to_decimal(self) -> Decimal | None:
-        """The number, None for digits no decimal can hold."""
+        """The number, None for digits that no decimal can represent."""
         try:
             return Decimal(self.digits)
         except InvalidOperation:
@@ -225,7 +223,7 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def quote_text(text: str) -> str:
-    """A text as the literal that reads back as it; characters that do not print are escaped by number."""
+    """A text as a literal; characters that cannot be printed are escaped by number."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(_escape(character) for character in text) + '"'
@@ -241,7 +239,7 @@ def _escape(character: str) -> str:
 
 
 def print_expression(expression: Expression) -> str:
-    """The canonical text: one space around operators and behind commas, names in lower case, groups as written."""
+    """The canonical text: one space around operators and after commas, names in lower case, groups as written."""
     written: list[str] = []
     pending: list[Piece] = [expression]
     while pending:
@@ -274,10 +272,9 @@ def walk_expression(expression: Expression) -> Iterator[tuple[Expression, frozen
 
 
 def rewrite_expression(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """Rebuilds an expression bottom-up: `change` gets every node over its changed children and returns the new node.
-
-    Names bound by an anonymous function are not references into the context and are left alone. When nothing changes
-    the very same object is returned.
+    """Rebuilds an expression bottom-up: `change` gets every node with its changed children and returns the new node.
+    Names bound by an anonymous function are not references into the context and are not passed. If nothing changes the
+    same object is returned.
     """
     results: list[Expression] = []
     for node, bound in walk_expression(expression):

@@ -30,7 +30,7 @@ class TemplateError(str):
     reason: str
 
     def __new__(cls, expression: str, reason: str) -> Self:
-        """Builds the text out of the expression as written, with its `@`, and the reason."""
+        """Builds the text from the expression as written, with its `@`, and the reason."""
         error = super().__new__(cls, f"error evaluating {expression}: {reason}")
         error.expression = expression
         error.reason = reason
@@ -39,7 +39,7 @@ class TemplateError(str):
 
 @dataclass(slots=True)
 class TextResult:
-    """A template as text; `errors` and `warnings` are in the order in which they came up."""
+    """A template as text; `errors` and `warnings` are in the order in which they occurred."""
 
     text: str
     errors: list[TemplateError] = field(default_factory=list)
@@ -53,7 +53,7 @@ class TextResult:
 
 @dataclass(slots=True)
 class ValueResult:
-    """A template as a value; an XError value, with no `errors`, when it is a single expression in error."""
+    """A template as a value; a single expression with an error gives an XError value and no `errors`."""
 
     value: Value
     errors: list[TemplateError] = field(default_factory=list)
@@ -79,12 +79,12 @@ class _Placeholder:
 
 
 class Template:
-    """A template ready to be evaluated: its literal texts and the programs of its expressions, in order."""
+    """A compiled template: its literal texts and the programs of its expressions, in order."""
 
     __slots__ = ("_pieces", "_single")
 
     def __init__(self, text: str, roots: frozenset[str]) -> None:
-        """`roots` are the names in lower case that identifiers of the text may begin with."""
+        """`roots` are the names, in lower case, with which identifiers in the text may begin."""
         self._pieces = tuple(_make_piece(token) for token in scan_template(text, roots))
         first = self._pieces[0] if self._pieces else ""
         is_single = isinstance(first, _Placeholder) and len(first.source) == len(text)
@@ -93,7 +93,7 @@ class Template:
     def write(
         self, context: XObject, evaluation: Evaluation, escape: Callable[[str], str] | None
     ) -> tuple[str, list[TemplateError]]:
-        """The text, and what went wrong with expressions, of which nothing is left in it."""
+        """The text, and the errors of expressions, which become empty strings in it."""
         scope = Scope({}, None, context)
         written: list[str] = []
         errors: list[TemplateError] = []
@@ -117,7 +117,7 @@ class Template:
 
 
 def compile_template(text: str, roots: frozenset[str]) -> Template:
-    """A text as a template, see `Template`. Those of short texts are kept and shared."""
+    """A text as a template, see `Template`. Templates of short texts are cached."""
     return Template(text, roots) if len(text) > CACHED_LENGTH else _compile_cached(text, roots)
 
 
@@ -137,9 +137,8 @@ def evaluate_text(
     resources: Resources = NO_RESOURCES,
     budget: Budget | None = None,
 ) -> TextResult:
-    """The template with the texts of its expressions in place, cut to `limit` characters (None: never).
-
-    `escape` is applied to the text of each expression. Expressions in error leave nothing behind and are reported.
+    """The template with its expressions evaluated, cut to `limit` characters (None: never). `escape` is applied to the
+    text of each expression. An expression with an error becomes an empty string and is reported.
     """
     evaluation = Evaluation(env, clock, resources, budget)
     text, errors = compile_template(template, context.roots()).write(context, evaluation, escape)
@@ -155,7 +154,8 @@ def evaluate_value(
     resources: Resources = NO_RESOURCES,
     budget: Budget | None = None,
 ) -> ValueResult:
-    """The value of a template that is, but for space around it, one expression; the text of any other without that."""
+    """The value of a template that is one expression, ignoring space around it; for any other template, its text
+    without that space."""
     evaluation = Evaluation(env, clock, resources, budget)
     ready = compile_template(template.strip(), context.roots()) if isinstance(template, str) else template
     value, errors = ready.read(context, evaluation)
@@ -174,7 +174,7 @@ def _make_piece(token: TemplateToken) -> str | _Placeholder:
 
 
 def cut_text(text: str, limit: int | None) -> str:
-    """A text cut to a number of characters (None: never), ending in dots if it was longer."""
+    """A text cut to a number of characters (None: never), with dots at the end if it was longer."""
     if limit is None or len(text) <= limit:
         return text
     return text[: max(0, limit - len(ELLIPSIS))] + ELLIPSIS

@@ -1,7 +1,7 @@
 """The values that expressions work on (flow format, expression types).
 
-Null, text, number, boolean, date, time and datetime are None, str, Decimal, bool, date, time and datetime; the
-classes here are the other types. Values never change once made, though properties may be computed on first use.
+Null, text, number, boolean, date, time and datetime are None, str, Decimal, bool, date, time and datetime; the classes
+here are the other types. Values are immutable, but properties may be computed on first use.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DEFAULT_PROPERTY = "__default__"
 
 @dataclass(frozen=True, slots=True)
 class XError:
-    """An error as a value: most operations on it give it back."""
+    """An error as a value: most operations on it return it."""
 
     message: str
 
@@ -40,7 +40,7 @@ class XFunction:
     apply: Callable[[Evaluation, Sequence[Value]], Value]
 
     def call(self, evaluation: Evaluation, arguments: Sequence[Value]) -> Value:
-        """Calls it; an error it gives is prefixed by its name."""
+        """Calls it; the function's name is put before an error."""
         result = self.apply(evaluation, arguments)
         if isinstance(result, XError):
             return XError(f"error calling {self.name}(...): {result.message}")
@@ -70,7 +70,7 @@ class XArray(Sequence["Value"]):
 
 @dataclass(frozen=True, slots=True)
 class Deprecated:
-    """A property that still works but should not be used; `warning` is what to say at each look-up of it."""
+    """A property that still works but should not be used; each look-up of it gives the `warning`."""
 
     value: Value
     warning: str
@@ -89,10 +89,9 @@ MISSING = Missing.MISSING
 
 
 class XObject:
-    """Named values, and maybe a default that stands for the object where a simple value is needed.
-
-    A property, the default and the whole mapping may be given as functions without arguments; each is called at most
-    once, on first use. Names are looked up ignoring case.
+    """Named values, and optionally a default, which replaces the object where a simple value is needed. A property, the
+    default and the whole mapping may be given as functions without arguments; each is called at most once, on first
+    use. Names are looked up ignoring case.
     """
 
     __slots__ = ("_default", "_folded", "_properties", "_source")
@@ -109,12 +108,12 @@ class XObject:
 
     @property
     def has_default(self) -> bool:
-        """Whether there is a default; null is one."""
+        """Whether there is a default, which may be null."""
         return self._default is not NO_DEFAULT
 
     @property
     def default(self) -> Value:
-        """What stands for the object as a simple value; null when there is none."""
+        """The object's default, which is its simple value; null if there is none."""
         if callable(self._default):
             self._default = self._default()
         return None if isinstance(self._default, _NoDefault) else self._default
@@ -127,11 +126,11 @@ class XObject:
         return sorted(self._load())
 
     def roots(self) -> frozenset[str]:
-        """The property names in lower case: what templates may begin with that have this as their context."""
+        """The property names in lower case, with which expressions may begin if this is their context."""
         return frozenset(name.lower() for name in self._load())
 
     def find_name(self, name: str) -> str | None:
-        """The name of the property that `name` means, None when there is none."""
+        """The exact name of the property for `name`, None if there is none."""
         properties = self._load() if self._properties is None else self._properties
         if name in properties:
             return name
@@ -140,12 +139,12 @@ class XObject:
         return self._folded.get(fold_case(name))
 
     def look_up(self, name: str) -> Value | Deprecated | Missing:
-        """The value of the property that `name` means, with what is to be said about it; MISSING if there is none."""
+        """The value of the property for `name`, with its warning; MISSING if there is none."""
         known = self.find_name(name)
         return MISSING if known is None else self.read(known)
 
     def read(self, name: str) -> Value | Deprecated:
-        """The value of an existing property, named exactly, with what is to be said when it is looked up."""
+        """The value of an existing property, by exact name, with its warning."""
         properties = self._load()
         found = properties[name]
         if callable(found):
@@ -153,12 +152,12 @@ class XObject:
         return found
 
     def value(self, name: str) -> Value:
-        """The value of an existing property, named exactly."""
+        """The value of an existing property, by exact name."""
         found = self.read(name)
         return found.value if isinstance(found, Deprecated) else found
 
     def get(self, name: str) -> Value:
-        """The value of a property ignoring case, null when there is none."""
+        """The value of a property ignoring case, null if there is none."""
         known = self.find_name(name)
         return None if known is None else self.value(known)
 
@@ -181,7 +180,7 @@ Property: TypeAlias = Value | Deprecated | Callable[[], "Value | Deprecated"]
 
 
 def describe(value: Value) -> str:
-    """A value in a few words, for messages."""
+    """A short description of a value, for messages."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -204,10 +203,8 @@ def _to_number(native: int | float) -> Decimal | XError:
 
 
 def to_value(native: object) -> Value:
-    """Values out of plain data such as decoded JSON; a property `__default__` becomes the object's default.
-
-    Numbers become decimals (or errors, out of range), lists and mappings arrays and objects; what is a value already
-    stays as it is.
+    """Converts plain data such as decoded JSON to values; a property `__default__` becomes the object's default.
+    Numbers become decimals (or errors, if out of range), lists arrays, and mappings objects; values stay unchanged.
     """
     if isinstance(native, bool) or native is None:
         return native

@@ -1,7 +1,6 @@
-"""The contact query language: searches and the rules of smart groups, such as `age > 18 AND state = Kigali`.
-
-`parse_query` reads a text into a tree whose text is its canonical form; `evaluate` decides for one contact; `inspect`
-says what a query depends on.
+"""The contact query language, for searches and smart groups, such as `age > 18 AND state = Kigali`. `parse_query`
+parses a text into a tree whose text is its canonical form; `evaluate` decides for one contact; `inspect` lists what a
+query depends on.
 """
 
 from flows.queries.errors import QueryError

@@ -1,8 +1,8 @@
-"""The one way in which a query is refused."""
+"""The only error of queries."""
 
 
 class QueryError(ValueError):
-    """A query that cannot be used: `code` for programs, a sentence for people, and the parts it is about."""
+    """A query is invalid: `code` for programs, a message for people, and the parts concerned."""
 
     def __init__(self, code: str, message: str, extra: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -17,5 +17,5 @@ def make_syntax_error(message: str) -> QueryError:
 
 
 def make_complexity_error() -> QueryError:
-    """The query is over a limit; which one is not said, so that nobody can probe for it."""
+    """The query exceeds a limit; the message does not say which, so that nobody can probe for it."""
     return QueryError("too_complex", "query is too complex")

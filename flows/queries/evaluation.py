@@ -1,6 +1,6 @@
 """Decides whether one contact matches a query (flow format, operators).
 
-The translation to SQL decides the same for all contacts of a workspace; both are tested on the same cases.
+The translation to SQL gives the same result for all contacts of a workspace; both are tested on the same cases.
 """
 
 import operator
@@ -33,18 +33,17 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
 }
 _SYSTEM_CLOCK = SystemClock()
-# A word that is cut after an apostrophe would have to continue behind it.
+# A word that is cut after an apostrophe must continue after it.
 _CUT_OFF = regex.compile(r"[^\p{L}\p{M}\p{N}_]+$")
 
 
 class QueryableContact(Protocol):
-    """A contact as queries see it."""
+    """A contact as queries read it."""
 
     def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
-        """The values of a property, none if it is not set.
-
-        Attributes and fields have one, `urn` and schemes the paths of addresses, `group` and `history` names. Numbers
-        are decimals, dates aware datetimes, places their names or paths, all else text.
+        """The values of a property, none if it is not set. Attributes and fields have one value, `urn` and schemes the
+        paths of URNs, `group` and `history` names. Numbers are decimals, dates aware datetimes, places their names or
+        paths, everything else strings.
         """
 
 
@@ -65,14 +64,14 @@ def evaluate(
 
 
 def day_bounds(moment: datetime, environment: Environment) -> tuple[datetime, datetime]:
-    """The beginning and the end of the day, in the environment's timezone, that a moment lies in."""
+    """The beginning and the end of the day of a datetime, in the environment's time zone."""
     local = moment.astimezone(environment.zone)
     begin = local.replace(hour=0, minute=0, second=0, microsecond=0)
     return begin, begin.astimezone(UTC) + DAY
 
 
 def read_day(value: str, environment: Environment, clock: Clock) -> tuple[datetime, datetime]:
-    """The beginning and the end, 24 hours later, of the day that the value of a condition names."""
+    """The beginning and the end, 24 hours later, of the day in the value of a condition."""
     moment = parse_datetime(environment, clock, value)
     if moment is None:
         raise QueryError("invalid_date", f"can't convert '{value}' to a date", {"value": value})
@@ -80,7 +79,7 @@ def read_day(value: str, environment: Environment, clock: Clock) -> tuple[dateti
 
 
 def read_number(value: str) -> Decimal:
-    """The number that the value of a condition is."""
+    """The value of a condition as a number."""
     try:
         return parse_decimal(value)
     except NumberError as error:
@@ -88,7 +87,7 @@ def read_number(value: str) -> Decimal:
 
 
 def name_prefixes(value: str) -> list[str]:
-    """What the words of a name have to begin with to match a value: its own words, cut and in lower case."""
+    """The prefixes with which words of a name must begin to match a value: the value's words, cut and in lower case."""
     words = (_CUT_OFF.sub("", fold_case(word)[:NAME_PREFIX_LENGTH_MAX]) for word in dictionary_words(value))
     return [word for word in words if len(word) >= NAME_WORD_LENGTH_MIN]
 

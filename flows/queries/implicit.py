@@ -1,4 +1,4 @@
-"""What a query means that names no property: a name, a number, an address (flow format, implicit conditions)."""
+"""The meaning of conditions without a property: a name, a number, a URN (flow format, implicit conditions)."""
 
 import re
 
@@ -18,7 +18,7 @@ _CONTACT_REFERENCE = re.compile(r"[2-9A-HJ-NP-Z]{6,}")
 
 
 def read_whole_query(environment: Environment, text: str) -> Condition | None:
-    """The condition for a query that is a phone number as a whole, else None."""
+    """The condition for a query that is a phone number as a whole, otherwise None."""
     if environment.redacts_urns:
         return None
     number = parse_phone(text, environment.default_country)
@@ -26,7 +26,7 @@ def read_whole_query(environment: Environment, text: str) -> Condition | None:
 
 
 def read_value(environment: Environment, value: str) -> Condition:
-    """The condition for a value that stands alone."""
+    """The condition for a value without a property."""
     if environment.redacts_urns:
         is_reference = _CONTACT_REFERENCE.fullmatch(value)
         return Condition("attribute", "ref", "=", value) if is_reference else _read_name(value)

@@ -26,8 +26,8 @@ def parse_query(
 ) -> Query:
     """Reads a query; `str()` of the result is its canonical form.
 
-    Without a resolver nothing is checked against what a workspace has, and unknown properties count as fields. The
-    clock only decides the century of dates with two-digit years. Raises QueryError with a `code` and `extra`.
+    Without a resolver nothing is checked against a workspace, and unknown properties count as fields. The clock only
+    decides the century of dates with two-digit years. Raises QueryError with a `code` and `extra`.
 
     >>> str(parse_query("age > 18 and (gender = F or bob)"))
     'fields.age > 18 AND (fields.gender = "F" OR name ~ "bob")'
@@ -65,7 +65,7 @@ class _Parser:
         return _combine("or", children)
 
     def _parse_all(self) -> Query:
-        # Conditions side by side bind a little weaker than those with AND between them, but mean the same.
+        # Adjacent conditions bind a little weaker than those with AND between them, but mean the same.
         children = [self._parse_single()]
         while self._peek().kind is TokenKind.AND or self._peek().kind in _STARTS:
             if self._peek().kind is TokenKind.AND:
@@ -123,9 +123,8 @@ def _combine(op: Connective, children: list[Query]) -> Query:
 
 
 def resolve_property(name: str, resolver: Resolver | None) -> tuple[PropertyKind, str, ValueType]:
-    """The kind, key and type of a property: an attribute, else a scheme, else a field, unless a prefix says which.
-
-    Raises QueryError for names that mean nothing in the workspace.
+    """The kind, key and type of a property: an attribute, otherwise a scheme, otherwise a field, unless a prefix
+    decides. Raises QueryError for unknown names.
     """
     prefix, _, key = name.lower().rpartition(".")
     if prefix not in ("", "fields", "urns"):

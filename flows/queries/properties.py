@@ -1,4 +1,4 @@
-"""What a query can ask about: attributes of contacts, schemes of their addresses, and custom fields."""
+"""The properties in queries: attributes of contacts, schemes of their URNs, and custom fields."""
 
 from typing import Literal
 
@@ -22,7 +22,7 @@ ATTRIBUTES: dict[str, ValueType] = {
 }
 STATUSES = ("active", "blocked", "stopped", "archived")
 ALWAYS_SET = frozenset(("uuid", "id", "ref", "status", "created_on", "tickets"))
-# A smart group that depended on these would depend on itself, or change without the contact being changed.
+# A smart group with these would depend on itself, or change although the contact has not changed.
 NOT_IN_GROUPS = frozenset(("id", "ref", "status", "group", "flow", "history"))
 PLACE_TYPES = frozenset(("state", "district", "ward"))
 COMPARABLE_TYPES = frozenset(("number", "datetime", "unknown"))

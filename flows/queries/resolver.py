@@ -1,4 +1,4 @@
-"""How a query learns which fields, groups and flows a workspace has."""
+"""How queries find the fields, groups and flows of a workspace."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class NamedReference:
 
 
 class Resolver(Protocol):
-    """Finds things of a workspace by what a query calls them; names ignore case."""
+    """Finds records of a workspace by their names in queries; names ignore case."""
 
     def find_field(self, key: str) -> FieldReference | None:
         """The field with a key in lower case."""
@@ -40,7 +40,7 @@ class Resolver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListResolver:
-    """A resolver over things that are at hand."""
+    """A resolver for records in memory."""
 
     fields: dict[str, FieldReference] = field(default_factory=dict)
     groups: dict[str, NamedReference] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class ListResolver:
         groups: Iterable[NamedReference] = (),
         flows: Iterable[NamedReference] = (),
     ) -> Self:
-        """A resolver over lists of things."""
+        """A resolver for lists of records."""
         return cls(
             {item.key: item for item in fields},
             {item.name.lower(): item for item in groups},
@@ -65,9 +65,9 @@ class ListResolver:
         return self.fields.get(key)
 
     def find_group(self, name: str) -> NamedReference | None:
-        """The group with a name, whatever its case."""
+        """The group with a name, in any case."""
         return self.groups.get(name.lower())
 
     def find_flow(self, name: str) -> NamedReference | None:
-        """The flow with a name, whatever its case."""
+        """The flow with a name, in any case."""
         return self.flows.get(name.lower())

@@ -1,4 +1,4 @@
-"""Cuts the text of a query into tokens (flow format, contact queries, grammar)."""
+"""Splits the text of a query into tokens (flow format, contact queries, grammar)."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -48,7 +48,7 @@ _BRACKETS = {"(": TokenKind.OPEN, ")": TokenKind.CLOSE}
 
 
 def scan(text: str) -> list[Token]:
-    """All tokens of a query, the last being its end. Raises QueryError for characters no token has."""
+    """All tokens of a query, the last one is its end. Raises QueryError for characters that are not allowed."""
     tokens, position = [], 0
     while position < len(text):
         spaces = _SPACES.match(text, position)

@@ -18,10 +18,9 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One property compared with a value as it was written.
-
-    `value_type` is what the property holds; `unknown` for fields of queries that were parsed without a resolver. An
-    empty value with `=` or `!=` asks whether the property is not set or set.
+    """A comparison of a property with a value as written. `value_type` is the type of the property; `unknown` for
+    fields of queries that were parsed without a resolver. An empty value with `=` or `!=` tests whether the property is
+    not set or set.
     """
 
     kind: PropertyKind
@@ -32,12 +31,12 @@ class Condition:
 
     @property
     def is_set_check(self) -> bool:
-        """Whether this asks for there being a value at all."""
+        """Whether this tests only if there is a value."""
         return self.value == "" and self.operator in ("=", "!=")
 
     @property
     def is_address(self) -> bool:
-        """Whether this asks about addresses, of one scheme or of any."""
+        """Whether this tests URNs, of one scheme or of any."""
         return self.kind == "scheme" or (self.kind == "attribute" and self.key == "urn")
 
     def __str__(self) -> str:
@@ -47,7 +46,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """Conditions and combinations of which all (`and`) or any (`or`) have to hold."""
+    """Conditions and combinations of which all (`and`) or any (`or`) must hold."""
 
     op: Connective
     children: tuple[Query, ...]

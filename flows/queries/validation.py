@@ -1,4 +1,4 @@
-"""Checks that a condition makes sense: operator and value have to fit the property (flow format, operators)."""
+"""Checks that a condition is valid: operator and value must match the property (flow format, operators)."""
 
 from flows.clock import Clock
 from flows.dates import parse_datetime
@@ -13,7 +13,7 @@ from flows.queries.tree import Condition
 
 
 def validate_condition(condition: Condition, environment: Environment, resolver: Resolver | None, clock: Clock) -> None:
-    """Raises QueryError with one of the codes of the contact query language."""
+    """Raises QueryError, with one of the codes of the contact query language."""
     if condition.is_address and environment.redacts_urns and condition.value != "":
         raise QueryError("redacted_urns", "cannot query on redacted URNs")
     if condition.operator == "~":

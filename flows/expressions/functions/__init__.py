@@ -1,6 +1,5 @@
-"""The functions of the expression language, router tests among them (flow format, functions).
-
-Every file here declares some, see `registry`.
+"""The functions of the expression language, including router tests (flow format, functions). Every file here declares
+some, see `registry`.
 """
 
 from importlib import import_module
@@ -14,5 +13,5 @@ for _found in iter_modules(__path__):
 
 
 def find_function(name: str) -> XFunction | None:
-    """The function of that name, ignoring case."""
+    """The function with this name, ignoring case."""
     return FUNCTIONS.get(name.lower())

@@ -49,7 +49,7 @@ def contains(evaluation: Evaluation, array: XArray, value: Value) -> bool:
 
 @function("unique", takes=[ARRAY])
 def unique(evaluation: Evaluation, array: XArray) -> XArray:
-    """The items without repetitions, each where it first stands."""
+    """The items without repetitions, in the order of first appearance."""
     first: dict[Hashable, Value] = {}
     for item in array:
         first.setdefault(equality_key(item, evaluation.budget), item)
@@ -97,19 +97,19 @@ def keep_items(evaluation: Evaluation, array: XArray, test: XFunction) -> XArray
 
 @function("foreach", takes=[ARRAY, FUNCTION], rest=RAW)
 def map_items(evaluation: Evaluation, array: XArray, change: XFunction, *extra: Value) -> Value:
-    """What a function makes of each item; the first error ends it."""
+    """The results of a function for each item; the first error ends it."""
     return _make(evaluation, [call_on(evaluation, change, item, extra) for item in array])
 
 
 @function("foreach_value", takes=[conversions.to_object, FUNCTION], rest=RAW)
 def map_values(evaluation: Evaluation, value: XObject, change: XFunction, *extra: Value) -> Value:
-    """What a function makes of each property's value; the first error ends it."""
+    """The results of a function for each property's value; the first error ends it."""
     evaluation.budget.reserve(len(value))
     return XObject({name: call_on(evaluation, change, item, extra) for name, item in value.items()})
 
 
 def call_on(evaluation: Evaluation, change: XFunction, item: Value, extra: tuple[Value, ...]) -> Value:
-    """What a function makes of an item and further arguments; raises ExpressionError when that is an error."""
+    """The result of a function for an item and further arguments; raises ExpressionError if it is an error."""
     result = change.call(evaluation, [item, *extra])
     if isinstance(result, XError):
         raise ExpressionError(result.message)
@@ -125,13 +125,13 @@ def _make(evaluation: Evaluation, items: list[Value]) -> XArray:
 
 @function("extract", takes=[OBJECT, TEXT])
 def extract(evaluation: Evaluation, value: XObject, name: str) -> Value:
-    """One property, null when there is none."""
+    """One property, null if there is none."""
     return value.get(name)
 
 
 @function("extract_object", takes=[OBJECT, TEXT], rest=TEXT)
 def extract_object(evaluation: Evaluation, value: XObject, *names: str) -> XObject:
-    """An object with just these properties."""
+    """An object with only these properties."""
     return XObject({name: value.get(name) for name in names})
 
 

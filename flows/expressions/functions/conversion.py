@@ -15,7 +15,7 @@ ITEM_LIMIT = 10_000
 @function("datetime", takes=[DATETIME])
 @function("time", takes=[TIME])
 def convert(evaluation: Evaluation, value: Value) -> Value:
-    """What the converter of the argument made of it."""
+    """The argument after conversion."""
     return value
 
 
@@ -27,7 +27,7 @@ def make_array(evaluation: Evaluation, *items: Value) -> XArray:
 
 @function("object", rest=ANY)
 def make_object(evaluation: Evaluation, *pairs: Value) -> XObject:
-    """An object of names and values in turn."""
+    """An object of alternating names and values."""
     if len(pairs) % 2:
         raise ExpressionError("requires an even number of arguments")
     names = [TEXT(evaluation, name) for name in pairs[::2]]
@@ -35,7 +35,7 @@ def make_object(evaluation: Evaluation, *pairs: Value) -> XObject:
 
 
 def check_count(items: tuple[Value, ...] | list[Value]) -> tuple[Value, ...] | list[Value]:
-    """The items themselves; raises ExpressionError for more than an array may have."""
+    """The items themselves; raises ExpressionError if there are too many for an array."""
     if len(items) > ITEM_LIMIT:
         raise ExpressionError(f"array would have more than {ITEM_LIMIT} items")
     return items

@@ -15,7 +15,7 @@ CHARACTERS_PER_UNIT = 2
 
 @function("has_date", takes=[TEXT])
 def has_date(evaluation: Evaluation, text: str) -> XObject:
-    """There is a date in the text; the match is a datetime, with the present time of day if none is written."""
+    """There is a date in the text; the match is a datetime, with the current time of day if none is written."""
     return find_date(evaluation, text, lambda day: True)
 
 
@@ -28,7 +28,7 @@ def has_time(evaluation: Evaluation, text: str) -> XObject:
 
 
 def find_date(evaluation: Evaluation, text: str, accepts: Callable[[date], bool]) -> XObject:
-    """The outcome with the date in a text if its day, in the environment's timezone, is accepted."""
+    """The outcome with the date in a text if its day, in the environment's time zone, is accepted."""
     evaluation.budget.spend(len(text) // CHARACTERS_PER_UNIT)
     found = parse_datetime(evaluation.environment, evaluation.clock, text, True)
     if found is None or not accepts(in_zone(evaluation, found).date()):

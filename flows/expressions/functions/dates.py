@@ -22,13 +22,13 @@ LAYOUT_WORK = 100
 
 @function("now")
 def now(evaluation: Evaluation) -> datetime:
-    """The present moment in the environment's timezone."""
+    """The current time in the environment's time zone."""
     return in_zone(evaluation, evaluation.clock.now())
 
 
 @function("today")
 def today(evaluation: Evaluation) -> date:
-    """The present day in the environment's timezone."""
+    """The current day in the environment's time zone."""
     return in_zone(evaluation, evaluation.clock.now()).date()
 
 
@@ -89,7 +89,7 @@ def format_time(evaluation: Evaluation, time_of_day: time, layout: str = "") -> 
 
 @function("datetime_from_epoch", takes=[NUMBER])
 def datetime_from_epoch(evaluation: Evaluation, seconds: Decimal) -> datetime:
-    """The datetime so many seconds after the beginning of 1970, in the environment's timezone."""
+    """The datetime for seconds since the beginning of 1970, in the environment's time zone."""
     return in_zone(evaluation, calendar.from_epoch(seconds))
 
 
@@ -107,7 +107,7 @@ def datetime_add(evaluation: Evaluation, moment: datetime, count: int, unit: str
 
 @function("datetime_diff", takes=[DATETIME, DATETIME, TEXT])
 def datetime_diff(evaluation: Evaluation, start: datetime, end: datetime, unit: str) -> Decimal:
-    """How many units lie between two datetimes."""
+    """How many units are between two datetimes."""
     return Decimal(calendar.measure(start, end, unit))
 
 
@@ -119,7 +119,7 @@ def replace_time(evaluation: Evaluation, moment: datetime, time_of_day: time) ->
 
 @function("tz", takes=[DATETIME])
 def name_timezone(evaluation: Evaluation, moment: datetime) -> str:
-    """The name of a datetime's timezone, or the offset of one that was only written as such."""
+    """The name of a datetime's time zone, or its offset if only that is known."""
     if isinstance(moment.tzinfo, ZoneInfo):
         return moment.tzinfo.key
     return render_offset(moment) or "UTC"
@@ -133,7 +133,7 @@ def show_offset(evaluation: Evaluation, moment: datetime) -> str:
 
 @function("date_from_parts", takes=[INTEGER, INTEGER, INTEGER])
 def date_from_parts(evaluation: Evaluation, year: int, month: int, day: int) -> date:
-    """A date; days beyond the month's roll on."""
+    """A date; days beyond the end of the month overflow into the next month."""
     if month not in MONTHS:
         raise ExpressionError(f"invalid value for month: {month}, must be 1-12")
     try:

@@ -1,4 +1,4 @@
-"""Functions on addresses, attachments and JSON, and those that format for people (flow format, functions)."""
+"""Functions on URNs, attachments and JSON, and functions that format for people (flow format, functions)."""
 
 import re
 from decimal import Decimal
@@ -19,19 +19,19 @@ _PROMPT_ARGUMENT = re.compile(r"\{\{\s*\.arg([0-9]{1,4})\s*\}\}")
 
 @function("urn_parts", takes=[TEXT])
 def split_urn(evaluation: Evaluation, text: str) -> XObject:
-    """Scheme, path and display of an address."""
+    """Scheme, path and display of a URN."""
     urn = _read_urn(text)
     return XObject({"scheme": urn.scheme, "path": urn.path, "display": urn.display})
 
 
 @function("format_urn", takes=[TEXT], work=30)
 def format_urn(evaluation: Evaluation, text: str) -> str:
-    """An address for people: its display, the national form of a phone number, or its path."""
+    """A URN for people: its display, the national form of a phone number, or its path."""
     return _read_urn(text).show()
 
 
 def _read_urn(text: str) -> urns.Urn:
-    # Only the form matters: redacted addresses, whose paths are not addresses, can be taken apart too.
+    # Only the syntax is checked: redacted URNs, whose paths are not valid, can be split too.
     try:
         return urns.parse(text)
     except urns.UrnError as error:
@@ -40,7 +40,7 @@ def _read_urn(text: str) -> urns.Urn:
 
 @function("attachment_parts", takes=[TEXT])
 def split_attachment(evaluation: Evaluation, text: str) -> XObject:
-    """Content type and URL of an attachment; without a type all of it is the URL."""
+    """Content type and URL of an attachment; without a type the whole text is the URL."""
     content_type, colon, url = text.partition(":")
     return XObject({"content_type": content_type if colon else "", "url": url if colon else text})
 
@@ -59,7 +59,7 @@ def parse_json(evaluation: Evaluation, text: str) -> Value:
 
 @function("format", takes=[ANY])
 def format_for_people(evaluation: Evaluation, value: Value) -> str:
-    """A value as people of the workspace write it."""
+    """A value as people in the workspace write it."""
     return format_value(evaluation, value)
 
 
@@ -67,7 +67,7 @@ def format_for_people(evaluation: Evaluation, value: Value) -> str:
 def format_with_places(
     evaluation: Evaluation, number: Decimal, places: int | None = None, is_grouped: bool = True
 ) -> str:
-    """A number with so many decimal places, or as many as it has, and with its digits in groups or not."""
+    """A number with so many decimal places, by default all of them, with or without grouped digits."""
     if places is not None and not 0 <= places <= MOST_PLACES:
         raise ExpressionError(f"requires 0 to {MOST_PLACES} decimal places, got {places}")
     return format_number(number, evaluation.environment.number_format, places, is_grouped)
@@ -81,7 +81,7 @@ def format_location(evaluation: Evaluation, path: str) -> str:
 
 @function("prompt", takes=[TEXT], rest=ANY)
 def fill_prompt(evaluation: Evaluation, name: str, *values: Value) -> str:
-    """A prompt of the host with the arguments in its places."""
+    """A prompt of the host, filled with the arguments."""
     template = evaluation.resources.prompts.get(name)
     if template is None:
         raise ExpressionError(f"no such prompt {name!r}")

@@ -1,4 +1,4 @@
-"""Logical functions and those that look at errors (flow format, functions)."""
+"""Logical functions and functions on errors (flow format, functions)."""
 
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation

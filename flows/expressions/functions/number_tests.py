@@ -20,7 +20,7 @@ def has_number(evaluation: Evaluation, text: str) -> XObject:
 
 @function("has_number_between", takes=[TEXT, NUMBER, NUMBER])
 def has_number_between(evaluation: Evaluation, text: str, least: Decimal, most: Decimal) -> XObject:
-    """There is a number in the text within a range, both ends included."""
+    """There is a number in the text within an inclusive range."""
     return find_number(evaluation, text, lambda number: least <= number <= most)
 
 

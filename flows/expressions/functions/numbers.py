@@ -67,7 +67,7 @@ def draw_fraction(evaluation: Evaluation) -> Decimal:
 
 @function("rand_between", takes=[NUMBER, NUMBER])
 def draw_between(evaluation: Evaluation, first: Decimal, last: Decimal) -> Decimal:
-    """A whole number from a range, both ends included."""
+    """A whole number from an inclusive range."""
     lowest, highest = sorted((first, last))
     width = decimals.add(decimals.subtract(highest, lowest), Decimal(1))
     drawn = decimals.round_to(evaluation.clock.random(), decimals.DIVISION_PLACES, ROUND_FLOOR)

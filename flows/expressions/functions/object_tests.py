@@ -11,7 +11,7 @@ from flows.expressions.values import Value, XArray, XObject
 
 @function("has_group", takes=[ARRAY, TEXT], optional=[TEXT])
 def has_group(evaluation: Evaluation, groups: XArray, uuid: str, name: str = "") -> XObject:
-    """Some object of the array has that `uuid`; the match is the object."""
+    """An object of the array has this `uuid`; the match is the object."""
     for item in groups:
         evaluation.budget.spend()
         group = to_object(evaluation, item)
@@ -31,16 +31,15 @@ def has_category(evaluation: Evaluation, result: XObject, *names: str) -> XObjec
 
 @function("has_intent", takes=[OBJECT, TEXT, NUMBER])
 def has_intent(evaluation: Evaluation, result: XObject, name: str, confidence: Decimal) -> XObject:
-    """An intent of a classifier's result has exactly that name and at least that confidence.
-
-    So it is for the first one alone in has_top_intent; where there are no classifiers any more, neither ever matches.
+    """An intent of a classifier's result has exactly this name and at least this confidence. has_top_intent checks only
+    the first intent. Without classifiers (generation 14) neither test ever matches.
     """
     return _find_intent(evaluation, result, name, confidence, considered=None)
 
 
 @function("has_top_intent", takes=[OBJECT, TEXT, NUMBER])
 def has_top_intent(evaluation: Evaluation, result: XObject, name: str, confidence: Decimal) -> XObject:
-    """The first intent of a classifier's result has exactly that name and at least that confidence."""
+    """The first intent of a classifier's result has exactly this name and at least this confidence."""
     return _find_intent(evaluation, result, name, confidence, considered=1)
 
 

@@ -20,7 +20,7 @@ def has_state(evaluation: Evaluation, text: str) -> XObject:
 
 @function("has_district", takes=[TEXT], optional=[TEXT])
 def has_district(evaluation: Evaluation, text: str, state: str = "") -> XObject:
-    """The text names a district of a state, or the only district of that name when no state is given."""
+    """The text names a district of a state, or without a state the only district with this name."""
     if not state:
         return _match_only(_find(evaluation, text, DISTRICT, None))
     return _match_first(_find_below(evaluation, text, DISTRICT, _find(evaluation, state, STATE, None)))
@@ -28,7 +28,7 @@ def has_district(evaluation: Evaluation, text: str, state: str = "") -> XObject:
 
 @function("has_ward", takes=[TEXT], optional=[TEXT, TEXT])
 def has_ward(evaluation: Evaluation, text: str, state: str = "", district: str | None = None) -> XObject:
-    """The text names a ward of a state's district, or the only ward of that name when no district is given."""
+    """The text names a ward of a state's district, or without a district the only ward with this name."""
     if state and district is None:
         raise ExpressionError("need 1 or 3 argument(s), got 2")
     if not district:
@@ -46,7 +46,7 @@ def _find(evaluation: Evaluation, text: str, level: int, parent: Place | None) -
     root = evaluation.resources.places
     if root is None:
         raise ExpressionError("no places are known")
-    # Every word and every pair of words is looked for among all places.
+    # Every word and every pair of words is searched among all places.
     attempts = 2 + 2 * len(text) // CHARACTERS_PER_WORD
     evaluation.budget.spend(attempts * _count(root) // PLACES_PER_UNIT)
     return find_places(root, text, level, parent)

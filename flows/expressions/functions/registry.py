@@ -30,7 +30,7 @@ def _keep(evaluation: Evaluation, value: Value) -> Value:
     return value
 
 
-# An argument as it is, even an error.
+# An argument without conversion, even an error.
 RAW: Converter = _keep
 
 
@@ -47,7 +47,8 @@ class Signature:
         self._rest = rest
 
     def convert(self, evaluation: Evaluation, arguments: Sequence[Value]) -> list[Any]:
-        """The converted arguments; raises ExpressionError for a wrong number of them or one that can't be converted."""
+        """The converted arguments; raises ExpressionError for a wrong number of arguments or one that cannot be
+        converted."""
         count = len(arguments)
         if count < self._least or (count > self._most and self._rest is None):
             raise ExpressionError(f"need {self._describe_count()} argument(s), got {count}")
@@ -94,7 +95,8 @@ def function(
 
 
 class Outcome(XObject):
-    """What a router test found: an object with `match` and maybe `extra`; as a simple value it is whether it did."""
+    """The outcome of a router test: an object with `match` and optionally `extra`; as a simple value, whether the
+    test matched."""
 
     __slots__ = ("extra", "has_matched", "match")
 

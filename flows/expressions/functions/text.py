@@ -13,7 +13,7 @@ from flows.expressions.patterns import find_groups
 from flows.words import fold_case
 
 REPEAT_LIMIT = 10_000
-# Characters that Unicode does not know yet may be new emoji, and blanks of other widths keep words apart.
+# Characters that Unicode has not assigned yet may be new emoji, and other space characters separate words.
 _NOT_PRINTABLE = regex.compile(r"[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]+")
 _WORD_START = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{L}")
 _LAST_CODE_POINT = 0x10FFFF
@@ -39,19 +39,19 @@ def read_code(evaluation: Evaluation, text: str) -> Decimal:
 
 @function("trim", takes=[TEXT], optional=[TEXT])
 def trim(evaluation: Evaluation, text: str, characters: str = "") -> str:
-    """Without whitespace, or the given characters, at both ends."""
+    """The text without white space, or the given characters, at both ends."""
     return text.strip(characters or None)
 
 
 @function("trim_left", takes=[TEXT], optional=[TEXT])
 def trim_left(evaluation: Evaluation, text: str, characters: str = "") -> str:
-    """Without whitespace, or the given characters, at the beginning."""
+    """The text without white space, or the given characters, at the beginning."""
     return text.lstrip(characters or None)
 
 
 @function("trim_right", takes=[TEXT], optional=[TEXT])
 def trim_right(evaluation: Evaluation, text: str, characters: str = "") -> str:
-    """Without whitespace, or the given characters, at the end."""
+    """The text without white space, or the given characters, at the end."""
     return text.rstrip(characters or None)
 
 
@@ -78,20 +78,20 @@ def upper(evaluation: Evaluation, text: str) -> str:
 
 
 def _raise_letter(letter: str) -> str:
-    # Some letters have a capital of their own that is only used where a word begins; others have none.
+    # Some letters have a separate title case, which is only used at the beginning of a word; others have none.
     return next((capital for capital in (letter.upper(), letter.title()) if len(capital) == 1), letter)
 
 
 @function("title", takes=[TEXT])
 def title(evaluation: Evaluation, text: str) -> str:
-    """In lower case but for the first letter of every word."""
+    """In lower case except the first letter of every word."""
     evaluation.budget.spend(len(text) // 2)
     return str(_WORD_START.sub(lambda found: _raise_letter(found[0]), lower(evaluation, text)))
 
 
 @function("clean", takes=[TEXT])
 def clean(evaluation: Evaluation, text: str) -> str:
-    """Without characters that don't print."""
+    """The text without characters that cannot be printed."""
     evaluation.budget.spend(len(text) // 4)
     return str(_NOT_PRINTABLE.sub("", text))
 
@@ -116,7 +116,7 @@ def compare_texts(evaluation: Evaluation, first: str, second: str) -> Decimal:
 
 @function("repeat", takes=[TEXT, INTEGER])
 def repeat(evaluation: Evaluation, text: str, count: int) -> str:
-    """The text so many times."""
+    """The text, repeated a number of times."""
     if count < 0:
         raise ExpressionError("requires a count that is not negative")
     if len(text) * count > REPEAT_LIMIT:
@@ -126,7 +126,7 @@ def repeat(evaluation: Evaluation, text: str, count: int) -> str:
 
 @function("replace", takes=[TEXT, TEXT, TEXT], optional=[INTEGER])
 def replace(evaluation: Evaluation, text: str, needle: str, replacement: str, count: int = -1) -> str:
-    """With the first `count` (negative: all) occurrences of the needle replaced."""
+    """The text with the first `count` (negative: all) occurrences of a string replaced."""
     occurrences = text.count(needle)
     evaluation.budget.spend(len(text) // 16 + occurrences // 16)
     replaced = occurrences if count < 0 else min(count, occurrences)
@@ -149,21 +149,21 @@ def match_pattern(evaluation: Evaluation, text: str, pattern: str, group: int = 
 
 @function("url_encode", takes=[TEXT])
 def encode_for_url(evaluation: Evaluation, text: str) -> str:
-    """Percent-encoded but for letters, digits and `-_.~`."""
+    """Percent-encoded except letters, digits and `-_.~`."""
     evaluation.budget.spend(len(text) // 4)
     return quote(text, safe="", errors="replace")
 
 
 @function("html_decode", takes=[TEXT])
 def decode_html(evaluation: Evaluation, text: str) -> str:
-    """With entities as the characters they stand for."""
+    """The text with HTML entities replaced by their characters."""
     evaluation.budget.spend(len(text) // 4)
     return html.unescape(text).replace("\u00a0", " ")
 
 
 @function("read_chars", takes=[TEXT])
 def spell(evaluation: Evaluation, text: str) -> str:
-    """The way a number is read out: in groups of three or four characters, or one by one."""
+    """A number for reading aloud: in groups of three or four characters, or one by one."""
     evaluation.budget.spend(len(text) // 4)
     digits = text.removeprefix("+")
     size = next((size for size in (3, 4) if len(digits) % size == 0), 1)

@@ -13,7 +13,7 @@ from flows.words import collated_tokens, collated_words, lower
 
 CHARACTERS_PER_UNIT = 2
 PHONE_UNITS_PER_CHARACTER = 4
-# RE2 as for patterns of people: the text comes from people, and other engines take quadratic time on some.
+# RE2, because the text comes from people, and other engines take quadratic time for some texts.
 _EMAIL = re2.compile(r"[\pL\p{Nd}][\pL\p{Nd}\-_+$~.]*@[\pL\p{Nd}\-_]+(?:\.[\pL\p{Nd}\-_]+)+")
 
 
@@ -38,7 +38,7 @@ def has_only_text(evaluation: Evaluation, text: str, expected: str) -> XObject:
 
 @function("has_beginning", takes=[TEXT, TEXT])
 def has_beginning(evaluation: Evaluation, text: str, beginning: str) -> XObject:
-    """The trimmed text begins so, ignoring case; the match is the part as written."""
+    """The trimmed text has this beginning, ignoring case; the match is the part as written."""
     wanted = beginning.strip()
     encoded = text.strip().encode("utf-8", "replace")
     head = encoded[: len(wanted.encode("utf-8", "replace"))].decode("utf-8", "replace")
@@ -65,7 +65,7 @@ def has_all_words(evaluation: Evaluation, text: str, words: str) -> XObject:
 
 @function("has_phrase", takes=[TEXT, TEXT])
 def has_phrase(evaluation: Evaluation, text: str, phrase: str) -> XObject:
-    """The phrase's words occur one behind the other; after a mismatch the search goes on with the next token."""
+    """The phrase's words occur one after another; after a mismatch the search continues with the next token."""
     wanted = _collated(evaluation, phrase)
     found: list[str] = []
     for token, form in _tokens(evaluation, text):

@@ -38,7 +38,7 @@ def count_words(evaluation: Evaluation, text: str, delimiters: str = "") -> Deci
 
 @function("word_slice", takes=[TEXT, INTEGER], optional=[INTEGER, TEXT])
 def slice_words(evaluation: Evaluation, text: str, start: int, end: int = -1, delimiters: str = "") -> str:
-    """The words from `start` up to `end` (to the last one when that isn't positive), joined by spaces."""
+    """The words from `start` up to `end` (to the last one if that is not positive), joined by spaces."""
     if start < 0:
         raise ExpressionError("requires a start that is not negative")
     if 0 < end <= start:
@@ -56,7 +56,7 @@ def remove_first_word(evaluation: Evaluation, text: str) -> str:
 
 @function("field", takes=[TEXT, INTEGER, TEXT])
 def pick_field(evaluation: Evaluation, text: str, index: int, separator: str) -> str:
-    """One trimmed field of a separated text, empty beyond the last; spaces separate by their runs."""
+    """One trimmed field of a separated text, empty beyond the last; several spaces count as one separator."""
     if index < 0:
         raise ExpressionError("requires an index that is not negative")
     fields = text.split(separator) if separator else list(text)
