@@ -103,18 +103,14 @@ async def answer_http(request: ConnexionRequest, error: ProblemException | HTTPE
 
 async def answer_database(request: ConnexionRequest, error: DatabaseError) -> ConnexionResponse:
     status, text, headers = explain_database(error)
+    if took_too_long(error) and request.method == "GET":
+        text, headers = "This request takes the database too long; ask for less at a time.", {"Retry-After": "60"}
     return detail(status, text, headers)
 
 
 def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
     """Status, text and headers: 503 for temporary problems; every other database error is our fault: 500."""
     logger.error("the database failed: %s", type(error).__name__, exc_info=error)
-    if took_too_long(error):
-        return (
-            503,
-            "This request takes the database too long; ask for less, by filters or times.",
-            {"Retry-After": "60"},
-        )
     if is_temporary(error):
         return 503, "The service is overloaded or its database is not available; try again.", {"Retry-After": "1"}
     return 500, "Internal server error.", {}

@@ -8,12 +8,14 @@ from typing import Any
 from urllib.parse import quote
 
 import requests
+from sqlalchemy import text
 
-from bench.fairness.tenants import Tenant, describe, service
+from bench.fairness.tenants import Tenant, describe, processor_seconds, service
 from bench.gateways import Gateway
 from persistence.relayers.relayers import claim_phone
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, sign_body, write_body
+from testbed.running import RunningService
 
 SENDERS = 50
 
@@ -30,13 +32,25 @@ def measure_phones(options: argparse.Namespace) -> dict[str, Any]:
         threads = [
             threading.Thread(target=_sync_until, args=(running.url, phone, numbers, ends_at, waits)) for phone in phones
         ]
-        began = time.monotonic()
+        began, used = time.monotonic(), processor_seconds(running)
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        rate = round(len(waits) * SENDERS / (time.monotonic() - began))
-        return {"experiment": "phones", "phones": options.phones, "sms_per_second": rate, "syncs": describe(waits)}
+        rates = {
+            "sms_per_second": round(len(waits) * SENDERS / (time.monotonic() - began)),
+            "sms_per_processor_second": round(len(waits) * SENDERS / (processor_seconds(running) - used)),
+            "deadlocks": _count_deadlocks(running),
+        }
+        return {"experiment": "phones", "phones": options.phones, **rates, "syncs": describe(waits)}
+
+
+def _count_deadlocks(running: RunningService) -> int:
+    if running.database.sqlite:
+        return 0
+    mine = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    with running.database.reading() as tx:
+        return int(tx.execute(text(mine)).scalar_one())
 
 
 def _claim(tenant: Tenant, number: int) -> Phone:

@@ -1,5 +1,6 @@
 """Workspaces side by side on one running service: what each of them does, and how long its contacts wait."""
 
+import os
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import requests
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from persistence.messages.states import OUTGOING
 from persistence.tables.channels import channel
@@ -132,3 +133,23 @@ def service(kind: str, **settings: str) -> Iterator[RunningService]:
             running_service(url, Path(folder), **settings) as running,
         ):
             yield running
+
+
+def processor_seconds(running: RunningService) -> float:
+    """What the API, the worker and the database's processes have used so far; on Linux."""
+    roots = {process.pid for process in running.processes.values()}
+    if not running.database.sqlite:
+        with running.database.reading() as tx:
+            roots.add(_read_stat(int(tx.execute(text("SELECT pg_backend_pid()")).scalar_one()))[0])
+    every = {int(entry.name): _read_stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    ticks = sum(used for pid, (parent, used) in every.items() if pid in roots or parent in roots)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _read_stat(pid: int) -> tuple[int, int]:
+    """The parent of a process and the ticks that it and its ended children have used; nothing of one that is gone."""
+    try:
+        fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0, 0
+    return int(fields[1]), sum(int(each) for each in fields[11:15])

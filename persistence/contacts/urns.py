@@ -148,6 +148,13 @@ def _adopt_free(
         tx.execute(insert(contact_urn), new)
 
 
+def hold_in_order(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
+    """Holds contacts that are to be changed, in the order of ids as everybody does."""
+    if not tx.sqlite:
+        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
+        tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))
+
+
 def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> None:
     """From now on send messages to these URNs through this channel."""
     rows = contact_urn.c

@@ -1,7 +1,7 @@
 """SMS and calls that phones report: contacts, messages, channel events and their webhooks, each once."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from flows.urns import Urn
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, call_fields, message_fields
 from persistence.channels.events import CALL_TYPES
-from persistence.contacts.urns import UrnOwner, ensure_owners, note_seen, prefer_channel
+from persistence.contacts.urns import UrnOwner, ensure_owners, hold_in_order, note_seen, prefer_channel
 from persistence.database import Transaction
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
 from persistence.messages.incoming import Received, find_known_messages, store_received
@@ -154,13 +154,44 @@ def find_callers(tx: Transaction, phone: Source, calls: Collection[tuple[CallRep
 def _find_owners(
     tx: Transaction, phone: Source, urns: Collection[Urn], seen: Collection[str], *, revives: bool
 ) -> dict[str, UrnOwner]:
-    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id, changes=True)
+    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id)
     welcome = {identity: owner for identity, owner in owners.items() if owner.status != BLOCKED}
-    active = sorted({owner.contact_id for identity, owner in welcome.items() if identity in seen})
-    if active:
-        note_seen(tx, phone.workspace_id, active, revives=revives)
-    prefer_channel(tx, phone.workspace_id, sorted(owner.urn_id for owner in welcome.values()), phone.id)
+    active = {owner.contact_id for identity, owner in welcome.items() if identity in seen}
+    tx.before_commit(SeenContacts).note(phone, active, {owner.urn_id for owner in welcome.values()}, revives=revives)
     return owners
+
+
+class SeenContacts:
+    """Who was seen in a unit of work, written at its end.
+
+    Many phones may report the same senders at a time: their contacts are held from here to the commit, and not for as
+    long as it takes to store what they sent.
+    """
+
+    is_last = False
+
+    def __init__(self) -> None:
+        self._seen: dict[int, dict[int, bool]] = {}
+        self._urns: dict[tuple[int, int], set[int]] = {}
+
+    def note(self, source: Source, contact_ids: Set[int], urn_ids: Set[int], *, revives: bool) -> None:
+        """These contacts were seen through a channel, by which these addresses are answered from now on."""
+        seen = self._seen.setdefault(source.workspace_id, {})
+        for contact_id in contact_ids:
+            seen[contact_id] = revives or seen.get(contact_id, False)
+        self._urns.setdefault((source.workspace_id, source.id), set()).update(urn_ids)
+
+    def flush(self, tx: Transaction) -> None:
+        seen, self._seen = self._seen, {}
+        urns, self._urns = self._urns, {}
+        for workspace_id in sorted(seen):
+            hold_in_order(tx, workspace_id, seen[workspace_id])
+            for revives in (True, False):
+                ids = sorted(each for each, is_revived in seen[workspace_id].items() if is_revived == revives)
+                if ids:
+                    note_seen(tx, workspace_id, ids, revives=revives)
+        for (workspace_id, channel_id), urn_ids in sorted(urns.items()):
+            prefer_channel(tx, workspace_id, sorted(urn_ids), channel_id)
 
 
 def _milliseconds(moment: datetime | None) -> str:
