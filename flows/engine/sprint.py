@@ -1,7 +1,7 @@
 """One sprint of a session, from one wait to the next, and everything it needs (flow format, a sprint)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +45,7 @@ class Sprint:
     transfers: Counter[str] = field(default_factory=Counter)
     first_run_uuid: str = ""
     _flows: dict[str, Flow | None] = field(default_factory=dict)
+    _languages: dict[str, Sequence[str]] = field(default_factory=dict)
     _environment: Environment | None = None
     _resources: Resources | None = None
 
@@ -94,6 +95,16 @@ class Sprint:
     def forget_environment(self) -> None:
         """Clears the cached settings, which may have changed with the contact."""
         self._environment = None
+        self._languages.clear()
+
+    def languages_of(self, flow: Flow) -> Sequence[str]:
+        """The languages to look for a flow's texts in, best first: the contact's, the workspace's, the flow's own."""
+        found = self._languages.get(flow.language)
+        if found is None:
+            allowed = self.session.environment.allowed_languages
+            wanted = [self.session.contact.language] if self.session.contact.language in allowed else []
+            found = self._languages[flow.language] = list(dict.fromkeys([*wanted, *allowed[:1], flow.language]))
+        return found
 
     def start_run(self, flow: Flow, parent: Run | None, parent_uuid: str, *, is_terminal: bool) -> Run:
         """Begins a run of a flow."""

@@ -22,7 +22,7 @@ Reply = TypeVar("Reply")
 class Visit:
     """A run's visit of a node during a sprint; `log` collects events, `options` are the engine's settings."""
 
-    __slots__ = ("_languages", "_source", "flow", "log", "node", "options", "run", "sprint")
+    __slots__ = ("_source", "flow", "log", "node", "options", "run", "sprint")
 
     def __init__(self, sprint: Sprint, run: Run, flow: Flow, node: Node) -> None:
         self.sprint = sprint
@@ -32,17 +32,11 @@ class Visit:
         self.log = sprint.log
         self.options = sprint.options
         self._source: ContextSource | None = None
-        self._languages: list[str] = []
 
     @property
-    def languages(self) -> list[str]:
+    def languages(self) -> Sequence[str]:
         """The languages to look for translations in, best first: the contact's, the workspace's, the flow's own."""
-        if not self._languages:
-            allowed = self.sprint.session.environment.allowed_languages
-            language = self.sprint.session.contact.language
-            wanted = [language] if language in allowed else []
-            self._languages = list(dict.fromkeys([*wanted, *allowed[:1], self.flow.language]))
-        return self._languages
+        return self.sprint.languages_of(self.flow)
 
     def context(self) -> XObject:
         """What templates can refer to now; later changes are in the next context."""
@@ -104,7 +98,7 @@ class Visit:
         self, item_uuid: str, name: str, base: Sequence[Any], languages: Sequence[str] | None = None
     ) -> tuple[list[Any], str]:
         """The values of a property in the best of the languages, by default the visit's, and that language."""
-        wanted = languages or self._languages or self.languages
+        wanted = languages or self.sprint.languages_of(self.flow)
         own = self.flow.language
         return (list(base), own) if wanted[0] == own else localize(self.flow, wanted, item_uuid, name, base)
 
@@ -119,7 +113,6 @@ class Visit:
         if change(editor):
             editor.update_groups()
             self.sprint.forget_environment()
-            self._languages = []
 
     def ask(self, name: str, service: Service | None, call: Callable[[Service], Reply]) -> Reply | None:
         """The result of a service of the host; None, with an error event, if there is no such service or it failed."""

@@ -65,7 +65,7 @@ class ContactEditor:
 
     def _matches(self, group: Group) -> bool:
         environment = self.workspace or self.environment
-        if self.options.groups_see_urns:
+        if self.options.groups_see_urns and environment.redacts_urns:
             environment = replace(environment, redaction_policy="none")
         return is_member(group, self.contact, self.assets, environment)
 
