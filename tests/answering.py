@@ -13,7 +13,7 @@ Answer = Callable[[str, str], str | None]
 
 
 class AnsweringPhone(threading.Thread):
-    """A phone that relays whatever its contacts are asked and answer, until it is stopped."""
+    """A phone that relays all questions to its contacts and their answers, until it is stopped."""
 
     def __init__(self, phone: Phone, answer: Answer) -> None:
         super().__init__(name="answering phone", daemon=True)

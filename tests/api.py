@@ -1,4 +1,4 @@
-"""A small client that speaks real HTTP messages to the ASGI application, in process."""
+"""A small client that sends real HTTP messages to the ASGI application, in process."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ class Api:
         return self.client.get(path, params=query, headers=self._headers())
 
     def follow(self, url: str) -> httpx.Response:
-        """A page by the address that another page gave."""
+        """A page by the URL in another page."""
         return self.client.get(url, headers=self._headers())
 
     def post(

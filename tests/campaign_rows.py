@@ -1,4 +1,4 @@
-"""Campaigns and what they need, for tests."""
+"""Campaigns and the records that they need, for tests."""
 
 from datetime import datetime
 from typing import Any
@@ -28,7 +28,7 @@ def make_group(database: Database, workspace: Workspace, name: str = MOTHERS) ->
 
 
 def make_campaign(database: Database, workspace: Workspace, name: str, group_name: str = MOTHERS) -> str:
-    """A campaign on the group with this name; its uuid."""
+    """A campaign on the group with this name; returns its UUID."""
     make_group(database, workspace, group_name)
     with database.writing() as tx:
         group_id = find_any_group(tx, workspace.id, group_name, field="group")
@@ -38,7 +38,7 @@ def make_campaign(database: Database, workspace: Workspace, name: str, group_nam
 
 
 def make_flow(database: Database, workspace: Workspace, name: str, *, is_archived: bool = False) -> str:
-    """A flow without any definition; its uuid."""
+    """A flow without any definition; returns its UUID."""
     uuid = new_uuid()
     empty: dict[str, Any] = {"results": [], "parent_refs": [], "dependencies": [], "issues": []}
     with database.writing() as tx:
@@ -49,7 +49,7 @@ def make_flow(database: Database, workspace: Workspace, name: str, *, is_archive
 
 
 def make_event(database: Database, workspace: Workspace, campaign_uuid: str, **values: Any) -> int:
-    """A message event one day after `due_date` at the same time, unless `values` say otherwise; its id."""
+    """A message event one day after `due_date` at the same time, unless `values` say otherwise; returns its id."""
     form: dict[str, Any] = {
         "relative_to": "due_date",
         "offset": 1,
@@ -79,12 +79,12 @@ def make_members(database: Database, workspace: Workspace, count: int, due_date:
 
 
 def scheduled(database: Database, contact_id: int | None = None) -> list[datetime]:
-    """When what has not fired is due, for one contact or everybody."""
+    """When scheduled fires are due, for one contact or all."""
     return _moments(database, contact_id, fired=False)
 
 
 def fired(database: Database, contact_id: int | None = None) -> list[datetime]:
-    """The moments for which something has fired."""
+    """The times of fires that were performed."""
     return _moments(database, contact_id, fired=True)
 
 

@@ -14,7 +14,7 @@ from persistence.workspaces import Workspace
 
 
 def add_channel(database: Database, workspace: Workspace, **values: Any) -> int:
-    """A phone of the workspace, seen now; its id."""
+    """A phone of the workspace, seen now; returns its id."""
     with database.writing() as tx:
         row = {
             "workspace_id": workspace.id,
@@ -35,7 +35,7 @@ def change_channel(database: Database, channel_id: int, **values: Any) -> None:
 
 
 def add_contact(database: Database, workspace: Workspace, phone: str = "+254722000111", name: str = "Amina") -> int:
-    """A contact with a phone number; its id."""
+    """A contact with a phone number; returns its id."""
     with database.writing() as tx:
         row = {
             "workspace_id": workspace.id,
@@ -59,7 +59,7 @@ def add_outgoing(
     status: str = QUEUED,
     **values: Any,
 ) -> int:
-    """An outgoing message; its id."""
+    """An outgoing message; returns its id."""
     with database.writing() as tx:
         row = {
             "workspace_id": workspace.id,

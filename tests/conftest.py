@@ -30,7 +30,7 @@ from tests.api import Api
 from tests.partitions import partition
 from tests.slow_first import deal, find_rank
 
-# A loaded machine is no reason to fail: bounds of time are tested where they are promised.
+# A busy machine is no reason to fail: time limits are tested separately.
 hypothesis_settings.register_profile("relayboard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("relayboard")
 
@@ -39,7 +39,7 @@ PARTITIONS = int(os.environ.get("TEST_PARTITIONS", "0"))
 
 
 def pytest_configure() -> None:
-    # Each commit to a SQLite file waits for its disk, which takes longer than all else that most tests do.
+    # Each commit to a SQLite file waits for its disk, which takes longer than everything else in most tests.
     if FOLDER and not os.statvfs(FOLDER).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", FOLDER)
 
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Clock:
-    """A clock that tests move; each look at it is a millisecond later, so that no two moments are equal."""
+    """A clock that tests move; each reading is a millisecond later, so that no two times are equal."""
 
     def __init__(self) -> None:
         self.moment = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
@@ -115,7 +115,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def woken() -> list[str]:
-    """The kinds of work that were woken, in order."""
+    """The jobs that were woken, in order."""
     return []
 
 
@@ -188,9 +188,8 @@ def other_api(http: TestClient, database: Database, other_workspace: Workspace) 
 
 @pytest.fixture
 def statements(database: Database) -> Iterator[list[str]]:
-    """The SQL statements that ran since the fixture was made or the list was cleared.
-
-    What is looked up or noted of tokens and allowances once in a while, whatever is asked for, is left out.
+    """The SQL statements since the fixture was created or the list was cleared, without those for tokens and rate
+    limits, which run from time to time in any request.
     """
     seen: list[str] = []
 

@@ -39,7 +39,7 @@ def call(
 
 @dataclass(slots=True)
 class Started:
-    """A command that goes on; what it has written so far."""
+    """A running command, with its output so far."""
 
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Started:
 def started(
     *arguments: str, folder: Path, environment: Mapping[str, str] | None = None, command: list[str] | None = None
 ) -> Iterator[Started]:
-    """A command under way, ended with everything it started if it has not ended before."""
+    """A running command; at the end it is stopped, with everything that it started."""
     process = subprocess.Popen(
         [*(command or [str(SCRIPT)]), *arguments],
         cwd=folder,

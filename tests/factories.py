@@ -18,7 +18,7 @@ from persistence.workspaces import Workspace
 
 
 def make_contact(database: Database, workspace: Workspace, phone: str | None = None, name: str = "Amina") -> str:
-    """An active contact; its uuid."""
+    """An active contact; returns its UUID."""
     urns = [Urn("tel", phone)] if phone else []
     with database.writing() as tx:
         contact_id = create_contact(tx, workspace, ContactChange(name=name, urns=urns))
@@ -43,7 +43,7 @@ def make_contacts(database: Database, workspace: Workspace, count: int) -> None:
 def make_messages(
     database: Database, workspace: Workspace, contact_uuid: str, count: int = 1, **values: Any
 ) -> list[int]:
-    """Messages of one moment, handled incoming ones unless `values` say otherwise; their ids, oldest first."""
+    """Messages of one moment, handled incoming ones unless `values` say otherwise; returns their ids, oldest first."""
     contact_id = id_of(database, contact_uuid)
     with database.writing() as tx:
         row = {

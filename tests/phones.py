@@ -76,7 +76,7 @@ def count_rows(database: Database, table: FromClause) -> int:
 
 
 def send_texts(api: Api, phone: Phone, *texts: str) -> list[int]:
-    """Outgoing messages to one contact who wrote to this phone, in this order; their ids."""
+    """Outgoing messages to one contact who wrote to this phone, in this order; returns their ids."""
     phone.receive_sms("+250788000111", "hello")
     phone.sync()
     with api.database.reading() as tx:

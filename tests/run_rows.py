@@ -22,7 +22,7 @@ NODE = "4d5f4a0e-2f0b-4a4e-b1f3-2a1b6e9d8c77"
 
 
 def add_flow(database: Database, workspace: Workspace, name: str = "Registration", **values: Any) -> int:
-    """A message flow without a definition; its id."""
+    """A message flow without a definition; returns its id."""
     with database.writing() as tx:
         row = {
             "workspace_id": workspace.id,
@@ -47,7 +47,7 @@ def uuid_of(database: Database, table: Any, record_id: int) -> str:
 
 
 def add_people(database: Database, workspace: Workspace, count: int, **values: Any) -> list[int]:
-    """Contacts without address; their ids."""
+    """Contacts without address; returns their ids."""
     with database.writing() as tx:
         row = {"workspace_id": workspace.id, "fields": {}, "created_on": tx.now, "modified_on": tx.now} | values
         uuids = [new_uuid() for _ in range(count)]
@@ -58,7 +58,7 @@ def add_people(database: Database, workspace: Workspace, count: int, **values: A
 def add_run(
     database: Database, workspace: Workspace, flow_id: int, contact_id: int, status: str = COMPLETED, **values: Any
 ) -> int:
-    """A run of this moment, over unless `status` says otherwise; its id."""
+    """A run of this moment, over unless `status` says otherwise; returns its id."""
     modified_on = values.pop("modified_on", None)
     with database.writing() as tx:
         exited_on = None if status in (ACTIVE, WAITING) else tx.now
@@ -86,7 +86,7 @@ def add_waiting(
 def add_start(
     database: Database, workspace: Workspace, flow_id: int, contact_ids: Sequence[int] = (), **values: Any
 ) -> int:
-    """A start that is pending; its id."""
+    """A start that is pending; returns its id."""
     with database.writing() as tx:
         names = ("group_ids", "address_ids", "query", "excluded_group_ids")
         audience = Audience(contact_ids, **{name: values.pop(name) for name in names if name in values})

@@ -11,7 +11,7 @@ from persistence.workspaces import Workspace
 
 
 def add_ticket(database: Database, workspace: Workspace, contact_id: int, **values: Any) -> str:
-    """An open ticket of a contact; its uuid."""
+    """An open ticket of a contact; returns its UUID."""
     with database.writing() as tx:
         ticket_id = open_ticket(tx, workspace, NewTicket(contact_id, **values))
         uuid: str = tx.execute(select(ticket.c.uuid).where(ticket.c.id == ticket_id)).scalar_one()

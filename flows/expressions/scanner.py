@@ -61,10 +61,10 @@ def has_expressions(template: str, roots: Collection[str] | None = None) -> bool
 
 
 def find_text_end(text: str, start: int) -> int | None:
-    """Where the text literal that opens at `start` ends (behind its closing quote), None when it does not.
+    """The end of the text literal that opens at `start` (after its closing quote), None if it does not end.
 
-    A backslash takes the next character with it. When that leaves no closing quote at all, the last quote behind a
-    backslash closes the literal, so that a lone backslash can be written as "\\".
+    A backslash escapes the next character. If that leaves no closing quote, the last quote after a
+    backslash closes the literal, so that a single backslash can be written as "\\".
     """
     position, fallback = start + 1, None
     while position < len(text):

@@ -1,4 +1,4 @@
-"""The story of a clinic's flows: an export is brought in, contacts are started and talk, all as the flows say."""
+"""The story of a clinic's flows: an export is imported, contacts are started and answer, all as in the flows."""
 
 import json
 import os
@@ -53,7 +53,7 @@ class Person:
         return 10 + self.index % 50
 
     def answer(self, text: str) -> str | None:
-        """What comes next; nothing when the text asks nothing."""
+        """The next answer; nothing if the text asks nothing."""
         if not text.endswith("?") and not text.startswith("Please send your age"):
             return None
         answers = [self.name, *(f"about... {each}" for each in "abcde"), str(self.age), "perhaps", "hm"]
@@ -64,7 +64,7 @@ class Person:
 
 
 class Clinics:
-    """The service that the flow's webhook asks: it knows no clinic for every fourth contact."""
+    """The service that the flow's webhook calls: it knows no clinic for every fourth contact."""
 
     def __init__(self) -> None:
         self.people: dict[str, Person] = {}
@@ -100,7 +100,7 @@ def receiver(clinics: Clinics) -> Iterator[Receiver]:
 
 
 def command(service: RunningService, *arguments: str) -> Any:
-    """What a command of the operator prints."""
+    """The output of an operator's command."""
     call = [sys.executable, "-m", "relayboard", *arguments]
     done = subprocess.run(
         call, env=service.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
@@ -110,7 +110,7 @@ def command(service: RunningService, *arguments: str) -> Any:
 
 
 def bring_in(service: RunningService, receiver: Receiver, folder: Path) -> str:
-    """Imports the export, makes the resthook and subscribes to it; the uuid of the flow Registration."""
+    """Imports the export, creates the resthook and subscribes to it; returns the UUID of the flow Registration."""
     file = folder / "registration.json"
     file.write_text(EXPORT.read_text().replace(PLACE, receiver.url.removesuffix("/hook")))
     workspace = service.workspace.uuid

@@ -1,4 +1,4 @@
-"""Every command and every example of README and docs/ does what it is printed for."""
+"""Every command and every example of README and docs/ works as described."""
 
 import doctest
 import importlib.util
@@ -105,7 +105,7 @@ def test_python_answers_as_printed_from_the_top_of_its_page_to_the_end(page: Pat
 
 
 def fill(command: str, world: World) -> list[str]:
-    """The words of a command with the world's names in the place of UUID and the like."""
+    """The words of a command with the world's names instead of UUID and other placeholders."""
     names = world.names
     words = shlex.split(command, comments=True)
     values = {"workspace": "workspace", "flow": "flow", "campaign": "campaign", "trigger": "trigger", "group": "group"}

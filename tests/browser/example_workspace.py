@@ -1,4 +1,4 @@
-"""The workspace that the contract's examples speak of: every record they name is there."""
+"""The workspace of the contract's examples: every record that they name exists."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -40,7 +40,7 @@ CLAIM_CODE = "K7QW3ZP9M"
 
 
 def fill_as_in_examples(database: Database, workspace: Workspace, generation: str) -> Filled:
-    """Rows in every table, those that the examples of this generation name among them."""
+    """Rows in every table, including those that the examples of this generation name."""
     filled = fill_workspace(database, workspace, count=4)
     for name in ("Age", "District"):
         make_field(database, workspace, name)

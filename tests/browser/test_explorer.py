@@ -58,7 +58,7 @@ def in_order(generation: str) -> list[Operation]:
 
 
 def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
-    """What a person has to type: the parameters without which an operation does nothing."""
+    """The parameters that a person must type."""
     tag = operation.body["tags"][0]
     by_tag = {
         "channel_settings": {"uuid": filled.rows["channel"][1].uuid},

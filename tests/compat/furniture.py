@@ -37,7 +37,7 @@ VISIT = {"type": "R", "left_on": "2026-03-02T08:10:11.000000Z", "results": [VALU
 
 
 def furnish(tenant: Tenant) -> None:
-    """Six records of each kind, made behind the API's back where it cannot make them."""
+    """Six records of each kind, written to the database if the API cannot create them."""
     database, workspace = tenant.service.database, tenant.workspace
     with database.writing() as tx:
         store_boundaries(tx, read_features(RWANDA))

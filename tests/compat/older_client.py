@@ -32,7 +32,7 @@ def _install(pins: list[str], folder: Path) -> None:
 
 
 def _import_from(folder: Path) -> ModuleType:
-    """Import in spite of a package of the same name, which stays what others import."""
+    """Import although there is another package of the same name, which other modules continue to use."""
     newer = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == PACKAGE}
     sys.path.insert(0, str(folder))
     try:

@@ -25,7 +25,7 @@ def client(tenant: Tenant) -> TembaClient:
 
 @pytest.fixture
 def survey(tenant: Tenant) -> str:
-    """A flow that asks a question; its uuid."""
+    """A flow that asks a question; returns its UUID."""
     nodes = [node("hello", [say("Have you a card?")], "ask"), ask("ask", {"Yes": "bye"}, "bye"), node("bye")]
     made = definition("Survey", nodes, uuid=f"f{tenant.workspace.uuid[1:]}")
     return store_flow(tenant.service.database, tenant.workspace, made)

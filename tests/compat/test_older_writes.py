@@ -33,7 +33,7 @@ def client(older: ModuleType, tenant: Tenant) -> Any:
 
 @pytest.fixture
 def survey(tenant: Tenant) -> str:
-    """A flow that asks a question; its uuid."""
+    """A flow that asks a question; returns its UUID."""
     nodes = [node("hello", [say("Have you a card?")], "ask"), ask("ask", {"Yes": "bye"}, "bye"), node("bye")]
     made = definition("Survey", nodes, uuid=f"f{tenant.workspace.uuid[1:]}")
     return store_flow(tenant.service.database, tenant.workspace, made)
@@ -41,7 +41,7 @@ def survey(tenant: Tenant) -> str:
 
 @pytest.fixture
 def nurses(tenant: Tenant) -> str:
-    """A group; its uuid. The older client makes none."""
+    """A group; returns its UUID. The older client makes none."""
     return make_named(tenant.service.database, tenant.workspace, group, ["Nurses"])[0]
 
 

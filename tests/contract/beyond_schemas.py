@@ -1,6 +1,5 @@
-"""Why a request that is as the contract says may be answered with 400: what OpenAPI 3.0 cannot say, rule by rule.
-
-Each reason is a sentence of the service, told apart by its operation and place where others use the same sentence.
+"""Why a request that matches the contract may be rejected with 400: what OpenAPI 3.0 cannot express, rule by rule. Each
+reason is a message of the service, with its operation and place if others use the same message.
 """
 
 import json

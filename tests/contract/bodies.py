@@ -1,4 +1,4 @@
-"""Requests of every operation that mean something in a filled workspace, made from the examples of the contract."""
+"""Valid requests of every operation in a filled workspace, made from the examples of the contract."""
 
 import copy
 from collections.abc import Iterator, Mapping

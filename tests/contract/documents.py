@@ -1,4 +1,4 @@
-"""The bundled documents under test, and ways through them."""
+"""The bundled documents under test, and functions that traverse them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Part = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation with the document it stands in."""
+    """One operation with its document."""
 
     root: str
     path: str

@@ -1,6 +1,5 @@
-"""A workspace with rows in every table, made from the tables' own columns, so that tables to come are filled as well.
-
-Every text of a row holds its mark (`w3r1`: row 1 of workspace 3), so that whose record a text speaks of can be told.
+"""A workspace with rows in every table, made from the tables' own columns, so that future tables are filled as well.
+Every text of a row contains a mark (`w3r1`: row 1 of workspace 3), so that a text shows to which record it belongs.
 """
 
 from collections.abc import Mapping, Sequence

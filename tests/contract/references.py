@@ -16,7 +16,7 @@ UNKNOWN_NUMBER = "+250780000999"
 
 @dataclass(frozen=True)
 class Form:
-    """One way to name a record: how it reads for a row of the table, and a value of this form that nobody has."""
+    """One way to refer to a record: its value for a row of the table, and a value of this form that no record has."""
 
     table: str
     word: str

@@ -1,4 +1,4 @@
-"""A channel type lives in its folders: nothing else in the program names it."""
+"""No code outside the folders of a channel type names it."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The contract documents keep the house rules for OpenAPI."""
+"""The contract documents follow the project's rules for OpenAPI."""
 
 from collections import Counter
 from typing import Any

@@ -1,6 +1,5 @@
-"""What `not` says in the contract of fields that exclude or need each other is what the service does.
-
-The service does not check bodies against `not` itself: its handlers refuse in words that say which field is wrong.
+"""The service follows `not` in the contract, by which fields exclude or need each other. It does not check bodies
+against `not` itself: its handlers say which field is wrong.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What a list's declaration understands is what the contract says of its operation, no more and no less."""
+"""The declaration of a list and the contract have the same parameters."""
 
 import pytest
 

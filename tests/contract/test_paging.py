@@ -1,4 +1,4 @@
-"""Following `next` through a list of generation 2 finds every record once, also while others are being made."""
+"""Following `next` through a list of generation 2 finds every record once, also while records are created."""
 
 from collections.abc import Iterator
 from typing import Any

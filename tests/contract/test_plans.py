@@ -1,4 +1,4 @@
-"""Every filter and order of every list finds its records by an index: no big table is read from end to end."""
+"""Every filter and order of every list uses an index: no large table is scanned."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Everything the interface specification names is in the contract."""
+"""The contract contains everything that the interface specification names."""
 
 import pytest
 

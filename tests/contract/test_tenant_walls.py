@@ -1,6 +1,6 @@
-"""A record of another workspace is answered for like one that does not exist, whatever names it, and stays as it is.
-
-The cases come from the contract: each operation, each parameter and body field that names a record, each form.
+"""For a record of another workspace the response is the same as for one that does not exist, and the record is not
+changed. The cases come from the contract: each operation, each parameter and body field that refers to a record, each
+form.
 """
 
 import json

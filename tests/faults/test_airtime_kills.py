@@ -1,4 +1,4 @@
-"""Airtime is asked for under one UUID, however often the worker is killed while it waits for the answer."""
+"""Airtime is requested with one UUID, even if the worker is killed repeatedly while it waits for the response."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Archiving loses and doubles nothing while two processes at it are killed again and again."""
+"""Archiving loses and doubles nothing while its two processes are killed again and again."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Broadcasts to groups reach everybody once, however often the worker that makes their messages is killed."""
+"""Broadcasts to groups reach every contact once, even if the worker that creates the messages is killed repeatedly."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""Campaign events write to everybody once, however often the worker that schedules and fires them is killed."""
+"""Campaign events reach every contact once, even if the worker that schedules and fires them is killed repeatedly."""
 
 import random
 import threading
@@ -30,7 +30,7 @@ def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
 
 
 def make_members(database: Database, workspace: Workspace) -> list[int]:
-    """Contacts in the campaign's group whose date was a day and an hour ago; their ids."""
+    """Contacts in the campaign's group whose date was a day and an hour ago; returns their ids."""
     make_field(database, workspace, "Due Date", "datetime")
     group_id = make_group(database, workspace)
     make_contacts(database, workspace, CONTACTS)

@@ -1,4 +1,4 @@
-"""Crowds of half requests on a running service: they cost no memory, and others are answered all the while."""
+"""Many incomplete requests to a running service use no memory, and other requests are still served."""
 
 import socket
 from collections.abc import Callable, Iterator

@@ -1,4 +1,5 @@
-"""Conversations of flows survive kills of two competing workers: nobody is asked twice, skipped, or left hanging."""
+"""Conversations of flows survive kills of two competing workers: no contact is asked twice, skipped, or left without
+an answer."""
 
 import os
 import threading
@@ -63,7 +64,7 @@ def connect_phones(service: RunningService) -> list[AnsweringPhone]:
 
 
 def make_people(service: RunningService) -> str:
-    """A group of contacts with numbers; its uuid."""
+    """A group of contacts with numbers; returns its UUID."""
     urns = [Urn("tel", f"+250799{number:06}") for number in range(CONTACTS)]
     with service.database.writing() as tx:
         owners = ensure_owners(tx, service.workspace.id, urns)

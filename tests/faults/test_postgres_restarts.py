@@ -1,4 +1,4 @@
-"""PostgreSQL that is shut down in the middle of deliveries: no event is lost, and everybody comes back."""
+"""PostgreSQL is shut down in the middle of deliveries: no event is lost, and all processes recover."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def restart(server: Any) -> None:
-    """Shuts the server down without a goodbye to anybody, and starts it again."""
+    """Shuts the server down immediately, and starts it again."""
     os.kill(server.get_pid(), signal.SIGQUIT)
     wait_until(lambda: not (server.pgdata / "postmaster.pid").exists(), "PostgreSQL to stop")
     server.ensure_postgres_running()

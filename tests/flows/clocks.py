@@ -1,4 +1,4 @@
-"""A clock that stands still, for tests of what depends on the present."""
+"""A clock that stands still, for tests that depend on the current time."""
 
 from dataclasses import dataclass
 from datetime import datetime

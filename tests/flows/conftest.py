@@ -1,4 +1,4 @@
-"""Every event that any test of the engine makes is held against its declared type."""
+"""Every event in any test of the engine is compared with its declared type."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CASES = list(collect_cases(Path(os.environ[FOLDER_VARIABLE]))) if os.environ.get
 if CASES:
 
     @pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.corpus}: {case.name}") for case in CASES])
-    def test_case_holds(case: CorpusCase) -> None:
+    def test_a_case_of_the_corpora_holds(case: CorpusCase) -> None:
         run_case(case)
 
 

@@ -26,9 +26,8 @@ class Reply:
 
 @dataclass(slots=True)
 class Echo:
-    """An inner application that notes what reaches it and answers 200 with the body it received.
-
-    As the API does, it reads the JSON of a call itself; everything else it takes as it comes.
+    """An inner application that records what it gets and responds with 200 and the received body. Like the API it reads
+    JSON itself; everything else it accepts unchanged.
     """
 
     status: int = 200

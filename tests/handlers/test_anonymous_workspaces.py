@@ -1,4 +1,4 @@
-"""What a workspace that hides addresses refuses to tell, in both generations."""
+"""What an anonymous workspace refuses to tell, in both generations."""
 
 from typing import Any
 

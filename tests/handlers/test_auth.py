@@ -1,4 +1,4 @@
-"""Tokens, roles, scopes, rate limits: who may call, and what the others are told."""
+"""Tokens, roles, scopes, rate limits: who may call, and the responses to others."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

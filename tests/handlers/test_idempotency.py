@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the same request twice has one effect and one answer."""
+"""`Idempotency-Key`: a repeated request has one effect and the same response."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

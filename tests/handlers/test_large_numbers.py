@@ -1,4 +1,4 @@
-"""Numbers that no record can have find nothing, wherever records are named by number."""
+"""Ids that no record can have find nothing, in all parameters and fields."""
 
 from typing import Any
 

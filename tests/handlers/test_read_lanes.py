@@ -1,4 +1,4 @@
-"""Requests that read: whoever asks for much waits for himself."""
+"""Reading requests: a large one delays only itself."""
 
 import threading
 from collections.abc import Callable

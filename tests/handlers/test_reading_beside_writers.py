@@ -1,4 +1,4 @@
-"""Whoever reads does not wait for those who write, on SQLite neither, where there is one lock for all of them."""
+"""Reads do not wait for writes, not even on SQLite, which has one lock for all writers."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Short codes and names of senders, which only channels bring, can be used as they were read, in both generations."""
+"""Short codes and names of senders, which only come from channels, can be used as shown, in both generations."""
 
 from typing import Any
 

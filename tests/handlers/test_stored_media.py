@@ -1,4 +1,4 @@
-"""What is left in the media store: a file for every record and nothing else, whatever happens; and how much of it."""
+"""The media store always has exactly one file for every record, within the quota."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""Who is not let in has none of its body read: the whole service, spoken to in raw ASGI messages."""
+"""The body of an unauthorized request is not read: tests the whole service with raw ASGI messages."""
 
 from collections.abc import Iterator
 
@@ -45,7 +45,7 @@ def send(
 
 @pytest.mark.parametrize(("path", "media_type"), [(LABELS, JSON), (UPLOADS, FORM), (LABELS, FORM), (UPLOADS, JSON)])
 @pytest.mark.parametrize(("token", "status"), [(None, 401), ("Token rb_0123456789ab_nobody", 403), ("Basic YTpi", 401)])
-def test_without_a_good_token(
+def test_without_a_good_token_the_body_is_not_read(
     settings: Settings,
     database: Database,
     taken: list[bool],

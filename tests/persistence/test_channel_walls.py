@@ -1,4 +1,4 @@
-"""A channel may move to another workspace, so nothing joins it to records by its id alone."""
+"""A channel may move to another workspace, so no query joins it to records by its id alone."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Users of a workspace: roles change only when that is asked for, and an administrator always stays."""
+"""Users of a workspace: roles change only on request, and an administrator always remains."""
 
 import threading
 from functools import partial

@@ -1,4 +1,4 @@
-"""Slow and odd clients on real sockets: none of them holds a connection longer than is stated."""
+"""Slow and unusual clients on real sockets: none of them keeps a connection longer than documented."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""The wheel that is installed elsewhere holds everything, and runs where files are called like its parts."""
+"""An installed wheel is complete, and runs even if files in the working directory have the names of its modules."""
 
 import shutil
 import subprocess

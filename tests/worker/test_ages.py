@@ -1,4 +1,4 @@
-"""Every table has an age at which its rows go, or a reason why they stay."""
+"""Every table has an age at which its rows are deleted, or a reason why they are kept."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

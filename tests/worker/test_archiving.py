@@ -28,7 +28,7 @@ OLD = datetime(2025, 11, 29, 10, tzinfo=UTC)
 
 @pytest.fixture
 def add(database, workspace):
-    """Adds a message of a moment; its id."""
+    """Adds a message of a moment; returns its id."""
     channel_id = add_channel(database, workspace)
     contact_id = add_contact(database, workspace)
 

@@ -1,4 +1,4 @@
-"""Events fire while contacts change: nobody is forgotten, nothing fires twice, and what is scheduled is right after."""
+"""Events fire while contacts change: no contact is missed, nothing fires twice, and afterward the schedule is right."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""New query groups get their members from a worker, which may die on the way."""
+"""A worker finds the members of new smart groups, even if a worker dies meanwhile."""
 
 from functools import partial
 
@@ -45,7 +45,7 @@ def members_of(database, group_id):
         return sorted(tx.execute(rows).scalars())
 
 
-def test_a_new_query_group_is_filled_by_a_worker(api: Api, database, workspace, runtime, woken):
+def test_a_new_smart_group_is_filled_by_a_worker(api: Api, database, workspace, runtime, woken):
     make_contact(database, workspace)
     make_contact(database, workspace, name="Bosco")
     add_aminas(database, workspace)
@@ -133,7 +133,7 @@ def test_created_and_changed_contacts_move_in_and_out(api: Api, database, worksp
     assert shown(api) == ("ready", 0)
 
 
-def test_an_unblocked_contact_is_back_in_its_query_groups(database, workspace, runtime):
+def test_an_unblocked_contact_is_back_in_its_smart_groups(database, workspace, runtime):
     contact_id = id_of(database, make_contact(database, workspace))
     group_id = add_aminas(database, workspace)
     evaluate(runtime)
@@ -149,7 +149,7 @@ def test_an_unblocked_contact_is_back_in_its_query_groups(database, workspace, r
         assert tx.execute(select(group.c.member_count).where(group.c.id == group_id)).scalar_one() == 1
 
 
-def test_a_field_that_a_query_group_uses_cannot_be_deleted(api: Api, database, workspace):
+def test_a_field_that_a_smart_group_uses_cannot_be_deleted(api: Api, database, workspace):
     make_field(database, workspace, "Age", "number")
     with database.writing() as tx:
         create_query_group(tx, workspace, "Adults", "fields.age >= 18")

@@ -1,4 +1,4 @@
-"""How the calls of a process are shared between receivers."""
+"""How the concurrent calls of a process are shared between receivers."""
 
 from collections.abc import Iterable
 

@@ -33,7 +33,7 @@ def amina(database, workspace):
 
 @pytest.fixture
 def add(database, workspace, registration, amina):
-    """Adds a run that ended at a moment; its id."""
+    """Adds a run that ended at a moment; returns its id."""
 
     def add_ended(exited_on, contact_id=amina, **values):
         times = {"created_on": exited_on, "modified_on": exited_on, "exited_on": exited_on}

@@ -9,7 +9,7 @@ from flows.expressions.values import Value, XError
 
 @function("and", takes=[RAW], rest=RAW)
 def all_true(evaluation: Evaluation, *values: Value) -> bool:
-    """Whether all values are true; stops at the first that isn't."""
+    """Whether all values are true; stops at the first that is not."""
     return all(BOOLEAN(evaluation, value) for value in values)
 
 

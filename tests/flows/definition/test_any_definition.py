@@ -1,4 +1,4 @@
-"""Loading and migrating whatever is given: a flow, or a DefinitionError."""
+"""Loading and migrating any input gives a flow or a DefinitionError."""
 
 from __future__ import annotations
 

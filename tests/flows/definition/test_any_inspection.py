@@ -1,4 +1,4 @@
-"""Whatever can be loaded can also be inspected, checked and turned to another language."""
+"""Every flow that can be loaded can also be inspected, checked and changed to another language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing the language a flow is written in."""
+"""Changing the base language of a flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that can be said against a definition, with its place."""
+"""All problems of a definition, with their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a definition has to be, sentence by sentence: at each limit it is read, beyond it it is refused."""
+"""The rules of definitions: at each limit a definition is read, beyond it it is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sessions that start sessions are kept from going on for ever (flow format, triggers and loop protection)."""
+"""Sessions that start sessions are stopped before they continue forever (flow format, triggers and loop protection)."""
 
 from __future__ import annotations
 

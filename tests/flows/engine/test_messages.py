@@ -1,4 +1,4 @@
-"""Actions that send something, and whom it is for."""
+"""Actions that send something, and their recipients."""
 
 from __future__ import annotations
 

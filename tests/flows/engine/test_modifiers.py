@@ -1,4 +1,4 @@
-"""Changes to contacts that hosts ask for."""
+"""Changes of contacts that hosts request."""
 
 from __future__ import annotations
 

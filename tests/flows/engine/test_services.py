@@ -1,4 +1,4 @@
-"""Every outside service may be missing or fail; the flow goes on."""
+"""Every external service may be missing or fail; the flow continues."""
 
 from __future__ import annotations
 

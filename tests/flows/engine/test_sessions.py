@@ -1,4 +1,4 @@
-"""Sessions: waking, ending, children, limits, and their stored form."""
+"""Sessions: resuming, ending, children, limits, and their stored form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that are saved when nobody answered in time."""
+"""Results that are saved when the contact did not answer in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way in which a session can begin, and what templates see of it."""
+"""Every type of trigger, and what templates can read of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that are too large, that may not be made, or whose answer is too large (flow format, webhooks)."""
+"""Calls that are too large, that are not allowed, or whose response is too large (flow format, webhooks)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ NOON_ELSEWHERE = NOON.astimezone(timezone(timedelta(hours=5)))
         (XError("x"), XError("x")),
     ],
 )
-def test_equal_values(first, second):
+def test_values_of_one_type_and_content_are_equal(first, second):
     assert equality_key(first) == equality_key(second)
 
 
@@ -39,7 +39,7 @@ def test_equal_values(first, second):
         (find_function("upper"), find_function("lower")),
     ],
 )
-def test_different_values(first, second):
+def test_values_of_another_type_or_content_differ(first, second):
     assert equality_key(first) != equality_key(second)
 
 

@@ -31,7 +31,7 @@ AGE = to_value({"__default__": "42", "x": 1})
         (XError("x"), False),
     ],
 )
-def test_truth(value, expected):
+def test_each_value_counts_as_true_or_false(value, expected):
     assert conversions.is_truthy(value) is expected
 
 

@@ -12,23 +12,23 @@ NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=10, min_valu
 
 
 @pytest.mark.parametrize("text", ["0", "1E100", "-1E-100", "9" * 36, "9" * 36 + "0" * 60])
-def test_numbers_within_range(text):
+def test_numbers_within_the_range_are_accepted(text):
     assert decimals.check_range(Decimal(text)) == Decimal(text)
 
 
 @pytest.mark.parametrize("text", ["1E101", "-2E100", "1E-101", "1" * 37, "NaN", "Infinity"])
-def test_numbers_out_of_range(text):
+def test_numbers_out_of_range_are_refused(text):
     with pytest.raises(ExpressionError, match="out of range"):
         decimals.check_range(Decimal(text))
 
 
 @pytest.mark.parametrize(("text", "expected"), [(" -1.50 ", "-1.5"), (".5", "0.5"), ("007", "7")])
-def test_texts_that_are_plain_numbers(text, expected):
+def test_texts_that_are_plain_numbers_are_read(text, expected):
     assert decimals.read_plain(text) == Decimal(expected)
 
 
 @pytest.mark.parametrize("text", ["", "1.", "+1", "1e2", "1,000", "1 2", "٣", "-", "."])
-def test_texts_that_are_not(text):
+def test_texts_that_are_not_plain_numbers_give_none(text):
     assert decimals.read_plain(text) is None
 
 

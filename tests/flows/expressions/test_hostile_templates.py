@@ -1,4 +1,4 @@
-"""Nothing that people can write into a template makes evaluation raise, hang or fill the memory."""
+"""No template makes evaluation raise an exception, hang or use too much memory."""
 
 from __future__ import annotations
 

@@ -26,5 +26,5 @@ def test_halves_of_characters_do_no_harm():
     assert find_groups(Evaluation(), "\ud800", "ab") is None
 
 
-def test_valid_patterns():
+def test_a_pattern_is_valid_after_trimming():
     assert is_valid_pattern(r" \A\d{5}\z ")

@@ -1,4 +1,4 @@
-"""Whatever people write as a template or a query, it is evaluated or refused, and soon."""
+"""Every template and query is quickly evaluated or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is in a flow, a message or an answer of a service, sessions go on or fail; nothing else happens."""
+"""With any flow, message or response of a service, sessions continue or fail; nothing else happens."""
 
 from __future__ import annotations
 

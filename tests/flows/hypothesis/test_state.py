@@ -1,4 +1,4 @@
-"""Whatever is stored or described about a contact, a workspace or a session, it is read or refused."""
+"""Any stored contact, workspace or session is read or refused."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def decide(text: str) -> bool:
         "age > 40 OR gender = male",
     ],
 )
-def test_a_contact_matches(text):
+def test_a_contact_matches_a_query_that_is_true_of_it(text):
     assert decide(text)
 
 

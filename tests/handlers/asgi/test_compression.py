@@ -1,4 +1,4 @@
-"""Lists come as gzip when asked for, other answers never."""
+"""Lists are compressed if the client accepts it, other responses never."""
 
 import gzip
 

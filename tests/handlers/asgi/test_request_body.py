@@ -1,4 +1,4 @@
-"""Bodies that never end: the service does not wait for ever."""
+"""Bodies that never end: the service does not wait forever."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

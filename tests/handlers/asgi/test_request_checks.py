@@ -1,4 +1,4 @@
-"""Addresses of requests: what is refused, and what the inner layers see of the rest."""
+"""URLs of requests: what is refused, and what the inner layers get of the others."""
 
 from urllib.parse import parse_qs, quote
 

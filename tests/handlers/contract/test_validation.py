@@ -1,4 +1,4 @@
-"""Bodies are checked against the contract whatever else a request says."""
+"""Bodies are always checked against the contract."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""All rows of a database, kept aside and put back, so that many trials begin with the same ones."""
+"""Stores and restores all rows of a database, so that many trials begin with the same rows."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whatever two clients write at the same moment ends as if one of them had come second."""
+"""Two concurrent writes end as if one of them had come second."""
 
 import tempfile
 from collections.abc import Callable, Iterator

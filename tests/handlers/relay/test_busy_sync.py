@@ -54,7 +54,7 @@ def sent_ids(api: Api, phone: Phone) -> list[int]:
 
 
 def busy(api: Api, phone: Phone, first_id: int) -> int:
-    """All kinds of reports in one sync, while another message was queued; its id."""
+    """All kinds of reports in one sync, while another message was queued; returns its id."""
     phone.battery(18)
     phone.receive_sms("0788000333", "Is it open on Tuesday?", NOW_MS + 10_000)
     phone.log_call("mo_miss", "+250788000444", at_ms=NOW_MS + 15_000)

@@ -1,4 +1,4 @@
-"""A report that comes again changes nothing, whatever became of its contact meanwhile."""
+"""A repeated report changes nothing, whatever happened to its contact meanwhile."""
 
 import pytest
 from sqlalchemy import update

@@ -143,7 +143,7 @@ def test_a_broadcast_of_generation_2_shows_its_base_text_in_generation_1(api: Ap
     assert (older["status"], older["created_on"]) == ("I", newer["created_on"])
 
 
-def test_boundaries_agree(api: Api) -> None:
+def test_both_generations_list_the_same_boundaries(api: Api) -> None:
     with api.database.writing() as tx:
         store_boundaries(tx, read_features(RWANDA))
 

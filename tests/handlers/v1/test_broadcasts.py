@@ -204,7 +204,7 @@ class TestListBroadcasts:
         with database.writing() as tx:
             tx.execute(update(workspace_table).values(is_anonymous=True))
 
-        # What is known of a token and its workspace is kept for a second.
+        # Data of a token and its workspace is cached for a second.
         wait_until(lambda: api.results(PATH)[0]["urns"] == [], "hidden addresses")
 
     def test_broadcasts_of_others_are_not_shown(self, api: Api, other_api: Api, amina: str) -> None:

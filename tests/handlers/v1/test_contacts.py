@@ -33,7 +33,7 @@ def make_group(api: Api, name: str = "Nurses") -> str:
 
 
 def hide_addresses(api: Api) -> Api:
-    """The same workspace, which hides addresses from now on."""
+    """The same workspace, anonymous from now on."""
     with api.database.writing() as tx:
         tx.execute(update(workspace_table).values(is_anonymous=True))
     return api.as_role("editor")

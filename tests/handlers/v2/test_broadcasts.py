@@ -141,7 +141,7 @@ class TestCreateBroadcast:
         with database.writing() as tx:
             tx.execute(workspaces.update().where(workspaces.c.id == workspace.id).values(is_anonymous=True))
 
-        # What is known of a token and its workspace is kept for a second.
+        # Data of a token and its workspace is cached for a second.
         wait_until(lambda: api.results(PATH)[0]["urns"] == [], "hidden addresses")
 
 

@@ -1,4 +1,4 @@
-"""Counts of groups and labels, and owners of addresses, when many requests change them at the same time."""
+"""Counts of groups and labels, and owners of URNs, when many requests change them at the same time."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What the actions of `/api/v2/contact_actions.json` leave behind: flows, labels, times of change, other contacts."""
+"""The effects of `/api/v2/contact_actions.json` on flows, labels, times of change and other contacts."""
 
 from typing import Any
 

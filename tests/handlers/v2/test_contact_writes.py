@@ -194,7 +194,7 @@ class TestChangeContact:
         sent = api.post("/api/v2/messages.json", {"contact": uuid, "text": "hello"}).json()
         assert sent["channel"]["name"] == "First"
 
-    def test_groups_are_replaced_and_query_groups_left(
+    def test_groups_are_replaced_and_smart_groups_left(
         self, api: Api, database: Database, workspace: Workspace, amina: str, nurses: str
     ) -> None:
         drivers = make_named(database, workspace, group, ["Drivers"])[0]
@@ -206,7 +206,7 @@ class TestChangeContact:
         counts = {one["name"]: one["count"] for one in api.results(GROUPS)}
         assert (counts["Nurses"], counts["Drivers"]) == (0, 1)
 
-    def test_a_query_group_is_refused(self, api: Api, database: Database, workspace: Workspace, amina: str) -> None:
+    def test_a_smart_group_is_refused(self, api: Api, database: Database, workspace: Workspace, amina: str) -> None:
         smart = make_named(database, workspace, group, ["Adults"], query='name = "Amina"')[0]
 
         response = api.post(PATH, {"groups": [smart]}, uuid=amina)

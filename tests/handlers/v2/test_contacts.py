@@ -176,7 +176,7 @@ class TestListContacts:
         assert set(found) == before
 
     @pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
-    def test_every_role_reads(self, api: Api, amina: str, role: str) -> None:
+    def test_every_role_may_read_contacts(self, api: Api, amina: str, role: str) -> None:
         assert api.as_role(role).get(PATH).status_code == 200
 
     def test_agents_see_only_the_fields_open_to_them(self, api: Api, database: Database, workspace: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""Cursors of the lists of generation 2, and addresses that look like those of lists."""
+"""Cursors of the lists of generation 2, and URLs that look like those of lists."""
 
 from collections.abc import Callable
 from typing import Any

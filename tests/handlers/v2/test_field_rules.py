@@ -1,4 +1,4 @@
-"""What `/api/v2/fields.json` makes of names, types and limits, and what contacts show of it."""
+"""How `/api/v2/fields.json` handles names, types and limits, and what contacts show of it."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ class TestListFields:
         assert len(api.results(PATH)) == 2
 
     @pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
-    def test_every_role_reads(self, api: Api, role: str) -> None:
+    def test_every_role_may_read_fields(self, api: Api, role: str) -> None:
         assert api.as_role(role).get(PATH).status_code == 200
 
 
@@ -139,7 +139,9 @@ class TestAgentAccess:
         ("access", "shown", "error"),
         [("none", {}, 'No contact field "age".'), ("view", {"age": "27"}, 'Agents cannot edit the field "age".')],
     )
-    def test_agents_obey_it(self, api: Api, access: str, shown: dict[str, str], error: str) -> None:
+    def test_agents_have_the_access_that_the_field_gives_them(
+        self, api: Api, access: str, shown: dict[str, str], error: str
+    ) -> None:
         api.post(PATH, {"name": "Age", "type": "number", "agent_access": access})
         contact = api.post("/api/v2/contacts.json", {"fields": {"age": "27"}}).json()
         agent = api.as_role("agent")

@@ -44,7 +44,7 @@ class TestListGroups:
         assert [one["uuid"] for one in found[:-1]] == uuids[::-1]
 
     @pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
-    def test_every_role_reads(self, api: Api, role: str) -> None:
+    def test_every_role_may_read_groups(self, api: Api, role: str) -> None:
         assert api.as_role(role).get(PATH).status_code == 200
 
 

@@ -1,4 +1,4 @@
-"""What `/api/v2/groups.json` says of groups while contacts come and go, and while others use them."""
+"""What `/api/v2/groups.json` shows while contacts join and leave, and while groups are in use."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ class TestCountOfMembers:
         assert count(api, nurses) == 1
         assert [one["uuid"] for one in api.results(CONTACTS, group=nurses)] == [amina]
 
-    def test_a_query_group_follows_the_contacts_through_block_and_back(
+    def test_a_smart_group_follows_the_contacts_through_block_and_back(
         self, api: Api, database: Database, workspace: Workspace
     ) -> None:
         named = make_named(database, workspace, group, ["Aminas"], query='name = "Amina"')[0]

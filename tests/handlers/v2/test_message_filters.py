@@ -1,4 +1,4 @@
-"""Filters of `/api/v2/messages.json` next to each other, and what workspaces that hide addresses show."""
+"""Combined filters of `/api/v2/messages.json`, and what anonymous workspaces show."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Several clients that give the same name at the same moment: one of them gets it."""
+"""If several clients use the same name at the same time, one of them gets it."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

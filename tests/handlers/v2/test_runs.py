@@ -139,7 +139,7 @@ class TestFilters:
             add_run(database, workspace, registration, other),
         ]
 
-    def test_each_filter_alone(
+    def test_each_filter_alone_finds_its_runs(
         self, api: Api, database: Database, registration: int, amina: int, runs: list[int]
     ) -> None:
         first, second, third = runs

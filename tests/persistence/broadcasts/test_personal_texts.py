@@ -61,7 +61,7 @@ CASES = {
 
 @pytest.fixture
 def amina(api: Api, database: Database, workspace: Workspace) -> str:
-    """A contact with something of everything; its uuid."""
+    """A contact with something of everything; returns its UUID."""
     add_channel(database, workspace)
     for name, kind in (
         ("Age", "number"),

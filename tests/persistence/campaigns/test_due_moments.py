@@ -1,4 +1,4 @@
-"""When campaign events are due: units, delivery hours, rounding, and clocks that change."""
+"""When campaign events are due: units, delivery hours, rounding, and clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""What campaign events have in store for contacts follows every change of the contacts, their groups and the events."""
+"""Scheduled fires follow every change of contacts, groups and campaign events."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -187,7 +187,7 @@ class TestGroups:
 
         assert scheduled(database) == []
 
-    def test_the_members_of_a_query_group_follow_their_values(
+    def test_the_members_of_a_smart_group_follow_their_values(
         self, api: Api, database: Database, workspace: Workspace, campaign: str, run_passes: Callable[[], int]
     ) -> None:
         with database.writing() as tx:
@@ -200,7 +200,7 @@ class TestGroups:
 
         assert scheduled(database) == []
 
-    def test_a_query_group_that_is_evaluated_schedules_its_members(
+    def test_a_smart_group_that_is_evaluated_schedules_its_members(
         self, api: Api, database: Database, workspace: Workspace, campaign: str, run_passes: Callable[[], int]
     ) -> None:
         add_member(api, groups=[])

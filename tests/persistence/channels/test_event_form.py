@@ -24,7 +24,7 @@ def message(event="mo_sms", contact=AMINA, text="Is it open on Monday?", **more)
     return encode_form(message_fields(event, CHANNEL, contact, message_id=90355, text=text, time=TIME, **more))
 
 
-def test_a_message_event_in_full():
+def test_a_message_event_has_all_parameters_in_order():
     assert message() == (
         b"event=mo_sms&relayer=4021&channel=4021&relayer_phone=%2B254733555010&channel_phone=%2B254733555010"
         b"&sms=90355&id=90355&phone=%2B254722000111&text=Is+it+open+on+Monday%3F&status=Q&direction=I"
@@ -33,7 +33,7 @@ def test_a_message_event_in_full():
     )
 
 
-def test_a_call_event_in_full():
+def test_a_call_event_has_all_parameters_in_order():
     fields = call_fields("mo_miss", CHANNEL, NAMELESS, call_id=3309, time=TIME, duration_seconds=7)
 
     assert encode_form(fields) == (

@@ -1,4 +1,4 @@
-"""Files with anything in any place are imported or refused, never an accident."""
+"""Files with invalid values in any place are imported or refused; nothing else happens."""
 
 import copy
 import random

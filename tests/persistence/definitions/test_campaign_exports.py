@@ -1,4 +1,4 @@
-"""Campaigns of export files: what is written into one, and what a workspace makes of one."""
+"""Exports and imports of campaigns."""
 
 from typing import Any
 

@@ -90,7 +90,7 @@ class TestSendingAgain:
             assert not send_again(tx, workspace.id, events[2])
             assert not send_again(tx, other_workspace.id, events[0])
 
-    def test_all_that_failed_since_a_moment(self, database, workspace, events, clock):
+    def test_all_that_failed_since_a_time_are_sent_again(self, database, workspace, events, clock):
         with database.writing() as tx:
             assert send_failed_again(tx, workspace.id, clock() + timedelta(hours=1)) == 0
             assert send_failed_again(tx, workspace.id, clock() - timedelta(hours=1)) == 1

@@ -1,4 +1,5 @@
-"""Starts at work: contacts are found page by page, each once, and started in batches that end the start."""
+"""Running flow starts: contacts are found page by page, each once, and started in batches; the last batch ends the
+start."""
 
 import threading
 from collections.abc import Sequence

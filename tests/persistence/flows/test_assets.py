@@ -1,4 +1,5 @@
-"""A kind of assets is one line in `AssetLists` of flows and one in `STORED` of persistence; all else uses both."""
+"""A kind of assets is one line in `AssetLists` of flows and one in `STORED` of persistence; everything else uses
+both."""
 
 from dataclasses import dataclass
 

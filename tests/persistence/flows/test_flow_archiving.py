@@ -1,4 +1,4 @@
-"""Putting flows away, and keeping what flows use."""
+"""Archiving flows, and refusing to delete what flows use."""
 
 import pytest
 from sqlalchemy import select

@@ -1,4 +1,4 @@
-"""A group that is deleted while somebody makes a campaign on it: one of the two is refused."""
+"""If a group is deleted while a campaign for it is created, one of the two is refused."""
 
 import threading
 from collections.abc import Callable

@@ -75,7 +75,7 @@ def test_only_the_contacts_that_changed_are_looked_at(database, workspace):
 
 
 @pytest.mark.parametrize("state", [{"status": "blocked"}, {"is_deleted": True}])
-def test_contacts_that_are_not_active_belong_to_no_query_group(database, workspace, state):
+def test_contacts_that_are_not_active_belong_to_no_smart_group(database, workspace, state):
     group_id = add_group(database, workspace, "Aminas", "name ~ amina")
     contact_id = add_contact(database, workspace)
     refresh(database, workspace, contact_id)

@@ -1,4 +1,4 @@
-"""Flows' counts of runs are changed last and in one order, so that nobody waits in a ring for the flows of others."""
+"""Flows' counts of runs are changed last and in one order, to avoid deadlock."""
 
 import contextlib
 import threading

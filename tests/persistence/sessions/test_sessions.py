@@ -1,4 +1,4 @@
-"""Sessions: at most one of a contact waits, and all that hangs on it ends with it."""
+"""Sessions: at most one of a contact waits, and everything that depends on it ends with it."""
 
 from datetime import timedelta
 from typing import Any

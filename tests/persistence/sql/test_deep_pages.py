@@ -1,4 +1,4 @@
-"""Numbered pages in the depths of a long list show what counting from the top would show."""
+"""Deep numbered pages of a long list show the same as counting from the top."""
 
 import random
 from collections.abc import Callable

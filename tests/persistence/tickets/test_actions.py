@@ -1,4 +1,4 @@
-"""Tickets under rivals: whoever comes first wins, and what is counted stays right."""
+"""Concurrent changes of tickets: the first one wins, and counts stay right."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

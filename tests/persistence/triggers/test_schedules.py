@@ -1,4 +1,4 @@
-"""When schedules come again."""
+"""When schedules are due again."""
 
 from datetime import UTC, datetime, time
 from zoneinfo import ZoneInfo

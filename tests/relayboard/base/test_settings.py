@@ -1,4 +1,4 @@
-"""Settings: defaults, types, refusals, and the key nobody has to think of."""
+"""Settings: defaults, types, refusals, and the automatic secret key."""
 
 import ipaddress
 import re

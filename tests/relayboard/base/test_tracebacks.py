@@ -1,4 +1,4 @@
-"""Tracebacks of database errors keep the values out, all others say everything."""
+"""Tracebacks of database errors contain no values, all others are complete."""
 
 import pytest
 from sqlalchemy import text

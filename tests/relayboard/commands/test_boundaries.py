@@ -8,7 +8,7 @@ from tests.boundary_files import RWANDA
 
 @pytest.fixture
 def run(capsys, monkeypatch, database_url, tmp_path):
-    """Runs a command on the test's database; its status and the JSON it prints."""
+    """Runs a command on the test's database; returns its status and the JSON that it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
 

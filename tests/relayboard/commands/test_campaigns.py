@@ -1,4 +1,4 @@
-"""`relayboard campaign`: what is there, and the end of a campaign."""
+"""`relayboard campaign`: listing and archiving campaigns."""
 
 import json
 from collections.abc import Callable

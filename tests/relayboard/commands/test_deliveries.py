@@ -20,7 +20,7 @@ NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
 
 @pytest.fixture
 def run(capsys, monkeypatch, database_url, tmp_path):
-    """Runs a command on the test's database; its status and the JSON it prints."""
+    """Runs a command on the test's database; returns its status and the JSON that it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
 

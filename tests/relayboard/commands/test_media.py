@@ -1,4 +1,4 @@
-"""`relayboard media`: what the files of a workspace occupy, and how room is made."""
+"""`relayboard media`: how much space the files of a workspace use, and how it is freed."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Run = Callable[..., tuple[int, Any]]
 
 @pytest.fixture
 def run(capsys: Any, monkeypatch: pytest.MonkeyPatch, settings: Settings, api: Api) -> Run:
-    """Runs a command for the workspace on the test's database; its status and the JSON it prints."""
+    """Runs a command for the workspace on the test's database; returns its status and the JSON that it prints."""
     monkeypatch.setenv("RELAYBOARD_DATABASE_URL", settings.database_url)
     monkeypatch.setenv("RELAYBOARD_MEDIA_URL", settings.media_url)
     monkeypatch.setenv("RELAYBOARD_SECRET_KEY", SECRET_KEY)

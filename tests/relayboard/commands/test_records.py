@@ -1,4 +1,4 @@
-"""The commands that make what the API only reads."""
+"""The commands that create records that are read-only in the API."""
 
 import json
 
@@ -15,7 +15,7 @@ TEMPLATE = ("--name", "reminder", "--channel", CHANNEL, "--locale")
 
 @pytest.fixture
 def run(capsys, monkeypatch, database_url, tmp_path, workspace):
-    """Runs a command for the workspace on the test's database; its status and the JSON it prints."""
+    """Runs a command for the workspace on the test's database; returns its status and the JSON that it prints."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
 

@@ -18,7 +18,7 @@ NEW = "the-key-of-this-year"
 
 @pytest.fixture
 def run(capsys, monkeypatch, database_url, tmp_path):
-    """Runs a command under a secret key; its status, the JSON it prints, and its errors."""
+    """Runs a command under a secret key; returns its status, the JSON that it prints, and its errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
 

@@ -19,7 +19,8 @@ NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
 
 @pytest.fixture
 def run(capsys: Any, monkeypatch: Any, database_url: str, tmp_path: Path, workspace: Workspace) -> Run:
-    """Runs a command for the workspace on the test's database; its status, the JSON it prints and its complaint."""
+    """Runs a command for the workspace on the test's database; returns its status, the JSON that it prints and its
+    error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
 

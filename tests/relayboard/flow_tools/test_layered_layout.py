@@ -1,4 +1,4 @@
-"""Where boxes and the ways between them go."""
+"""The layout of boxes and the edges between them."""
 
 from __future__ import annotations
 

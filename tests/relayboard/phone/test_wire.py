@@ -1,4 +1,4 @@
-"""What a phone puts on the wire, and what it remembers in its file."""
+"""What a phone sends, and what it stores in its file."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Handing messages to HTTP gateways: outcomes and retries, parts that are sent once, gateways that don't wait for each
-other."""
+"""Sending messages to HTTP gateways: outcomes and retries, parts that are sent once, gateways that do not wait for
+each other."""
 
 import threading
 from collections.abc import Iterator

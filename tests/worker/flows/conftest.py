@@ -79,7 +79,7 @@ class Stage:
             return create_start(tx, self.workspace.id, NewStart(flow_id, API, Audience(contact_ids), **fields))
 
     def receive(self, phone: str, text: str) -> int:
-        """A message of a contact arrives and is left to the worker; its id."""
+        """A message of a contact arrives and is left to the worker; returns its id."""
         self._received += 1
         urn = Urn("tel", phone)
         with self.database.writing() as tx:

@@ -1,4 +1,5 @@
-"""Flows that change, break or go away while contacts are in them: nobody hangs, and nothing is lost."""
+"""Flows that change, become invalid or are archived while contacts are in them: no contact is stuck, and nothing is
+lost."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""Flows of an export file at work: all parts of it meet."""
+"""Running the flows of an export file: all its parts work together."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Flows within flows: who goes on when the inner one expires, fails or is archived (flow format, resuming)."""
+"""Flows within flows: which one continues when the inner one expires, fails or is archived (flow format, resuming)."""
 
 from typing import Any
 

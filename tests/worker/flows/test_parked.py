@@ -1,4 +1,4 @@
-"""Sprints that may call the outside wait for slots of their own; nobody else waits for them."""
+"""Sprints that may call other systems wait for slots of their own; other sprints do not wait for them."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Waits that end by themselves (flow format, timers)."""
+"""Waits that end by time (flow format, timers)."""
 
 from persistence.tables.runs import flow_run, flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow

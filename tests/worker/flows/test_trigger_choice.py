@@ -1,4 +1,4 @@
-"""Which of several triggers a message meets, and how words are compared (flow format, incoming messages)."""
+"""Which of several triggers matches a message, and how words are compared (flow format, incoming messages)."""
 
 from typing import Any
 

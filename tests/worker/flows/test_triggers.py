@@ -1,4 +1,4 @@
-"""Messages and calls meet triggers (flow format, incoming messages)."""
+"""Triggers that match messages and calls (flow format, incoming messages)."""
 
 from typing import Any
 

@@ -185,13 +185,13 @@ class TestLimits:
 
 
 class TestFailures:
-    def test_a_refused_connection(self, door):
+    def test_a_refused_connection_is_reported_as_such(self, door):
         with receiving() as receiver:
             port = receiver.port
 
         assert failure(door, f"http://127.0.0.1:{port}/").sentence == "127.0.0.1 refused the connection."
 
-    def test_an_unknown_name(self, door):
+    def test_an_unknown_host_name_is_reported_as_such(self, door):
         assert failure(door, "http://nowhere.invalid/").sentence == "The name nowhere.invalid could not be resolved."
 
     def test_a_resolver_that_takes_too_long(self):

@@ -1,4 +1,4 @@
-"""A client that keeps a copy of a list by asking for what changed, and what may be asked of it while others write."""
+"""A client that mirrors a list by asking for changes, and checks of the mirror while others write."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence

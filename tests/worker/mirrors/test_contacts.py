@@ -27,7 +27,9 @@ def shown(api: Api, uuid: str) -> dict[str, Any]:
 class TestContacts:
     """Whatever changes what a contact's record shows moves its `modified_on`."""
 
-    def test_evaluating_a_query_group(self, api: Api, database: Database, workspace: Workspace, runtime: Any) -> None:
+    def test_evaluating_a_smart_group_changes_the_time_of_its_members_only(
+        self, api: Api, database: Database, workspace: Workspace, runtime: Any
+    ) -> None:
         amina, ben = make_contact(database, workspace), make_contact(database, workspace, name="Ben")
         before = {uuid: shown(api, uuid) for uuid in (amina, ben)}
         api.database.write(lambda tx: _add_query_group(tx, workspace, "name ~ amina"))
@@ -40,7 +42,9 @@ class TestContacts:
         assert shown(api, ben) == before[ben]
 
     @pytest.mark.parametrize("change", ["rename", "delete"])
-    def test_changing_a_group(self, api: Api, database: Database, workspace: Workspace, change: str) -> None:
+    def test_changing_a_group_changes_the_time_of_its_members_only(
+        self, api: Api, database: Database, workspace: Workspace, change: str
+    ) -> None:
         amina, ben = make_contact(database, workspace), make_contact(database, workspace, name="Ben")
         uuid = api.post(GROUPS, {"name": "Reporters"}).json()["uuid"]
         api.post(ACTIONS, {"contacts": [amina], "action": "add", "group": uuid})
@@ -56,7 +60,9 @@ class TestContacts:
         assert shown(api, ben) == before[ben]
 
     @pytest.mark.parametrize("change", ["type", "delete"])
-    def test_changing_a_field(self, api: Api, database: Database, workspace: Workspace, change: str) -> None:
+    def test_changing_a_field_changes_the_time_of_contacts_with_a_value_only(
+        self, api: Api, database: Database, workspace: Workspace, change: str
+    ) -> None:
         key = make_field(database, workspace, "Age", "number")
         with_value = api.post(CONTACTS, {"name": "Amina", "fields": {key: "17 years"}}).json()["uuid"]
         without = api.post(CONTACTS, {"name": "Ben"}).json()["uuid"]

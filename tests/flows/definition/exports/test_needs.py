@@ -1,4 +1,4 @@
-"""What an export file takes for granted."""
+"""What an export file needs in a workspace."""
 
 from __future__ import annotations
 

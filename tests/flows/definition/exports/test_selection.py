@@ -1,4 +1,4 @@
-"""Which flows, campaigns and triggers go together into an export file."""
+"""Which flows, campaigns and triggers an export file contains."""
 
 from __future__ import annotations
 

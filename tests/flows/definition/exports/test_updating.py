@@ -1,4 +1,4 @@
-"""Old export files: numbers become UUIDs, and what was malformed is set right."""
+"""Old export files: numbers become UUIDs, and malformed parts are repaired."""
 
 from __future__ import annotations
 

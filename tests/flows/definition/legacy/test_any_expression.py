@@ -1,4 +1,4 @@
-"""Whatever old expression there is, its new form can be read and means the same."""
+"""The new form of any old expression can be parsed and has the same meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of old expressions and what does the same now."""
+"""Functions of old expressions and their new counterparts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of the old expression context and what they are called now."""
+"""Names of the old expression context and their new names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old templates: what is an expression in them, and that all other text stays."""
+"""Old templates: their expressions are migrated, and all other text stays."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_runs_are_told_from_their_begin_to_their_end() -> None:
         (EXPIRED, ("run_expired", None)),
     ],
 )
-def test_generation_13_told_what_woke_a_session(wake: dict[str, Any], event: tuple[str, Any]) -> None:
+def test_generation_13_has_an_event_for_what_resumed_a_session(wake: dict[str, Any], event: tuple[str, Any]) -> None:
     played = play(ask(0, seconds=60), **EARLY).wake(wake)
     (told,) = played.of(event[0])
     assert event[1] is None or told == event[1]

@@ -68,7 +68,7 @@ def test_to_all_addresses_went_one_message_for_each_in_generation_13() -> None:
     assert len(sent(act("send_msg", options, text="Hi"))) == 1
 
 
-def test_a_topic_went_along_in_generation_13() -> None:
+def test_a_message_has_its_topic_in_generation_13() -> None:
     assert sent(act("send_msg", EARLY, text="Hi", topic="event"))[0]["topic"] == "event"
 
 

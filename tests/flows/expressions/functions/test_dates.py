@@ -59,7 +59,7 @@ BERLIN = Environment(date_format="DD-MM-YYYY", time_format="tt:mm", timezone="Eu
         ('legacy_add("2", 0.5)', "2.5"),
     ],
 )
-def test_date_functions(expression, expected):
+def test_date_functions_give_their_documented_values(expression, expected):
     assert text_of(expression, BERLIN) == expected
 
 
@@ -87,7 +87,7 @@ def test_date_functions(expression, expected):
         'legacy_add("1.2.2020", "1.2.2020")',
     ],
 )
-def test_date_functions_refuse(expression):
+def test_date_functions_refuse_invalid_arguments(expression):
     assert error_of(expression, BERLIN).startswith("error calling ")
 
 
@@ -124,7 +124,7 @@ def test_values_are_dates_and_times():
         ('has_time("25:00")', None),
     ],
 )
-def test_tests_on_dates(expression, match):
+def test_tests_on_dates_match_as_documented(expression, match):
     assert match_of(expression, BERLIN) == match
 
 

@@ -31,7 +31,7 @@ GERMAN = Environment(date_format="DD-MM-YYYY", number_format=NumberFormat(",", "
         ('format(object("a", 1, "b", array("x\\ny", 2)))', "a: 1\nb:\n  - x\n    y\n  - 2"),
     ],
 )
-def test_format_functions(expression, expected):
+def test_format_functions_give_their_documented_values(expression, expected):
     assert text_of(expression, GERMAN) == expected
 
 
@@ -47,7 +47,7 @@ def test_format_functions(expression, expected):
         'prompt("none")',
     ],
 )
-def test_format_functions_refuse(expression):
+def test_format_functions_refuse_invalid_arguments(expression):
     assert error_of(expression).startswith("error calling ")
 
 

@@ -20,7 +20,7 @@ from tests.flows.expressions.evaluating import error_of, text_of
         ("default(person, 5)", "5"),
     ],
 )
-def test_logical_functions(expression, expected):
+def test_logical_functions_give_their_documented_values(expression, expected):
     assert text_of(expression, person={"__default__": "", "age": 3}) == expected
 
 

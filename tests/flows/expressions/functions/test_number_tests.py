@@ -18,7 +18,7 @@ from tests.flows.expressions.functions.test_text_tests import match_of
         ('has_number_between("8", 5, 7)', None),
     ],
 )
-def test_tests_on_numbers(expression, match):
+def test_tests_on_numbers_match_as_documented(expression, match):
     assert match_of(expression) == match
 
 

@@ -25,7 +25,7 @@ from tests.flows.expressions.evaluating import error_of, text_of
         ("rand_between(8, 1)", "3"),
     ],
 )
-def test_number_functions(expression, expected):
+def test_number_functions_give_their_documented_values(expression, expected):
     assert text_of(expression) == expected
 
 
@@ -37,5 +37,5 @@ def test_number_functions(expression, expected):
         ("max(1, null)", "unable to convert null to a number"),
     ],
 )
-def test_number_functions_refuse(expression, reason):
+def test_number_functions_refuse_invalid_arguments(expression, reason):
     assert error_of(expression).endswith(f": {reason}")

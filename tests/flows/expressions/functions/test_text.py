@@ -47,7 +47,7 @@ from tests.flows.expressions.evaluating import error_of, text_of
         ("percent(-0.005)", "-1%"),
     ],
 )
-def test_text_functions(expression, expected):
+def test_text_functions_give_their_documented_values(expression, expected):
     assert text_of(expression) == expected
 
 
@@ -69,5 +69,5 @@ def test_text_functions(expression, expected):
         "percent(10 ^ 20)",
     ],
 )
-def test_text_functions_refuse(expression):
+def test_text_functions_refuse_invalid_arguments(expression):
     assert error_of(expression).startswith("error calling ")

@@ -48,7 +48,7 @@ def match_of(expression, environment=None, **context):
         ("has_error(1)", None),
     ],
 )
-def test_tests_on_texts(expression, match):
+def test_tests_on_texts_match_as_documented(expression, match):
     assert match_of(expression) == match
 
 
@@ -91,7 +91,7 @@ CATEGORIZED = {"category": "Yes", "extra": {
         ('has_group(null, "g2")', None),
     ],
 )
-def test_tests_on_objects(expression, match):
+def test_tests_on_objects_match_as_documented(expression, match):
     assert match_of(expression, result=CATEGORIZED) == match
 
 

@@ -28,7 +28,7 @@ from tests.flows.expressions.evaluating import error_of, text_of
         ('field("a,b", 7, ",")', ""),
     ],
 )
-def test_word_functions(expression, expected):
+def test_word_functions_give_their_documented_values(expression, expected):
     assert text_of(expression) == expected
 
 
@@ -42,7 +42,7 @@ def test_word_functions(expression, expected):
         'field("a", -1, ",")',
     ],
 )
-def test_word_functions_refuse(expression):
+def test_word_functions_refuse_invalid_arguments(expression):
     assert error_of(expression).startswith("error calling ")
 
 

@@ -1,4 +1,4 @@
-"""The requests that hand messages to HTTP gateways."""
+"""The requests that send messages to HTTP gateways."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What flows cause: changes of contacts, groups, labels, tickets, broadcasts, starts of others (flow format)."""
+"""The effects of flows: changes of contacts, groups, labels, tickets, broadcasts, starts of others (flow format)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What flows and resthooks send has the shape that the contract publishes, whoever the contact is."""
+"""Events of flows and resthooks match the published contract for every contact."""
 
 import json
 from collections.abc import Callable, Iterator

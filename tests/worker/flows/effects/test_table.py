@@ -1,4 +1,4 @@
-"""Each type of event has an effect or only tells something, and each module of the folder stands in the table."""
+"""Each type of event has an effect or is only recorded, and each module of the folder is in the table."""
 
 from pathlib import Path
 from typing import get_args, get_type_hints

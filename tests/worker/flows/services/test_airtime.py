@@ -1,4 +1,4 @@
-"""Airtime that flows transfer, asked for at a real address (flow format, transfer_airtime)."""
+"""Airtime transfers of flows, with a real server (flow format, transfer_airtime)."""
 
 import json
 import logging
@@ -34,7 +34,7 @@ def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
 
 
 def run(stage: Stage, *nodes: dict[str, Any]) -> int:
-    """Amina is started in a flow of these nodes, one that gives her airtime if there are none; her id."""
+    """Amina is started in a flow of these nodes, one that gives her airtime if there are none; returns her id."""
     amina = stage.add_contact(AMINA, "Amina")
     flow = definition("Thanks", nodes or [node("give", [THANKS, TOLD])])
     stage.start(store_flow(stage.database, stage.workspace, flow), amina)

@@ -1,4 +1,4 @@
-"""Classifiers of flows, asked at a real address (flow format, call_classifier)."""
+"""Classifiers of flows, with a real server (flow format, call_classifier)."""
 
 import json
 import logging

@@ -36,7 +36,7 @@ def open_email(runtime: Runtime, url: str, before_call: Any = lambda: None, **ch
 
 
 def send(stage: Stage, *addresses: str) -> int:
-    """A flow that sends an e-mail and goes on to a message is started for Amina; her id."""
+    """A flow that sends an e-mail and goes on to a message is started for Amina; returns her id."""
     email = {
         "type": "send_email",
         "uuid": uuid_of("email"),

@@ -1,4 +1,4 @@
-"""The language model of flows, asked at a real address (flow format, call_llm)."""
+"""The language model of flows, with a real server (flow format, call_llm)."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""What flows ask of the outside: webhooks, resthooks, and the flow event of the interface (flow format, webhooks)."""
+"""Calls of flows to other systems: webhooks, resthooks, and the flow event of the API (flow format, webhooks)."""
 
 import json
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def survey(*after: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer(stage: Stage, flow: dict[str, Any]) -> int:
-    """Amina is started and answers; her id."""
+    """Amina is started and answers; returns her id."""
     amina = stage.add_contact(AMINA, "Amina")
     stage.start(store_flow(stage.database, stage.workspace, flow), amina)
     stage.work()
