@@ -137,7 +137,7 @@ def test_a_login_is_used_and_a_refused_one_is_told_without_the_password(runtime:
 def test_a_server_without_starttls_gets_nothing(runtime: Runtime, mailbox: Mailbox) -> None:
     url = mailbox.url().replace("&tls=none", "")
 
-    with pytest.raises(ServiceError, match="cannot do what the settings ask"):
+    with pytest.raises(ServiceError, match="does not support what the settings require"):
         open_email(runtime, url).send(["a@example.org"], "Hi", "Body")
 
     assert mailbox.envelopes == []
