@@ -1,9 +1,12 @@
 """The program as it is installed elsewhere: sdist and wheel of this source, and environments that hold nothing else."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,26 +32,46 @@ class Built:
     wheel: Path
 
 
+@contextmanager
+def made_once(tmp_path_factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
+    """A folder that all processes of this run of tests share, and whether this one is to fill it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder / "done"
+        yield folder, not done.exists()
+        done.touch()
+
+
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The wheel is made from the sdist alone, as whoever gets only that would."""
-    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    with made_once(tmp_path_factory, "release") as (folder, is_mine):
+        if is_mine:
+            _build(folder)
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return Built(sdist, wheel)
+
+
+def _build(folder: Path) -> None:
+    source = folder / "source"
     for name in SOURCE:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in FILES:
         shutil.copy(ROOT / name, source / name)
     run_uv("build", "--quiet", "--out-dir", str(folder), str(source))
-    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
-    return Built(sdist, wheel)
 
 
 @pytest.fixture(scope="session")
 def program(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the commands of an environment that holds the wheel and what it needs."""
-    folder = tmp_path_factory.mktemp("installed") / "venv"
-    run_uv("venv", "--quiet", "--python", sys.executable, str(folder))
-    run_uv("pip", "install", "--quiet", "--python", str(folder / "bin" / "python"), f"{built.wheel}[traces]")
-    return folder / "bin"
+    with made_once(tmp_path_factory, "installed") as (folder, is_mine):
+        commands = folder / "venv" / "bin"
+        if is_mine:
+            run_uv("venv", "--quiet", "--python", sys.executable, str(folder / "venv"))
+            run_uv("pip", "install", "--quiet", "--python", str(commands / "python"), f"{built.wheel}[traces]")
+    return commands
 
 
 def bare_environment(commands: Path, **settings: str) -> dict[str, str]:

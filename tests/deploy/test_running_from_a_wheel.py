@@ -18,7 +18,6 @@ import requests
 
 from persistence.database import Database
 from persistence.heartbeats import list_heartbeats
-from relayboard.base.version import program_version
 from relayboard.processes import listen
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
@@ -42,6 +41,7 @@ def find_interpreters() -> dict[str, str]:
     return found
 
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 INTERPRETERS = find_interpreters()
 
 
@@ -95,7 +95,7 @@ def test_the_image_runs_from_a_wheel_in_an_empty_environment(program: Path, tmp_
         wait_until_healthy(elsewhere(image.health, ports), environment)
         stop_in_time(running, 45)
 
-    assert shown.stdout == f"relayboard {program_version()}\n"
+    assert shown.stdout == f"relayboard {PROJECT['version']}\n"
     assert {each.name for each in (tmp_path / "state").iterdir()} >= {"relayboard.db", "queue.db", "secret.key"}
 
 
@@ -142,7 +142,7 @@ def heartbeats(url: str) -> list[object]:
 def test_a_tool_that_keeps_programs_apart_installs_it_on_each_interpreter_that_is_declared(
     built: Built, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`uv tool install` as docs/deploying.md has it; the newest interpreter serves, too."""
+    """`uv tool install` as docs/deploying.md has it; the newest interpreter serves the API, too."""
     monkeypatch.setenv("UV_TOOL_DIR", str(tmp_path / "tools"))
     monkeypatch.setenv("UV_TOOL_BIN_DIR", str(tmp_path / "bin"))
     run_uv("tool", "install", "--quiet", "--python", INTERPRETERS.get(version, sys.executable), str(built.wheel))
@@ -159,7 +159,7 @@ def test_a_tool_that_keeps_programs_apart_installs_it_on_each_interpreter_that_i
 
 def serve_once(command: list[str], environment: dict[str, str], folder: Path) -> None:
     image, ports = read_image(), {"8080": free_port()}
-    words = elsewhere(image.command, ports)
+    words = [*elsewhere(image.command, ports), "--no-worker"]
     with started(*words, folder=folder, environment=environment, command=command) as running:
         health = [sys.executable, *elsewhere(image.health, ports)[1:]]
         wait_until_healthy(health, environment)
@@ -167,10 +167,9 @@ def serve_once(command: list[str], environment: dict[str, str], folder: Path) ->
 
 
 def test_versions_of_the_interpreter_are_declared_one_by_one() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    named = [name.rsplit(" ", 1)[1] for name in project["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    named = [name.rsplit(" ", 1)[1] for name in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", name)]
 
-    assert project["requires-python"] == f">={DECLARED[0]}"
+    assert PROJECT["requires-python"] == f">={DECLARED[0]}"
     assert tuple(named) == DECLARED
     assert HERE in DECLARED
 

@@ -28,7 +28,7 @@ from worker.jobs import JOBS
 NOTHING = Waiting(0, 0.0)
 MINUTE = timedelta(minutes=1)
 LARGE = ("message", "contact", "channel_event", "campaign_fire", "delivery", "flow_session", "flow_start", "broadcast")
-ROWS = 1_000
+ROWS = 400
 MOST_STATEMENTS = 20
 BOUNDED = ("INDEX ix_message_unhandled", "INDEX ix_delivery_due")
 """Indexes of nothing but what waits, which are read from their beginning as far as the limit goes."""

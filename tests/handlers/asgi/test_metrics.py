@@ -95,7 +95,8 @@ def test_paths_with_parameters_are_counted_by_their_template():
 
 def test_processes_that_share_a_folder_show_the_sum_of_all(tmp_path):
     program = (
-        "from handlers.asgi.metrics import count_request, render_metrics;"
+        "from handlers.asgi.metrics import connections, count_request, render_metrics;"
+        "connections.follow('api', lambda note: (note(1), 15)[1]);"
         f"count_request('GET', '{LABELS}', 200, 0.1); print(render_metrics().decode())"
     )
     environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
@@ -107,6 +108,8 @@ def test_processes_that_share_a_folder_show_the_sum_of_all(tmp_path):
         )
 
         assert counted(run.stdout, route=LABELS, status="200") == number
+        assert f'relayboard_pool_connections{{process="api"}} {15 * number}.0' in run.stdout.decode()
+        assert f'relayboard_pool_connections_used{{process="api"}} {number}.0' in run.stdout.decode()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import io
 import json
 import socket
+import sys
 
 import pytest
 from rich.console import Console
@@ -44,6 +45,20 @@ def test_status_tells_of_a_living_worker_of_one_that_was_killed_and_of_what_wait
     assert status["version"] == program_version()
     assert status["waiting"]["broadcasts"]["count"] == 1
     assert status["waiting"]["webhooks"] == {"count": 0, "oldest_seconds": 0.0}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_terminal_is_shown_tables_unless_json_is_asked_for(database_url, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+    monkeypatch.setenv("RELAYBOARD_SECRET_KEY", "a-key-that-only-tests-use")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    assert main(["status"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["status", "--json"]) == 0
+
+    assert "Workers" in shown and "{" not in shown
+    assert json.loads(capsys.readouterr().out)["workers"] == []
 
 
 def test_people_are_shown_tables():
