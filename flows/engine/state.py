@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
     def left_by(self, exit_uuid: str) -> Self:
         """The same visit, ended."""
-        return self._replace(exit_uuid=exit_uuid)
+        return type(self)(self.node_uuid, self.arrived_on, exit_uuid, self.uuid)
 
     def to_json(self) -> dict[str, Any]:
         """The stored form, without empty parts."""

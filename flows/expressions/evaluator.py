@@ -88,7 +88,7 @@ class Program:
         stack: list[Value] = []
         for step in steps:
             step(stack, evaluation, scope)
-        return stack[-1]
+        return stack.pop()
 
     def _flatten(self) -> list[Step]:
         expression = self._expression
