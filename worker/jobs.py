@@ -119,14 +119,14 @@ def begin_expiry(runtime: Runtime) -> Callable[[], bool]:
 
 
 def begin_groups(runtime: Runtime) -> Callable[[], bool]:
-    """The step that evaluates a few portions of one smart group of the workspace whose turn it is."""
+    """The step that evaluates a few chunks of one smart group of the workspace whose turn it is."""
 
     def work(workspace_id: int) -> bool:
         leased = runtime.database.write(partial(lease_group, workspace_id=workspace_id))
         if leased is None:
             return False
         held: LeasedGroup | None = leased
-        for _ in range(PORTIONS_IN_TURN):
+        for _ in range(CHUNKS_IN_TURN):
             held = None if held is None else evaluate_some(runtime.database, held)
         if held is not None:
             runtime.database.write(partial(leave_group, leased=held))
@@ -175,7 +175,7 @@ JOBS = (
 BATCH = 1000
 
 
-PORTIONS_IN_TURN = 5
+CHUNKS_IN_TURN = 5
 
 Trimmer = Callable[[Transaction, int], int]
 TRIMMERS: tuple[Trimmer, ...] = (

@@ -3,6 +3,7 @@
 import logging
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
@@ -25,6 +26,8 @@ logger = logging.getLogger("relayboard.worker")
 IDLE_POLL_SECONDS = 0.2
 STOP_TIMEOUT_SECONDS = 20.0
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SWITCH_SECONDS = 0.001
+"""A thread that has computed for so long lets another go on: work of one workspace waits less for that of another."""
 SPARE_CONNECTIONS = 5
 OPEN_FILES = 16_384
 
@@ -42,6 +45,7 @@ def run_worker_process(
     signal no work begins. `on_ready` is called when work begins.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
+    sys.setswitchinterval(SWITCH_SECONDS)
     _allow_many_files()
     early = _note_early_signals()
     if prepare is not None:

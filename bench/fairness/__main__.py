@@ -37,6 +37,7 @@ def main() -> int:
     parser.add_argument("--contacts-of-group", type=int, default=20_000, help="contacts, half of them in the group")
     parser.add_argument("--phones", type=int, default=20, help="phones that relay SMS of the same senders")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long the phones do")
+    parser.add_argument("--deliveries", type=int, default=2000, help="events that wait for their receiver")
     parser.add_argument("--queued", type=int, default=2000, help="messages that wait for the gateway")
     options = parser.parse_args()
     print(json.dumps(EXPERIMENTS[options.experiment](options), indent=1))

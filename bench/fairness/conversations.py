@@ -10,6 +10,7 @@ from bench.fairness.tenants import Tenant, compare, measure_replies, service
 from bench.gateways import Gateway
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
+from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.states import INCOMING, QUEUED
 from persistence.tables.messages import message
@@ -42,7 +43,7 @@ def measure_silent_webhook(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
-    """A gets and queues thousands of messages, B's contacts write meanwhile."""
+    """A gets and queues thousands of messages and has as many events to deliver, B's contacts write meanwhile."""
     fast = Gateway(0.0)
     with service(options.database) as running:
         a = Tenant.begin(running, "A", fast.url)
@@ -52,6 +53,7 @@ def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
         measure_replies(b, 5, first=1_000_000)
         alone = measure_replies(b, options.count)
         queue_messages(running.database, a.workspace, a.channel_id, options.queued, is_bulk=True)
+        _queue_deliveries(a, fast.url, options.deliveries)
         _receive_at_once(a, options.flood)
         still = threading.Event()
         beside = []
@@ -61,6 +63,12 @@ def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
                 still.set()
                 break
         return compare("flood", alone, beside, ended_before=still.is_set(), unhandled_at_end=count_unhandled(a))
+
+
+def _queue_deliveries(tenant: Tenant, url: str, count: int) -> None:
+    events = [NewDelivery("mo_sms", url, "text/plain", b"x=1", channel_id=tenant.channel_id) for _ in range(count)]
+    with tenant.running.database.writing() as tx:
+        record_deliveries(tx, tenant.workspace.id, events)
 
 
 def count_unhandled(tenant: Tenant) -> int:

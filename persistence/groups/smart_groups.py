@@ -25,14 +25,14 @@ from persistence.workspaces import Workspace, find_workspace
 CONTACTS_PER_STATEMENT = 500
 LOOKED_AT = 2000
 CHANGED_AT_ONCE = 100
-"""Contacts that change wait for the rest of a portion: so many that it takes some hundredths of a second."""
+"""Contacts that change wait for the rest of a chunk: so many that it takes some hundredths of a second."""
 IS_UNREADY: ColumnElement[bool] = group.c.status.in_((INITIALIZING, EVALUATING)) & (
     group.c.status != literal(READY, literal_execute=True)
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class Chunk:
     """Contacts whose membership is wrong, and the last contact that was looked at."""
 
     wrong_ids: Sequence[int]
@@ -116,7 +116,7 @@ def speaks_of(query: str | None, key: str) -> bool:
         return False
 
 
-def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> Portion | None:
+def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> Chunk | None:
     """The next contacts after an id that are in a query group wrongly, or wrongly not; None when there are no more.
 
     One statement looks at LOOKED_AT contacts and holds none of them.
@@ -133,7 +133,7 @@ def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: i
     among = (contact.c.workspace_id == workspace.id) & contact.c.id.between(ids[0], ids[-1])
     wrong = select(contact.c.id).where(among, case((fits, 1), else_=0) != case((is_member, 1), else_=0))
     found = list(tx.execute(wrong.order_by(contact.c.id).limit(CHANGED_AT_ONCE)).scalars())
-    return Portion(found, found[-1] if len(found) == CHANGED_AT_ONCE else ids[-1])
+    return Chunk(found, found[-1] if len(found) == CHANGED_AT_ONCE else ids[-1])
 
 
 def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, contact_ids: Sequence[int]) -> None:
@@ -212,22 +212,22 @@ def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
 def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None:
     """Finds members of a leased group among the next contacts; the group held on, None when it no longer is.
 
-    The group is `ready` at the end. One that is deleted, or that is to be evaluated again, is dropped. What a portion
+    The group is `ready` at the end. One that is deleted, or that is to be evaluated again, is dropped. What a chunk
     changes and how far it came are one short transaction, for which nobody waits long.
     """
     with database.reading() as tx:
         workspace = find_workspace(tx, leased.workspace_id)
         if workspace is None:
             return None
-        portion = find_wrong(tx, workspace, leased.group_id, leased.after_id)
+        chunk = find_wrong(tx, workspace, leased.group_id, leased.after_id)
 
     def record(tx: Transaction) -> LeasedGroup | None:
-        if portion is not None and portion.wrong_ids:
-            refresh_some(tx, workspace, leased.group_id, portion.wrong_ids)
-        if portion is None:
+        if chunk is not None and chunk.wrong_ids:
+            refresh_some(tx, workspace, leased.group_id, chunk.wrong_ids)
+        if chunk is None:
             tx.execute(update(group).where(_is_held(leased)).values(status=READY, evaluated_until=None))
             return None
-        longer = replace(leased, after_id=portion.last_id, until=tx.now + LEASE)
+        longer = replace(leased, after_id=chunk.last_id, until=tx.now + LEASE)
         values = {"evaluated_until": longer.until, "evaluated_after_id": longer.after_id}
         return longer if tx.execute(update(group).where(_is_held(leased)).values(**values)).rowcount else None
 

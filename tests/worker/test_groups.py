@@ -17,7 +17,7 @@ from persistence.tables.contacts import group, group_membership
 from persistence.workspace_setup import create_workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
-from worker.jobs import PORTIONS_IN_TURN, begin_groups
+from worker.jobs import CHUNKS_IN_TURN, begin_groups
 
 CONTACTS = "/api/v2/contacts.json"
 GROUPS = "/api/v2/groups.json"
@@ -108,7 +108,7 @@ def test_a_large_group_of_one_workspace_leaves_turns_to_the_others(database, wor
     monkeypatch.setattr(smart_groups, "CHANGED_AT_ONCE", 1)
     with database.writing() as tx:
         other = create_workspace(tx, "Mountain School", country="RW", timezone="Africa/Kigali")
-    for _ in range(3 * PORTIONS_IN_TURN):
+    for _ in range(3 * CHUNKS_IN_TURN):
         make_contact(database, workspace)
     contact_id = id_of(database, make_contact(database, other))
     large = add_aminas(database, workspace)
@@ -119,7 +119,7 @@ def test_a_large_group_of_one_workspace_leaves_turns_to_the_others(database, wor
     step()
 
     assert members_of(database, small) == [contact_id]
-    assert len(members_of(database, large)) == PORTIONS_IN_TURN
+    assert len(members_of(database, large)) == CHUNKS_IN_TURN
 
 
 def test_created_and_changed_contacts_move_in_and_out(api: Api, database, workspace, runtime):

@@ -99,3 +99,31 @@ def test_each_answer_lets_a_receiver_have_one_slot_more_and_silence_takes_them_a
     slots.release("a", has_answered=False)
     answer(slots, "a")
     assert slots.share(["a"]) == {"a": 2}
+
+
+def test_owners_take_turns_before_their_receivers_do() -> None:
+    slots = ReceiverSlots(4, first=2)
+    flood = [f"1 {name}" for name in "abcdefgh"]
+
+    assert slots.share([*flood, "2 z"]) == {"1 a": 1, "1 b": 1, "1 c": 1, "2 z": 1}
+
+
+def test_an_owner_gets_no_more_than_its_share_however_many_receivers_it_has() -> None:
+    slots = ReceiverSlots(16, first=8, most_per_owner=4)
+    flood = [f"1 {name}" for name in "abcdefgh"]
+    take(slots, slots.share(flood))
+
+    assert slots.busy == 4
+    assert slots.share([*flood, "2 z"]) == {"2 z": 4}
+
+
+def test_silent_receivers_of_one_owner_leave_room_to_those_of_others() -> None:
+    slots = ReceiverSlots(32, first=8, most_per_owner=16)
+    silent = [f"1 {name}" for name in "abcdefgh"]
+    for receiver in [*silent, "2 z"]:
+        slots.take(receiver)
+        slots.release(receiver, has_answered=False)
+
+    rooms = slots.share([*silent, "2 z"])
+
+    assert (len([each for each in rooms if each.startswith("1 ")]), rooms["2 z"]) == (4, 1)

@@ -116,16 +116,16 @@ def test_a_group_is_filled_and_emptied_by_its_query(database, workspace, other_w
     add_contact(database, other_workspace, "+254722000113")
 
     with database.writing() as tx:
-        portion = find_wrong(tx, workspace, group_id, 0)
-        assert (portion.wrong_ids, portion.last_id) == ([first], second)
-        refresh_some(tx, workspace, group_id, portion.wrong_ids)
+        chunk = find_wrong(tx, workspace, group_id, 0)
+        assert (chunk.wrong_ids, chunk.last_id) == ([first], second)
+        refresh_some(tx, workspace, group_id, chunk.wrong_ids)
     assert members_of(database, group_id) == [first]
 
     with database.writing() as tx:
         tx.execute(update(group).where(group.c.id == group_id).values(query="name = bob"))
-        portion = find_wrong(tx, workspace, group_id, 0)
-        assert portion.wrong_ids == [first, second]
-        refresh_some(tx, workspace, group_id, portion.wrong_ids)
+        chunk = find_wrong(tx, workspace, group_id, 0)
+        assert chunk.wrong_ids == [first, second]
+        refresh_some(tx, workspace, group_id, chunk.wrong_ids)
     assert members_of(database, group_id) == [second]
     with database.reading() as tx:
         assert find_wrong(tx, workspace, group_id, second) is None
@@ -140,9 +140,9 @@ def test_a_portion_ends_with_so_many_changes_or_so_many_looks(database, workspac
 
     found, after_id = [], 0
     with database.reading() as tx:
-        while (portion := find_wrong(tx, workspace, group_id, after_id)) is not None:
-            found.append((portion.wrong_ids, portion.last_id))
-            after_id = portion.last_id
+        while (chunk := find_wrong(tx, workspace, group_id, after_id)) is not None:
+            found.append((chunk.wrong_ids, chunk.last_id))
+            after_id = chunk.last_id
 
     assert found == [([ids[0], ids[2]], ids[2]), ([ids[3]], ids[5]), ([], ids[6])]
 
