@@ -13,7 +13,8 @@ from typing import Any
 from relayboard.base.version import program_version
 from relayboard.commands import MODULES, load_commands
 from relayboard.commands.parser import CommandParser
-from relayboard.failures import say_failure
+from relayboard.doctor.findings import report
+from relayboard.doctor.packages import check_packages
 from relayboard.processes import CANNOT_START, is_supervised
 
 INTERRUPTED = 130
@@ -46,6 +47,12 @@ def build_parser(noun: str | None = None) -> CommandParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit status of the process."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    hidden = list(check_packages())
+    if hidden:  # nothing else can be loaded then
+        if given[:1] == ["doctor"]:
+            return report(hidden, as_json="--json" in given)
+        print(f"relayboard: {hidden[0].sentence}", file=sys.stderr)
+        return 1
     parser = build_parser(given[0] if given else None)
     if not all(_is_text(argument) for argument in given):
         parser.error("an argument is not UTF-8")
@@ -61,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _leave_stdout()
         return 1
     except Exception as error:
+        from relayboard.failures import say_failure  # noqa: PLC0415  # it loads packages that may be hidden
+
         say_failure(error)
         return CANNOT_START if is_supervised() else 1
     return status or 0

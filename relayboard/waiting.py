@@ -3,11 +3,13 @@
 import logging
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Collection
 
 from persistence.errors import DatabaseError
+from persistence.media.store import MediaStore
 from persistence.migrations import MigrationError, SchemaOlder, check_schema
 from relayboard.base.settings import Settings
 from relayboard.failures import describe_failure
@@ -53,6 +55,14 @@ def _pause(seconds: float, signals: Collection[int]) -> None:
     end = time.monotonic() + seconds
     while not signals and time.monotonic() < end:
         time.sleep(LOOK_SECONDS)
+
+
+def leave_node(settings: Settings) -> None:
+    """Leave word in the media folder, so that others can tell whether this machine shares theirs."""
+    try:
+        MediaStore(settings.media_url).leave_node(socket.gethostname())
+    except OSError as error:
+        logger.warning("the media folder (RELAYBOARD_MEDIA_URL) cannot be written to: %s", error.strerror)
 
 
 class SchemaWatch:

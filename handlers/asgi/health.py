@@ -3,6 +3,7 @@
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -15,6 +16,7 @@ from persistence.database import Database
 from persistence.errors import DatabaseError
 from persistence.migrations import MigrationError, check_schema
 from relayboard.base.metrics import CONTENT_TYPE
+from relayboard.base.probe import PROBE_HEADER, is_probe
 from relayboard.base.settings import Settings
 
 logger = logging.getLogger("relayboard.health")
@@ -49,10 +51,10 @@ class Health:
         limiter: Callable[[], anyio.CapacityLimiter | None] = _no_limiter,
     ) -> None:
         self.app = app
+        self._secret_key = settings.secret_key
         own = {"database": _reachable(database, limiter), "schema": _schema_fits(database)}
         self.checks: dict[str, Check] = {**own, **(checks or {})}
         self._pages: dict[str, Callable[[], Awaitable[PlainResponse]]] = {
-            "/health/live": _live,
             "/health/ready": self._ready,
         }
         if settings.metrics:
@@ -62,11 +64,27 @@ class Health:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         make = self._pages.get(scope["path"]) if scope["type"] == "http" else None
+        if scope["type"] == "http" and scope["path"] == "/health/live":
+            make = partial(self._live, scope)
         if make is None:
             await self.app(scope, receive, send)
             return
         page = wrong_method(scope) or await make()
         await page.send(send)
+
+    async def _live(self, scope: Scope) -> PlainResponse:
+        """That the process answers; to the doctor also what the request looks like from here."""
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if not is_probe(headers.get(PROBE_HEADER.lower(), ""), self._secret_key):
+            return json_response({"status": "live"}, headers=NOT_STORED)
+        host, port = scope.get("client") or ("", 0)
+        seen = {
+            "scheme": scope["scheme"],
+            "client": host,
+            "is_forwarded": "x-forwarded-for" in headers,
+            "is_trusted": port == 0,  # the address is from the header then
+        }
+        return json_response({"status": "live", "seen": seen}, headers=NOT_STORED)
 
     async def _ready(self) -> PlainResponse:
         failing: dict[str, str] = {}
@@ -122,7 +140,3 @@ def _schema_fits(database: Database) -> Check:
         await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
     return check
-
-
-async def _live() -> PlainResponse:
-    return json_response({"status": "live"}, headers=NOT_STORED)

@@ -14,6 +14,7 @@ from relayboard.base.private_files import make_folder, open_new
 
 RECEIVED = "received"
 UNFINISHED = ".part"
+NODES = ".nodes"
 
 
 class MediaStore:
@@ -85,6 +86,16 @@ class MediaStore:
                 with contextlib.suppress(FileNotFoundError):
                     if changed_since == 0.0 or path.stat().st_ctime >= changed_since:
                         yield path.relative_to(root).as_posix()
+
+    def leave_node(self, host: str) -> None:
+        """Lets other machines find that this one uses the same folder."""
+        with self.writing(f"{NODES}/{host}") as file:
+            file.write(host.encode())
+
+    def list_nodes(self) -> list[str]:
+        """The machines whose workers have used this folder."""
+        folder = self._path(NODES)
+        return sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
 
     def open_path(self, name: str) -> Path | None:
         """The path of a stored file; None if there is none, or the name leads outside the store."""

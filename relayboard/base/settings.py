@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
@@ -53,6 +53,10 @@ _DATABASE_URL = re.compile(
 
 class SettingError(Exception):
     """A setting has no usable value; the message names the variable, and never shows a secret."""
+
+    def __init__(self, message: str, variable: str = "") -> None:
+        super().__init__(message)
+        self.variable = variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +114,9 @@ def load_settings(environ: Mapping[str, str] | None = None, *, makes_secret_key:
     read from the process environment and then from the file `.env`. An empty value counts as absent. Without a
     SECRET_KEY, a key is created and stored next to the SQLite database (`var/` for other databases), or refused.
     """
-    if environ is None:
-        from_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
-        environ = {**from_file, **os.environ}
-    _check_names(environ)
+    environ = read_environment() if environ is None else environ
+    for sentence in list_unknown_names(environ):
+        raise SettingError(sentence)
     read = _Reader(environ).read
     database_url = read("DATABASE_URL", "sqlite:///var/relayboard.db", _database_url)
     return Settings(
@@ -156,6 +159,12 @@ def load_settings(environ: Mapping[str, str] | None = None, *, makes_secret_key:
     )
 
 
+def read_environment() -> Mapping[str, str]:
+    """The variables of this process, and for those that it leaves out the file `.env`."""
+    from_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
+    return {**from_file, **os.environ}
+
+
 def sqlite_file(url: str) -> Path | None:
     """The file of a URL like `sqlite:///var/queue.db`; None for a database in memory and for other databases."""
     scheme, _, rest = url.partition("://")
@@ -171,8 +180,9 @@ def is_postgres(url: str) -> bool:
         return False
 
 
-def _check_names(environ: Mapping[str, str]) -> None:
-    """Raises SettingError for a variable with our prefix that is not a setting: most likely a typing error."""
+def list_unknown_names(environ: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each variable with our prefix that is not a setting: most likely a typing error. It begins with
+    the name."""
     known = [each.name.upper() for each in fields(Settings)]
     for variable in sorted(environ):
         name = variable.removeprefix(PREFIX)
@@ -180,7 +190,7 @@ def _check_names(environ: Mapping[str, str]) -> None:
             continue
         alike = difflib.get_close_matches(name.upper(), known, 1)
         hint = f"; did you mean {PREFIX}{alike[0]}?" if alike else ": docs/operating.md lists those there are"
-        raise SettingError(f"{variable} is not a setting{hint}")
+        yield f"{variable} is not a setting{hint}"
 
 
 class _Reader:
@@ -192,7 +202,7 @@ class _Reader:
         try:
             return convert(text)
         except ValueError as error:
-            raise SettingError(f"{PREFIX}{name} cannot be used: {error}") from None
+            raise SettingError(f"{PREFIX}{name} cannot be used: {error}", PREFIX + name) from None
 
 
 def _scheme(text: str, allowed: tuple[str, ...], example: str) -> str:
@@ -341,8 +351,7 @@ def _switch(text: str) -> bool:
 def _kept_secret_key(database_url: str, makes_one: bool) -> str:
     """The key created at the first start, in a file that only its owner can read; processes that start at the same time
     use the same key."""
-    database = sqlite_file(database_url)
-    path = (Path("var") if database is None else database.parent) / "secret.key"
+    path = kept_key_file(database_url)
     if not makes_one and not path.exists():
         raise SettingError(f"{PREFIX}SECRET_KEY is not set and there is no {path}: give the key of this installation")
     try:
@@ -354,6 +363,12 @@ def _kept_secret_key(database_url: str, makes_one: bool) -> str:
     if len(key) < SECRET_KEY_LENGTH:
         raise SettingError(f"{PREFIX}SECRET_KEY is not set and {path} holds no key")
     return key
+
+
+def kept_key_file(database_url: str) -> Path:
+    """Where the key is that was created because none was set."""
+    database = sqlite_file(database_url)
+    return (Path("var") if database is None else database.parent) / "secret.key"
 
 
 def _write_secret_key(path: Path) -> None:

@@ -11,6 +11,7 @@ MODULES = {
     "worker": "processes",
     "migrate": "processes",
     "status": "status",
+    "doctor": "doctor",
     "backup": "backups",
     "restore": "backups",
     "copy-database": "backups",

@@ -104,7 +104,7 @@ def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
 
 def run_worker(options: argparse.Namespace) -> int:
     # They load the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
-    from relayboard.waiting import SchemaWatch, wait_until_usable  # noqa: PLC0415
+    from relayboard.waiting import SchemaWatch, leave_node, wait_until_usable  # noqa: PLC0415
     from worker.process import run_worker_process  # noqa: PLC0415
 
     settings = load_settings()
@@ -117,6 +117,7 @@ def run_worker(options: argparse.Namespace) -> int:
 
     def begin() -> None:
         tell_ready()
+        leave_node(settings)
         watch.start()
 
     watch = SchemaWatch(settings)

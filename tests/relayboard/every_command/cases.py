@@ -142,10 +142,11 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
 }
 
 APART: dict[Leaf, tuple[str, ...]] = {
+    ("doctor",): ("",),
     ("restore",): ("{folder}/backup.zip",),
     ("copy-database",): ("--from sqlite:///var/relayboard.db --to postgresql://user:password@127.0.0.1:1/name",),
 }
-"""Those that need a place of their own (tests/persistence/backups)."""
+"""Those that need a place of their own (tests/persistence/backups, tests/relayboard/doctor)."""
 
 SERVICES: dict[Leaf, tuple[str, ...]] = {
     ("serve",): ("--port 0", "--host ::1 --port 0 --workers 2 --no-worker"),

@@ -1,0 +1,133 @@
+"""The database, the clocks, the key, and the workers that say in it that they are alive."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+
+from persistence.database import Database
+from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, read_facts
+from persistence.errors import DatabaseError, reason_of
+from persistence.heartbeats import Heartbeat, list_heartbeats
+from persistence.migrations import MigrationError, check_schema, current_revision
+from persistence.secrets.encryption import KeyRing
+from relayboard.base.settings import Settings, is_postgres, sqlite_file
+from relayboard.base.version import program_version
+from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
+
+CLOCK_SECONDS = 5.0
+CONNECT_SECONDS = 5
+OLDEST_POSTGRES = 14
+
+
+class DatabaseDoctor:
+    """Looks into the database; `workers` are those that it knows, once `check` has run to its end."""
+
+    def __init__(self, settings: Settings, *, has_key: bool) -> None:
+        self.workers: Sequence[Heartbeat] = ()
+        self._settings = settings
+        self._has_key = has_key
+
+    def check(self) -> Findings:
+        """Stops at what makes all that follows impossible to find out."""
+        file = sqlite_file(self._settings.database_url)
+        if file is not None and not file.exists():
+            sentence = f"there is no database at {file}: run `relayboard migrate`, or correct RELAYBOARD_DATABASE_URL"
+            yield Finding("database", PROBLEM, sentence)
+            return
+        with closing(Database(_hurried(self._settings.database_url), keys=KeyRing.of(self._settings))) as database:
+            try:
+                yield from self._look(database)
+            except DatabaseError as error:
+                reason = " ".join(reason_of(error).split())
+                yield Finding(
+                    "database",
+                    PROBLEM,
+                    f"it cannot be used ({reason}): start it, and compare RELAYBOARD_DATABASE_URL with its address, "
+                    "user and password",
+                )
+
+    def _look(self, database: Database) -> Findings:
+        facts = read_facts(database)
+        yield from _judge(facts)
+        try:
+            check_schema(database.engine)
+        except MigrationError as error:
+            yield Finding("schema", PROBLEM, str(error))
+            return
+        yield Finding("schema", OK, f"revision {current_revision(database.engine)} is what this version works with")
+        yield from self._check_key(database)
+        with database.reading() as tx:
+            self.workers = list_heartbeats(tx)
+        yield from _judge_workers(self.workers)
+
+    def _check_key(self, database: Database) -> Findings:
+        if not self._has_key:
+            return
+        fault = find_stored_key_fault(database)
+        if fault is None:
+            yield Finding("key", OK, "it is the one that the secrets in the database are stored under")
+        else:
+            yield Finding("key", PROBLEM, fault)
+
+
+def _hurried(url: str) -> str:
+    """The address, with a limit to how long connecting may take."""
+    if not is_postgres(url) or "connect_timeout" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}connect_timeout={CONNECT_SECONDS}"
+
+
+def _judge(facts: DatabaseFacts) -> Findings:
+    if facts.is_postgres and facts.major_version < OLDEST_POSTGRES:
+        yield Finding(
+            "database", PROBLEM, f"{facts.version} is too old: upgrade to PostgreSQL {OLDEST_POSTGRES} or newer"
+        )
+    else:
+        yield Finding("database", OK, f"{facts.version}, {facts.bytes / 1e6:.1f} MB")
+    if facts.time_zone != "UTC":
+        yield Finding(
+            "time zone",
+            PROBLEM,
+            f"sessions are in {facts.time_zone}, not in UTC: something between here and the database, such as a "
+            "pooler, changes the options of connections; let it pass `options` on",
+        )
+    else:
+        yield Finding("time zone", OK, "UTC in the database")
+    for name in facts.unknown_zones:
+        yield Finding(
+            "time zone",
+            PROBLEM,
+            f"the time zone {name} of a workspace is not known here: install the package tzdata anew",
+        )
+    apart = abs((facts.now - datetime.now(UTC)).total_seconds())
+    if apart > CLOCK_SECONDS:
+        yield Finding(
+            "clock",
+            PROBLEM,
+            f"the clocks of this machine and of the database are {apart:.0f} s apart: run a time service (NTP) on both",
+        )
+    else:
+        yield Finding("clock", OK, "that of this machine and that of the database agree")
+
+
+def _judge_workers(workers: Sequence[Heartbeat]) -> Findings:
+    alive = [each for each in workers if each.is_alive]
+    if not alive:
+        seen = (
+            f", the last one was seen at {max(each.seen_on for each in workers):%Y-%m-%d %H:%M} UTC" if workers else ""
+        )
+        yield Finding(
+            "worker",
+            PROBLEM,
+            f"no worker is alive{seen}: start `relayboard worker`, or `relayboard serve` without --no-worker",
+        )
+        return
+    others = sorted({each.version for each in alive} - {program_version()})
+    if others:
+        yield Finding(
+            "worker",
+            WARNING,
+            f"workers run version {', '.join(others)}, this is {program_version()}: bring all machines to one version",
+        )
+    else:
+        yield Finding("worker", OK, f"{len(alive)} alive, on {', '.join(sorted({each.host for each in alive}))}")

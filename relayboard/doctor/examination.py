@@ -1,0 +1,21 @@
+"""The whole examination, in the order in which things need each other."""
+
+from collections.abc import Mapping
+
+from relayboard.doctor.database import DatabaseDoctor
+from relayboard.doctor.findings import Finding
+from relayboard.doctor.neighbors import check_base_url, check_mail, check_push, check_queue_driver
+from relayboard.doctor.places import check_files, check_media, check_room
+from relayboard.doctor.settings import read_settings
+
+
+def examine(environ: Mapping[str, str]) -> list[Finding]:
+    """What is to be said of the installation of these settings. Nothing is changed."""
+    read = read_settings(environ)
+    settings = read.settings
+    doctor = DatabaseDoctor(settings, has_key=read.has_key)
+    found = [*read.findings, *doctor.check()]
+    alive = [each.host for each in doctor.workers if each.is_alive]
+    found += [*check_queue_driver(settings), *check_media(settings, alive), *check_room(settings)]
+    found += [*check_base_url(settings), *check_mail(settings), *check_push(), *check_files(settings)]
+    return found

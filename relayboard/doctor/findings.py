@@ -1,0 +1,34 @@
+"""What the doctor finds: one sentence for each thing that it looked at."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+OK, WARNING, PROBLEM = "ok", "warning", "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`check` names what was looked at, the sentence says how it is and, unless that is `ok`, what to do."""
+
+    check: str
+    status: str
+    sentence: str
+
+
+Findings = Iterator[Finding]
+
+
+def report(findings: Sequence[Finding], *, as_json: bool) -> int:
+    """Prints what was found; the exit status, 1 when there is a problem."""
+    is_healthy = all(each.status != PROBLEM for each in findings)
+    if as_json:
+        print(json.dumps({"healthy": is_healthy, "findings": [asdict(each) for each in findings]}))
+    else:
+        for each in findings:
+            print(f"{each.status:<8}{each.check}: {each.sentence}")
+        problems = sum(each.status == PROBLEM for each in findings)
+        print("Nothing is wrong." if is_healthy else f"Problems: {problems}.")
+    sys.stdout.flush()
+    return 0 if is_healthy else 1

@@ -1,0 +1,287 @@
+"""The doctor: a healthy installation, and many broken ones, each named in a sentence that says what to do."""
+
+import json
+import socket
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import requests
+from sqlalchemy import create_engine, text
+
+from testbed.running import RunningService, running_service, wait_until
+from testbed.servers import postgres_database
+from tests.console_script import call
+
+CHECKS = {
+    *("settings", "database", "time zone", "clock", "schema", "key", "worker", "queue", "media", "disk"),
+    *("base URL", "mail", "push", "files"),
+}
+NOBODY = "postgresql://nobody:secret-word@127.0.0.1:1/none"
+
+
+@contextmanager
+def proxy(upstream: str | None, more: dict[str, str] | None = None) -> Iterator[str]:
+    """A server that passes requests on with more headers, or one that is somebody else's."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if upstream is None:
+                status, body = 200, b"Welcome!"
+            else:
+                given = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+                answer = requests.get(upstream + self.path, headers={**given, **(more or {})}, timeout=60)
+                status, body = answer.status_code, answer.content
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@dataclass
+class Patient:
+    """A healthy installation: its service, the settings that the doctor is given, and a folder to break things in."""
+
+    service: RunningService
+    folder: Path
+    settings: dict[str, str]
+    postgres_url: str
+    ending: ExitStack = field(default_factory=ExitStack)
+
+    def set(self, **settings: str) -> None:
+        self.settings |= {f"RELAYBOARD_{name}": value for name, value in settings.items()}
+
+
+def examine(patient: Patient, *options: str) -> tuple[int, str]:
+    done = call("doctor", *options, folder=patient.folder, environment=patient.settings)
+    assert done.stderr == "", done.stderr
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    folder = tmp_path_factory.mktemp("service")
+    with ExitStack() as closing:
+        if request.param == "sqlite":
+            url = f"sqlite:///{folder / 'relayboard.db'}"
+        else:
+            url = closing.enter_context(postgres_database(request.getfixturevalue("postgres_url")))
+        running = closing.enter_context(running_service(url, folder))
+        wait_until(lambda: has_worker(running), "the worker's heartbeat")
+        yield running
+
+
+def has_worker(service: RunningService) -> bool:
+    marks = service.folder / "media" / ".nodes"
+    with service.database.reading() as tx:
+        beats = tx.execute(text("select count(*) from worker_heartbeat")).scalar_one()
+    return bool(beats) and marks.is_dir() and any(marks.iterdir())
+
+
+@pytest.fixture
+def patient(service: RunningService, tmp_path: Path, postgres_url: str) -> Iterator[Patient]:
+    settings = {**service.environment, "RELAYBOARD_BASE_URL": service.url}
+    made = Patient(service, tmp_path, settings, postgres_url)
+    with made.ending:
+        yield made
+
+
+def test_nothing_is_wrong_with_a_healthy_installation(patient: Patient) -> None:
+    status, told = examine(patient)
+    assert status == 0, told
+    assert told.endswith("Nothing is wrong.\n") and "problem" not in told
+
+    status, told = examine(patient, "--json")
+    read = json.loads(told)
+    assert (status, read["healthy"]) == (0, True)
+    assert {each["check"] for each in read["findings"]} == CHECKS
+    assert all(each["status"] in ("ok", "warning") for each in read["findings"])
+    assert list(patient.folder.iterdir()) == []
+
+
+def unknown_setting(patient: Patient) -> None:
+    patient.set(TRUSTED_PROXYS="10.0.0.1")
+
+
+def unusable_value(patient: Patient) -> None:
+    patient.set(PAGE_SIZE="many", SMTP_URL="nonsense")
+
+
+def contradiction(patient: Patient) -> None:
+    patient.set(MAX_UPLOADS="2", MAX_WORKSPACE_UPLOADS="5", LLM_KEY="x")
+
+
+def database_away(patient: Patient) -> None:
+    patient.set(DATABASE_URL=NOBODY)
+
+
+def database_missing(patient: Patient) -> None:
+    patient.set(DATABASE_URL=f"sqlite:///{patient.folder}/none.db")
+
+
+def database_empty(patient: Patient) -> None:
+    path = patient.folder / "empty.db"
+    path.touch(mode=0o600)
+    patient.set(DATABASE_URL=f"sqlite:///{path}")
+
+
+def schema_newer(patient: Patient) -> None:
+    url = own_database(patient)
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+
+
+def queue_away(patient: Patient) -> None:
+    patient.set(QUEUE_URL="redis://127.0.0.1:1/0")
+
+
+def media_not_writable(patient: Patient) -> None:
+    (patient.folder / "taken").write_text("a file")
+    patient.set(MEDIA_URL=f"file://{patient.folder}/taken/media")
+
+
+def media_not_shared(patient: Patient) -> None:
+    patient.set(MEDIA_URL=f"file://{patient.folder}/media")
+
+
+def another_key(patient: Patient) -> None:
+    patient.set(SECRET_KEY="another-key-of-some-length")
+
+
+def no_key(patient: Patient) -> None:
+    url = own_database(patient)
+    assert url
+    del patient.settings["RELAYBOARD_SECRET_KEY"]
+
+
+def nobody_at_base_url(patient: Patient) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        patient.set(BASE_URL=f"http://127.0.0.1:{free.getsockname()[1]}")
+
+
+def stranger_at_base_url(patient: Patient) -> None:
+    patient.set(BASE_URL=patient.ending.enter_context(proxy(None)))
+
+
+def proxy_without_scheme(patient: Patient) -> None:
+    """What ends TLS would be asked by https; here the doctor is told so, and a plain proxy stands for it."""
+    patient.set(BASE_URL=patient.ending.enter_context(proxy(patient.service.url, {"X-Forwarded-Proto": "https"})))
+
+
+def proxy_not_trusted(patient: Patient) -> None:
+    place = patient.folder / "distrustful"
+    place.mkdir()
+    trusting = running_service(f"sqlite:///{place / 'x.db'}", place, ["api"], TRUSTED_PROXIES="10.9.9.9")
+    service = patient.ending.enter_context(trusting)
+    patient.set(BASE_URL=patient.ending.enter_context(proxy(service.url, {"X-Forwarded-For": "192.0.2.7"})))
+
+
+def clock_wrong(patient: Patient) -> None:
+    """A database whose clock is an hour ahead, as its sessions see it."""
+    url = patient.ending.enter_context(postgres_database(patient.postgres_url))
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS "
+                "$$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$"
+            )
+        )
+        name = connection.execute(text("SELECT current_database()")).scalar_one()
+        connection.execute(text(f'ALTER DATABASE "{name}" SET search_path = public, pg_catalog'))
+    engine.dispose()
+    patient.set(DATABASE_URL=url)
+
+
+def no_worker(patient: Patient) -> None:
+    own_database(patient)
+
+
+def mail_server_away(patient: Patient) -> None:
+    patient.set(SMTP_URL="smtp://127.0.0.1:1/?from=flows@example.org&tls=none")
+
+
+def open_file(patient: Patient) -> None:
+    own_database(patient)
+    path = patient.folder / "relayboard.db"
+    path.chmod(path.stat().st_mode | stat.S_IROTH)
+
+
+def foreign_package(patient: Patient) -> None:
+    place = patient.folder / "elsewhere" / "worker"
+    place.mkdir(parents=True)
+    (place / "__init__.py").write_text("")
+    patient.settings["PYTHONPATH"] = str(place.parent)
+
+
+def own_database(patient: Patient) -> str:
+    """A migrated database that nobody works with."""
+    url = f"sqlite:///{patient.folder / 'relayboard.db'}"
+    patient.set(DATABASE_URL=url)
+    assert call("migrate", folder=patient.folder, environment=patient.settings).returncode == 0
+    return url
+
+
+BROKEN: dict[str, tuple[Callable[[Patient], None], str, str]] = {
+    "unknown setting": (
+        unknown_setting,
+        "settings",
+        "RELAYBOARD_TRUSTED_PROXYS is not a setting; did you mean RELAYBOARD_TRUSTED_PROXIES?",
+    ),
+    "unusable value": (unusable_value, "settings", "RELAYBOARD_PAGE_SIZE"),
+    "contradicting settings": (
+        contradiction,
+        "settings",
+        "RELAYBOARD_LLM_URL is not: set the address",
+    ),
+    "database away": (database_away, "database", "start it, and compare RELAYBOARD_DATABASE_URL"),
+    "database missing": (database_missing, "database", "none.db: run `relayboard migrate`"),
+    "no tables": (database_empty, "schema", "the database has no tables yet: run `relayboard migrate`"),
+    "newer schema": (schema_newer, "schema", "start that one"),
+    "queue away": (queue_away, "queue", "start it, or correct RELAYBOARD_QUEUE_URL"),
+    "media not writable": (media_not_writable, "media", "let the user that runs Relayboard write there"),
+    "media not shared": (media_not_shared, "media", "mount one folder on all machines"),
+    "another key": (another_key, "key", "Set that key again"),
+    "no key": (no_key, "settings", "give the key of this installation"),
+    "nobody at the base URL": (nobody_at_base_url, "base URL", "start the service, or correct RELAYBOARD_BASE_URL"),
+    "a stranger at the base URL": (stranger_at_base_url, "base URL", "it is not this installation: correct"),
+    "scheme lost": (proxy_without_scheme, "base URL", "let the proxy set X-Forwarded-Proto"),
+    "proxy not trusted": (proxy_not_trusted, "base URL", "add 127.0.0.1 to RELAYBOARD_TRUSTED_PROXIES"),
+    "clock wrong": (clock_wrong, "clock", "3600 s apart: run a time service (NTP)"),
+    "no worker": (no_worker, "worker", "no worker is alive: start `relayboard worker`"),
+    "mail server away": (mail_server_away, "mail", "start it, or correct RELAYBOARD_SMTP_URL"),
+    "open file": (open_file, "files", "relayboard.db: run `chmod 600"),
+    "foreign package": (foreign_package, "packages", "in the place of Relayboard's own package worker: take it off"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_is_named_in_a_sentence_that_says_what_to_do(patient: Patient, name: str) -> None:
+    break_it, check, sentence = BROKEN[name]
+    break_it(patient)
+
+    status, told = examine(patient, "--json")
+
+    problems = [each for each in json.loads(told)["findings"] if each["status"] == "problem"]
+    assert status == 1
+    assert [each for each in problems if each["check"] == check and sentence in each["sentence"]], problems
+    assert "secret-word" not in told
