@@ -79,7 +79,7 @@ class Health:
             return json_response({"status": "live"}, headers=NOT_STORED)
         host, port = scope.get("client") or ("", 0)
         seen = {
-            "scheme": scope["scheme"],
+            "scheme": scope.get("scheme", "http"),
             "client": host,
             "is_forwarded": "x-forwarded-for" in headers,
             "is_trusted": port == 0,  # the address is from the header then

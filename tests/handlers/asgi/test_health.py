@@ -72,7 +72,7 @@ def test_a_schema_that_does_not_fit_makes_it_not_ready_and_says_why(settings, sm
 
 
 def test_what_fails_is_named_and_nothing_more_is_told(settings, small_database, monkeypatch, caplog):
-    monkeypatch.setattr(handlers.asgi.health, "CHECK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(handlers.asgi.health, "CHECK_TIMEOUT_SECONDS", 1.0)
     health = Health(Echo(), settings, small_database, checks={"queue": broken, "media": slow, "mail": fine})
 
     reply = exchange(health, "GET", "/health/ready")
