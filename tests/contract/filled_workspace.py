@@ -2,6 +2,7 @@
 Every text of a row contains a mark (`w3r1`: row 1 of workspace 3), so that a text shows to which record it belongs.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -118,6 +119,7 @@ class Filled:
         return self.rows[table][0]
 
 
+@functools.lru_cache(maxsize=4)
 def present_tables(database: Database) -> list[Table]:
     """The tables of the database, those that others refer to first."""
     names = set(inspect(database.engine).get_table_names())

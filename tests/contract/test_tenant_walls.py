@@ -3,6 +3,7 @@ changed. The cases come from the contract: each operation, each parameter and bo
 form.
 """
 
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from sqlalchemy import ForeignKey, Row, Table, select, update
+from sqlalchemy import BindParameter, ForeignKey, Row, Table, bindparam, select, update
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from persistence.relayers.registrations import random_code
 from persistence.sql.columns import new_uuid
@@ -60,13 +63,27 @@ class Side:
         """All rows of this workspace that requests may change."""
         with self.api.database.reading() as tx:
             return {
-                table.name: list(tx.execute(select(table).where(owned(table, self.filled.workspace.id))).all())
+                table.name: list(tx.connection.exec_driver_sql(*reading(table, tx.dialect, self.filled.workspace.id)))
                 for table in self.tables
                 if table.name not in SHARED | TEMPORARY
             }
 
 
-def owned(table: Table, workspace_id: int) -> Any:
+def reading(table: Table, dialect: Dialect, workspace_id: int) -> tuple[str, Any]:
+    """The statement that reads the rows of a workspace, and its parameters."""
+    compiled = compiled_reading(table, dialect)
+    named = {"mine": workspace_id}
+    return str(compiled), named if compiled.positiontup is None else tuple(named[each] for each in compiled.positiontup)
+
+
+@functools.cache
+def compiled_reading(table: Table, dialect: Dialect) -> SQLCompiler:
+    compiled = select(table).where(owned(table, bindparam("mine"))).compile(dialect=dialect)
+    assert isinstance(compiled, SQLCompiler)
+    return compiled
+
+
+def owned(table: Table, workspace_id: BindParameter[Any]) -> Any:
     """The condition on rows of one workspace, also for tables that only refer to rows of it."""
     if "workspace_id" in table.c:
         return table.c.workspace_id == workspace_id
