@@ -1,5 +1,6 @@
 """Fixtures: every test that uses `database` runs on SQLite and on PostgreSQL."""
 
+import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -49,6 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if workers > 1:
         ranks = {item: rank for item in items if (rank := find_rank(item.nodeid)) is not None}
         items[:] = deal(sorted(ranks, key=ranks.__getitem__), [item for item in items if item not in ranks], workers)
+
+
+def pytest_collection_finish() -> None:
+    # What was collected stays to the end: the garbage collector need not walk over it again and again.
+    gc.collect()
+    gc.freeze()
 
 
 class Clock:
