@@ -32,6 +32,13 @@ class Case:
     type: str
     arguments: tuple[str, ...]
     category_uuid: str
+    constants: tuple[str, ...] | None = field(init=False, repr=False, compare=False)
+    """The arguments as they are for everybody; None if there are expressions in them."""
+
+    def __post_init__(self) -> None:
+        has_expressions = any("@" in argument for argument in self.arguments)
+        constants = None if has_expressions else tuple(argument.strip() for argument in self.arguments)
+        object.__setattr__(self, "constants", constants)
 
 
 @dataclass(frozen=True, slots=True)

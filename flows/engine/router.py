@@ -1,6 +1,7 @@
 """Decides by which exit a node is left (flow format, routers)."""
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -79,10 +80,9 @@ def _find_match(visit: Visit, router: Router, operand: Value) -> _Match | None:
 
 
 def _apply_test(visit: Visit, case: Case, operand: Value) -> Value:
-    arguments, _ = visit.localize(case.uuid, "arguments", case.arguments)
-    if len(arguments) != len(case.arguments):
-        arguments = list(case.arguments)
-    values = [_evaluate_operand(visit, argument) for argument in arguments]
+    values: Sequence[Value] | None = None if visit.may_be_translated else case.constants
+    if values is None:
+        values = _evaluate_arguments(visit, case)
     test = find_function(case.type)
     if test is None:
         return XError(f"{case.type} is not a function")
@@ -91,6 +91,13 @@ def _apply_test(visit: Visit, case: Case, operand: Value) -> Value:
         return test.call(evaluation, [operand, *values])
     except ExpressionTooComplexError as error:
         return XError(str(error))
+
+
+def _evaluate_arguments(visit: Visit, case: Case) -> Sequence[Value]:
+    arguments, _ = visit.localize(case.uuid, "arguments", case.arguments)
+    if len(arguments) != len(case.arguments):
+        arguments = list(case.arguments)
+    return [_evaluate_operand(visit, argument) for argument in arguments]
 
 
 def _read_match(visit: Visit, case: Case, outcome: Value) -> _Match:

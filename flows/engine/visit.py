@@ -38,6 +38,11 @@ class Visit:
         """The languages to look for translations in, best first: the contact's, the workspace's, the flow's own."""
         return self.sprint.languages_of(self.flow)
 
+    @property
+    def may_be_translated(self) -> bool:
+        """Whether texts may be in another language than the flow's own."""
+        return self.languages[0] != self.flow.language
+
     def context(self) -> XObject:
         """What templates can refer to now; later changes are in the next context."""
         sprint = self.sprint
