@@ -21,7 +21,9 @@ FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "NOTICE")
 
 
 def run_uv(*arguments: str) -> None:
-    subprocess.run([find_uv_bin(), *arguments], check=True, timeout=PATIENCE_SECONDS)
+    """It trusts the authorities that this machine trusts, as pip does."""
+    environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
+    subprocess.run([find_uv_bin(), *arguments], env=environment, check=True, timeout=PATIENCE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
