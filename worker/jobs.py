@@ -29,7 +29,7 @@ from persistence.relayers.forgotten_reports import trim_forgotten
 from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
-from persistence.triggers.schedules import start_due
+from persistence.triggers.schedules import list_scheduling_workspaces, start_due
 from worker.channels.sending import begin_sending
 from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
@@ -52,19 +52,6 @@ class Job:
     begin: Callable[[Runtime], Step]
     every_seconds: float
     threads: int = 1
-
-
-def begin_writes(*works: Callable[[Transaction], bool]) -> Callable[[Runtime], Step]:
-    """Returns a `begin` whose step calls these functions one after the other, each in a transaction of its own."""
-
-    def begin(runtime: Runtime) -> Step:
-        def step() -> bool:
-            are_more_due = [runtime.database.write(work) for work in works]
-            return any(are_more_due)
-
-        return step
-
-    return begin
 
 
 def begin_turns_of(list_due: ListDue, *works: Callable[..., bool]) -> Callable[[Runtime], Step]:
@@ -152,7 +139,7 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
 
 begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, expand_next)
 begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, fire_next)
-begin_schedules = begin_writes(start_due)
+begin_schedules = begin_turns_of(list_scheduling_workspaces, start_due)
 
 JOBS = (
     Job("incoming", begin_incoming, every_seconds=2, threads=3),

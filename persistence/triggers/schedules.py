@@ -22,11 +22,18 @@ WEEKDAYS = "MTWRFSU"
 BATCH = 20
 
 
-def start_due(tx: Transaction) -> bool:
-    """Creates a start for each due schedule, one for all the times that it has missed; returns whether there may be
-    more."""
-    found = tx.execute(_find_due(tx).limit(BATCH)).all()
-    for trigger_id, workspace_id, flow_id, due_on, repeat, days, time_of_day, timezone in found:
+def list_scheduling_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a trigger that is due, of which there are few."""
+    rows = trigger.c
+    due = select(rows.workspace_id).where(rows.next_fire_on.is_not(None), rows.next_fire_on <= tx.now)
+    return list(tx.execute(due.distinct()).scalars())
+
+
+def start_due(tx: Transaction, workspace_id: int) -> bool:
+    """Creates a start for each due schedule of a workspace, one for all the times that it has missed; returns whether
+    there may be more."""
+    found = tx.execute(_find_due(tx, workspace_id).limit(BATCH)).all()
+    for trigger_id, flow_id, due_on, repeat, days, time_of_day, timezone in found:
         create_start(tx, workspace_id, _describe_start(tx, trigger_id, flow_id))
         following = None
         if due_on is not None:
@@ -36,14 +43,21 @@ def start_due(tx: Transaction) -> bool:
     return len(found) == BATCH
 
 
-def _find_due(tx: Transaction) -> Select[int, int, int, datetime | None, str | None, str | None, time | None, str]:
+def _find_due(
+    tx: Transaction, workspace_id: int
+) -> Select[int, int, datetime | None, str | None, str | None, time | None, str]:
     rows = trigger.c
-    columns = (rows.id, rows.workspace_id, rows.flow_id, rows.next_fire_on, rows.repeat, rows.days, rows.time_of_day)
+    columns = (rows.id, rows.flow_id, rows.next_fire_on, rows.repeat, rows.days, rows.time_of_day)
     return (
         select(*columns, workspace.c.timezone)
         .join(workspace, workspace.c.id == rows.workspace_id)
-        .join(flow, flow.c.id == rows.flow_id)
-        .where(rows.next_fire_on.is_not(None), rows.next_fire_on <= tx.now, rows.type == SCHEDULE)
+        .join(flow, (flow.c.id == rows.flow_id) & (flow.c.workspace_id == rows.workspace_id))
+        .where(
+            rows.workspace_id == workspace_id,
+            rows.next_fire_on.is_not(None),
+            rows.next_fire_on <= tx.now,
+            rows.type == SCHEDULE,
+        )
         .where(~rows.is_archived, ~flow.c.is_archived)
         .order_by(rows.next_fire_on, rows.id)
         .with_for_update(of=trigger, skip_locked=True)

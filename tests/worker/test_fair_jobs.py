@@ -1,0 +1,82 @@
+"""A workspace that floods has its turns like every other, in each job that takes due work."""
+
+from sqlalchemy import func, select
+
+from flows.urns import Urn
+from persistence.contacts.urns import ensure_owners
+from persistence.database import Database
+from persistence.messages.incoming import Received, store_received
+from persistence.messages.states import HANDLED
+from persistence.sql.columns import new_uuid
+from persistence.tables.messages import broadcast, message
+from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
+from tests.channel_rows import add_channel
+from worker.flows.incoming import PLAIN_BATCH, begin_incoming
+from worker.jobs import begin_broadcasts
+from worker.runtime import Runtime
+
+
+def begin_other(database: Database) -> Workspace:
+    with database.writing() as tx:
+        return create_workspace(tx, "Mountain School", country="RW", timezone="Africa/Kigali")
+
+
+def receive(database: Database, workspace: Workspace, count: int) -> None:
+    channel_id = add_channel(database, workspace)
+    with database.writing() as tx:
+        urn = Urn("tel", "+250788123456")
+        owner = ensure_owners(tx, workspace.id, [urn], channel_id=channel_id)[urn.identity]
+        reports = [Received(owner, "Hello", tx.now, f"report {number}") for number in range(count)]
+        store_received(tx, workspace.id, channel_id, reports)
+
+
+def count_handled(database: Database, workspace: Workspace) -> int:
+    mine = (message.c.workspace_id == workspace.id) & (message.c.status == HANDLED)
+    with database.reading() as tx:
+        return int(tx.execute(select(func.count()).select_from(message).where(mine)).scalar_one())
+
+
+def test_a_message_is_handled_after_one_turn_of_a_workspace_with_thousands(
+    database: Database, workspace: Workspace, runtime: Runtime
+) -> None:
+    other = begin_other(database)
+    receive(database, workspace, 3 * PLAIN_BATCH)
+    receive(database, other, 1)
+
+    step = begin_incoming(runtime)
+    step()
+    step()
+
+    assert count_handled(database, other) == 1
+    assert count_handled(database, workspace) < 3 * PLAIN_BATCH, "the flood goes on after that"
+
+
+def test_a_broadcast_does_not_wait_for_all_those_of_another_workspace(
+    database: Database, workspace: Workspace, runtime: Runtime
+) -> None:
+    other = begin_other(database)
+    for owner in (workspace, workspace, workspace, other):
+        with database.writing() as tx:
+            tx.insert(
+                broadcast,
+                uuid=new_uuid(),
+                workspace_id=owner.id,
+                status="pending",
+                urns=[],
+                text={"eng": "Hello"},
+                attachments={},
+                files={},
+                quick_replies={},
+                base_language="eng",
+                created_on=tx.now,
+                modified_on=tx.now,
+            )
+
+    step = begin_broadcasts(runtime)
+    step()
+    step()
+
+    with database.reading() as tx:
+        done = select(broadcast.c.workspace_id).where(broadcast.c.status == "completed")
+        assert sorted(tx.execute(done).scalars()) == sorted([workspace.id, other.id])
