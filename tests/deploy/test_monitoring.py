@@ -18,6 +18,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import running_service, wait_until
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.console_script import started
+from tests.deploy.conftest import made_once
 from tests.deploy.files import DEPLOY, ROOT, read_compose
 from worker import metrics as of_worker
 
@@ -46,9 +47,19 @@ EXPRESSIONS = [pytest.param(*found, id=f"{number} {found[0]}") for number, found
 @pytest.fixture(scope="session")
 def live(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]:
     """The labels of each series that an API process and a worker show, by its name."""
-    folder = tmp_path_factory.mktemp("live")
+    with made_once(tmp_path_factory, "live") as (folder, is_mine):
+        kept = folder / "series.json"
+        if is_mine:
+            folder.mkdir()
+            shown = ask_a_service(sqlite_template, folder)
+            kept.write_text(json.dumps({name: sorted(labels) for name, labels in shown.items()}))
+    shown = {name: set(labels) for name, labels in json.loads(kept.read_text()).items()}
+    return shown | declared() | BY_PROMETHEUS
+
+
+def ask_a_service(template: Path, folder: Path) -> dict[str, set[str]]:
     file = folder / "relayboard.db"
-    file.write_bytes(sqlite_template.read_bytes())
+    file.write_bytes(template.read_bytes())
     with running_service(f"sqlite:///{file}", folder, ["api"]) as service:
         phone = add_channel(service.database, service.workspace, webhook_url="http://127.0.0.1:9/refused")
         contact = add_contact(service.database, service.workspace)
@@ -60,7 +71,7 @@ def live(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Map
             wait_until(lambda: "relayboard_job_step_seconds_count" in page(address), "the worker to work")
             shown = series(page(address)) | series(page(f"{service.url}/metrics"))
             assert worker.stop() == 0
-    return shown | declared() | BY_PROMETHEUS
+    return shown
 
 
 def page(address: str) -> str:
