@@ -1,4 +1,4 @@
-"""The yardstick: a bare ASGI application that asks the same of the database and builds the same rows in Python."""
+"""The baseline: a bare ASGI application that runs the same queries and builds the same rows in Python."""
 
 import os
 from datetime import UTC, datetime

@@ -1,7 +1,7 @@
-"""`python -m bench.broadcasts`: messages per second that workers make of broadcasts to groups, on PostgreSQL.
+"""`python -m bench.broadcasts`: messages per second that workers create from broadcasts to groups, on PostgreSQL.
 
-Two worker processes expand broadcasts to 100,000 contacts in ten groups that overlap. Printed beside each rate: the
-ratio to a bare bulk insert of as many rows, and the memory of the workers early and at its peak.
+Two worker processes expand broadcasts to 100,000 contacts in ten groups that overlap. It also prints, for each rate,
+the ratio to a bare bulk insert of as many rows, and the memory of the workers early and at its peak.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("--contacts", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    # Whoever ends the benchmark early ends its workers and its database too.
+    # Interrupting the benchmark also ends its workers and its database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="bench") as folder, postgres() as url:
         run(url, Path(folder), options.contacts, options.workers)
@@ -97,7 +97,7 @@ def run(url: str, folder: Path, contacts: int, workers: int) -> None:
 
 
 def build(database: Database, contacts: int) -> tuple[int, list[int]]:
-    """A workspace with a phone and contacts in groups; the ids of the workspace and the groups."""
+    """A workspace with a phone and contacts in groups; returns the ids of the workspace and the groups."""
     with database.writing() as tx:
         workspace = create_workspace(tx, "Benchmark", country="RW", timezone="Africa/Kigali")
         phone = {"type": RELAYER, "name": "Phone", "address": "+250788000000", "country": "RW", "schemes": ["tel"]}

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 
 def build(database: Database, secret_key: str, messages: int, contacts: int) -> dict[str, Any]:
-    """Fill an empty database; the token, a contact and a label to ask for."""
+    """Fill an empty database; returns the token, a contact and a label for requests."""
     with database.writing() as tx:
         workspace = create_workspace(tx, "Benchmark", country="RW", timezone="Africa/Kigali")
         add_member(tx, workspace.id, "bench@example.org", "administrator")

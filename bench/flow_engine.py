@@ -1,8 +1,8 @@
 """`python -m bench.flow_engine`: how fast flows run on one core, without a database.
 
 A flow of twenty nodes, each with a message made from a template and a switch, three of them waiting for an answer.
-Between the waits sessions are written as JSON and read back, as hosts do. Seconds are those of the processor, so that
-what else the machine does counts little; the median of several rounds is shown.
+Between the waits sessions are written as JSON and read back, as hosts do. Times are CPU seconds, so that other work on
+the machine matters little; the median of several rounds is shown.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def begin_session(assets: Assets, number: int) -> Session:
 
 
 def play_session(assets: Assets, number: int) -> int:
-    """A whole session with its answers; how many nodes it visited."""
+    """A whole session with its answers; returns how many nodes it visited."""
     session = begin_session(assets, number)
     for answer in ANSWERS:
         stored = json.dumps(session.to_json())

@@ -1,7 +1,6 @@
-"""Where requests that read run: quick ones share the database threads, slow ones of a workspace come one by one.
-
-Whether a kind of request is slow is learned from the last one of it: what took long runs in the slow lane until it is
-quick again. Searches are taken for slow until one was quick. So whoever asks for much waits for himself.
+"""Schedules reading requests: quick ones share the database threads, slow ones of a workspace run one after another. A
+kind of request counts as slow if the last one was slow; it then runs in the slow lane until one is quick again.
+Searches count as slow until one was quick. So expensive requests delay only their own workspace.
 """
 
 import threading
@@ -29,7 +28,7 @@ Kind = Hashable
 
 
 class _Lane:
-    """The places of one workspace; who comes to a full lane waits, first come, first served."""
+    """The places of one workspace; requests to a full lane wait in order of arrival."""
 
     __slots__ = ("_places", "busy", "waiting")
 
@@ -54,7 +53,7 @@ class _Lane:
             raise
 
     def leave(self) -> None:
-        """Gives the place to whoever waits."""
+        """Gives the place to the next waiting request."""
         if self.waiting:
             self.waiting.popleft().set()
         else:
@@ -62,7 +61,7 @@ class _Lane:
 
 
 class _Lanes:
-    """A lane for each workspace that has anybody in it."""
+    """A lane for each workspace with requests in it."""
 
     def __init__(self, places: int) -> None:
         self._places = places
@@ -103,9 +102,8 @@ class ReadLanes:
         limiter: anyio.CapacityLimiter,
         work: Callable[[bool], Result],
     ) -> Result:
-        """What `work` gives, run in a thread of the request's lane; it is told whether that is the slow one.
-
-        Raises Refusal (503) when too many slow requests of the workspace wait already.
+        """Runs `work` in a thread of the request's lane and returns its result; `work` is told whether it is the slow
+        lane. Raises Refusal (503) if too many slow requests of the workspace wait already.
         """
         kind = (workspace_id, operation, frozenset(filters))
         if not self.is_slow(kind, filters):

@@ -68,9 +68,8 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class _Queue:
-    """Rows that wait, in a partial index of their condition that begins with the workspace, and then has `order`.
-
-    Where the index also holds rows of the future, `due` is the column of their moment, the next in the index.
+    """Waiting rows, in a partial index of their condition that begins with the workspace, followed by `order`. If the
+    index also contains rows for later, `due` is the column of their time, the next in the index.
     """
 
     kind: str
@@ -82,7 +81,7 @@ class _Queue:
 
 
 def read_backlog(tx: Transaction) -> Backlog:
-    """At most 20 statements; about a dozen where little waits."""
+    """Reads everything in at most 20 statements; about a dozen if little work waits."""
     phones, silent = _count_phones(tx)
     kinds = _read_kinds(tx) | _read_small_kinds(tx)
     return Backlog(kinds, _read_channels(tx), *_read_contacts_and_leases(tx), phones=phones, silent_phones=silent)
@@ -116,7 +115,7 @@ def _read_queue(tx: Transaction, queue: _Queue) -> Waiting:
 
 
 def _read_small_kinds(tx: Transaction) -> dict[str, Waiting]:
-    """Those whose tables or indexes hold little besides what waits."""
+    """Reads the kinds whose tables or indexes contain little besides waiting work."""
     scheduled = trigger.c.next_fire_on
     parts: dict[str, Select[*tuple[Any, ...]]] = {
         "parked": select(parked_sprint.c.parked_on).order_by(parked_sprint.c.id),

@@ -246,7 +246,7 @@ def _create_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> 
         event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=statement_timeout_seconds * 1000))
         return engine
     session = f"-c statement_timeout={statement_timeout_seconds}s {POSTGRES_SESSION}"
-    # Statements for many rows go out together: each round trip costs more than its row.
+    # Statements for many rows are sent together: a round trip costs more than a row.
     options |= {"executemany_mode": "values_plus_batch", "executemany_batch_page_size": 500}
     engine = create_engine(parsed, connect_args={"options": session}, **options)
     event.listen(engine, "checkout", _check_idle_connection)

@@ -104,7 +104,7 @@ def has_broken(error: DatabaseError) -> bool:
 
 
 def took_too_long(error: DatabaseError) -> bool:
-    """Whether the database gave a statement up because it had run for as long as it may."""
+    """Whether the database canceled a statement because of its timeout."""
     return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == QUERY_CANCELED
 
 

@@ -48,7 +48,9 @@ def serve(descriptor: int) -> int:
     configure_logging(settings.log_format)
     follow_lifeline()
     allow_connections(settings.max_connections)
-    with contextlib.suppress(DatabaseError):  # one that is away now comes back; until then we are not ready
+    with contextlib.suppress(
+        DatabaseError
+    ):  # a database that is not available now will return; until then this process is not ready
         check_database(settings)
     app = create_app(settings, wake=make_wake(settings))
     config = make_config(app, settings)

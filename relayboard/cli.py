@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 
 class ShowVersion(argparse.Action):
-    """Looks the version up only when it is asked for."""
+    """Reads the version only when it is requested."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_given: Any, **_options: Any) -> None:
         print(f"relayboard {program_version()}")

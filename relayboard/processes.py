@@ -168,7 +168,7 @@ class Supervisor:
 
 
 def forget_gauges(folder: Path, pid: int) -> None:
-    """What a process that has ended had in use is in use no more; what it counted stays counted."""
+    """Deletes the gauges of a process that has ended; its counters stay."""
     for file in folder.glob(f"gauge_live*_{pid}.db"):
         file.unlink(missing_ok=True)
 

@@ -15,7 +15,7 @@ def migrate_database(settings: Settings, revision: str = HEAD) -> str | None:
 
 
 def check_database(settings: Settings) -> None:
-    """Raises SchemaOlder, SchemaNewer, or SecretKeyChanged when the database was begun under another secret key."""
+    """Raises SchemaOlder, SchemaNewer, or SecretKeyChanged if the database was created with another secret key."""
     with configured_database(settings) as database:
         check_schema(database.engine)
         confirm_secret_key(database)
@@ -23,6 +23,6 @@ def check_database(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def configured_database(settings: Settings) -> Iterator[Database]:
-    """The database of the settings, whatever state it is in."""
+    """The configured database, in any state."""
     with contextlib.closing(Database(settings.database_url, keys=KeyRing.of(settings))) as database:
         yield database

@@ -1,4 +1,5 @@
-"""A worker waits for its database and its queue, and says once for what; it ends when the schema no longer fits it."""
+"""A worker waits for its database and its queue, and logs once what it waits for; it ends if the schema is no longer
+compatible."""
 
 import logging
 import os
@@ -66,10 +67,8 @@ def leave_node(settings: Settings) -> None:
 
 
 class SchemaWatch:
-    """Looks every few seconds whether the schema is still one that this program works with.
-
-    When it is not, the process is asked to end as by SIGTERM: work under way is finished, and its next start waits or
-    refuses.
+    """Checks every few seconds whether the schema is still compatible with this program. If not, the process ends as by
+    SIGTERM: running work is finished, and the next start waits or refuses.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -89,6 +88,6 @@ class SchemaWatch:
                 except MigrationError as error:
                     logger.error("the worker ends: %s", error)
                     self.has_ended = True
-                except DatabaseError:  # away for now; the work itself waits for it
+                except DatabaseError:  # not available now; the work itself waits for it
                     continue
         os.kill(os.getpid(), signal.SIGTERM)

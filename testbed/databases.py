@@ -21,7 +21,7 @@ def open_database(url: str, **options: Any) -> Database:
 
 
 def _share_statements(connection: Connection) -> None:
-    """What is compiled belongs to a dialect, and each engine makes one of its own; the keys of secrets do so too."""
+    """Compiled statements belong to a dialect, and each engine creates its own dialect; so do the keys of secrets."""
     dialect = connection.dialect
     connection.dialect = _DIALECTS.setdefault((dialect.name, dialect.driver), dialect)
     connection.execution_options(compiled_cache=_COMPILED)

@@ -1,7 +1,5 @@
-"""Processes of the service, forked from one that has imported the program: the second and a half of that is saved.
-
-For tests that kill processes and start them again, many times; how a command starts from nothing is tested with
-commands.
+"""Processes of the service, forked from one that has imported the program, which saves one and a half seconds each. For
+tests that kill and restart processes many times; a normal start is tested with commands.
 """
 
 import multiprocessing
@@ -44,7 +42,7 @@ class ForkedProcess:
         """End it by SIGKILL, with everything it started."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:  # it has not come as far as to lead a group, so it started nothing
+        except ProcessLookupError:  # it does not lead a process group yet, so it started nothing
             self._process.kill()
 
 

@@ -28,7 +28,7 @@ from testbed.tokens import SECRET_KEY, make_token
 
 
 def wait_until(is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
-    """Look again and again until something is true; fails naming what did not happen."""
+    """Poll until something is true; the failure names what did not happen."""
     pause = threading.Event()
     deadline = time.monotonic() + seconds
     while not is_true():
@@ -136,7 +136,7 @@ def running_service(
 def forked_service(
     database_url: str, folder: Path, processes: Sequence[str] = ("api", "worker"), **settings: str
 ) -> AbstractContextManager[RunningService]:
-    """The same of processes that start sooner (`testbed.forked`)."""
+    """The same with processes that start faster (`testbed.forked`)."""
     return _run_service(database_url, folder, processes, settings, are_forked=True)
 
 

@@ -30,7 +30,7 @@ COPYING = "FILE_COPY" if FOLDER else "WAL_LOG"
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """The URL of a running PostgreSQL server: TEST_POSTGRES_URL when given, else one started from the package."""
+    """The URL of a running PostgreSQL server: TEST_POSTGRES_URL if set, otherwise one started from the package."""
     given = os.environ.get("TEST_POSTGRES_URL")
     if given:
         yield given
@@ -48,7 +48,7 @@ def postgres_server() -> Iterator[str]:
 
 
 def _spare_the_disk(url: str) -> None:
-    """Tests make and drop thousands of databases and lose nothing when the power fails."""
+    """Tests create and drop thousands of databases, which need not survive a power failure."""
     for setting in ("fsync", "full_page_writes", "synchronous_commit"):
         _run(url, f"ALTER SYSTEM SET {setting} = off")
     _run(url, "SELECT pg_reload_conf()")
@@ -56,10 +56,9 @@ def _spare_the_disk(url: str) -> None:
 
 @contextmanager
 def postgres_database(server_url: str, template: str | None = None) -> Iterator[str]:
-    """The URL of a new database on the server, a copy of `template` when one is named; its time ends with the block.
-
-    It is dropped when the next one has ended or the server ends: PostgreSQL waits a tenth of a second for connections
-    that have only just been closed.
+    """The URL of a new database on the server, optionally a copy of `template`, for the time of the block. It is
+    dropped when the next one or the server ends, because PostgreSQL waits a tenth of a second for connections that were
+    just closed.
     """
     name = f"t{uuid4().hex[:16]}"
     source = f" TEMPLATE {template} STRATEGY {COPYING}" if template else ""

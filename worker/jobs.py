@@ -55,7 +55,8 @@ class Job:
 
 
 def begin_turns_of(list_due: ListDue, *works: Callable[..., bool]) -> Callable[[Runtime], Step]:
-    """What begins a step that does these for the workspace whose turn it is, each in a transaction of its own."""
+    """Returns a `begin` whose step calls these functions for the next workspace in turn, each in a transaction of
+    its own."""
 
     def begin(runtime: Runtime) -> Step:
         def serve(workspace_id: int) -> bool:

@@ -1,8 +1,7 @@
 """Prometheus metrics of a worker: its jobs, its deliveries and its connections.
 
-`relayboard worker --metrics-port` serves them, for they are counts of what happened in one process, many a second: in
-the database each would be a write. The processes that one `serve` starts share a folder, so that `/metrics` of the API
-shows these too.
+`relayboard worker --metrics-port` serves them, because they count frequent events of one process: in the database each
+count would be a write. The processes of one `serve` share a folder, so that `/metrics` of the API returns these too.
 """
 
 import contextlib
@@ -55,7 +54,7 @@ def measuring_step(kind: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def serving_metrics(host: str, port: int) -> Iterator[str]:
-    """Serves the metrics of this process while the block runs; the address of the page. Raises OSError."""
+    """Serves the metrics of this process while the block runs; returns the URL of the page. Raises OSError."""
     server, thread = start_http_server(port, host, page_registry(registry))
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{server.server_port}/metrics"

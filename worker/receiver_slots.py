@@ -10,7 +10,7 @@ SILENT_PART = 4
 
 
 def owner_of(receiver: str) -> str:
-    """Whose receiver it is."""
+    """The owner of a receiver."""
     return receiver.partition(" ")[0]
 
 
@@ -64,10 +64,8 @@ class ReceiverSlots:
             self._grown[receiver] = min(self._grown.get(receiver, self.first) + 1, self.most)
 
     def share(self, receivers: Iterable[str]) -> dict[str, int]:
-        """How many more slots each of these receivers gets.
-
-        One slot each, again and again, beginning with the owners and then the receivers that occupy fewest and were
-        served longest ago.
+        """How many more slots each of these receivers gets. They get one slot each in turn, beginning with the owners,
+        and then the receivers, that use the fewest slots and were served longest ago.
         """
         owned, silent = self._count_owned()
         waiting = self._order(receivers, owned)

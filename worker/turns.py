@@ -1,4 +1,4 @@
-"""Fair turns over workspaces: whoever was served longest ago comes next, and nobody takes all threads of a kind."""
+"""Fair turns of workspaces: the one that was served longest ago is next, and none takes all threads of a job."""
 
 import threading
 from collections import Counter
@@ -16,7 +16,8 @@ Work = Callable[[int], bool]
 
 
 class Turns:
-    """Which workspace the next thread of a kind of work serves; each is served by so many threads at a time."""
+    """Chooses the workspace that the next thread of a job serves; each is served by so many threads at the same
+    time."""
 
     def __init__(self, at_once: int = 1) -> None:
         self._at_once = at_once
@@ -26,9 +27,8 @@ class Turns:
         self._missed: set[int] = set()
 
     def serve(self, due: Iterable[int], work: Work) -> bool:
-        """Does the work of the first workspace in turn that has any; whether more may be due.
-
-        A workspace that others serve is left to them, and they look at it once more.
+        """Does the work of the first workspace in turn that has any; returns whether more may be due. A workspace that
+        other threads serve is left to them, and they check it once more.
         """
         for workspace_id in self._order(due):
             if not self._take(workspace_id):
@@ -56,7 +56,7 @@ class Turns:
             return True
 
     def _leave(self, workspace_id: int, *, has_worked: bool) -> bool:
-        """Ends a turn; whether somebody came for this workspace meanwhile and went away."""
+        """Ends a turn; returns whether another thread asked for this workspace meanwhile."""
         with self._lock:
             self._busy[workspace_id] -= 1
             if not self._busy[workspace_id]:
@@ -72,7 +72,7 @@ class Turns:
 
 
 def begin_turns(runtime: Runtime, list_due: ListDue, work: Work, at_once: int = 1) -> Callable[[], bool]:
-    """The step that serves one workspace, the one whose turn it is of those with something due."""
+    """The step that serves the next workspace in turn of those with due work."""
     turns = Turns(at_once)
 
     def step() -> bool:

@@ -1,1 +1,1 @@
-"""How workspaces fare side by side."""
+"""Benchmarks of fairness between workspaces."""

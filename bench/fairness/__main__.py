@@ -1,7 +1,6 @@
-"""`python -m bench.fairness EXPERIMENT`: what others wait while one workspace takes all it can get.
-
-Each experiment measures a workspace alone and beside another one in one run, with real API and worker processes, and
-prints JSON: median and 99th percentile of both, and their ratio.
+"""`python -m bench.fairness EXPERIMENT`: how long other workspaces wait while one uses all it can get. Each experiment
+measures a workspace alone and next to another one in one run, with real API and worker processes, and prints JSON:
+median and 99th percentile of both, and their ratio.
 """
 
 import argparse

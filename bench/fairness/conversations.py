@@ -79,7 +79,7 @@ def count_unhandled(tenant: Tenant) -> int:
 
 
 def _receive_at_once(tenant: Tenant, count: int) -> None:
-    """So many messages are there in one moment, as after a pause of a gateway."""
+    """Many messages arrive at the same time, as after a pause of a gateway."""
     with tenant.running.database.writing() as tx:
         urns = [Urn("tel", f"+25072{number:07}") for number in range(count)]
         owners = ensure_owners(tx, tenant.workspace.id, urns, channel_id=tenant.channel_id)

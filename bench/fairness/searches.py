@@ -1,4 +1,4 @@
-"""Small requests of everybody beside searches through all messages of one workspace."""
+"""Small requests of all workspaces next to searches through all messages of one workspace."""
 
 import argparse
 import threading

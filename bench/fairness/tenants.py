@@ -1,4 +1,4 @@
-"""Workspaces side by side on one running service: what each of them does, and how long its contacts wait."""
+"""Several workspaces on one running service: what each of them does, and how long its contacts wait."""
 
 import os
 import statistics
@@ -92,7 +92,7 @@ class Tenant:
 
 
 def measure_replies(tenant: Tenant, count: int, *, first: int = 0, pause_seconds: float = 0.02) -> list[float]:
-    """What contacts wait who write one after the other."""
+    """How long contacts wait that write one after another."""
     waits = []
     for number in range(count):
         waits.append(tenant.wait_for_reply(first + number))

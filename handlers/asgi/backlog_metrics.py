@@ -1,4 +1,4 @@
-"""Prometheus gauges of what waits in the database: the same whichever process is asked."""
+"""Prometheus gauges of waiting work in the database: each process returns the same."""
 
 import logging
 import threading
@@ -29,9 +29,8 @@ class _Reading:
 
 
 class BacklogCollector(Collector):
-    """Reads the database at most once in KEPT_SECONDS, however often it is asked; each statement gives up soon.
-
-    When that fails, `relayboard_backlog_readable` is 0 and the other gauges are missing, rather than wrong.
+    """Reads the database at most once in KEPT_SECONDS; each statement has a short timeout. If that fails,
+    `relayboard_backlog_readable` is 0 and the other gauges are missing instead of wrong.
     """
 
     def __init__(self, database: Database) -> None:

@@ -34,11 +34,9 @@ def _no_limiter() -> None:
 
 
 class Health:
-    """ASGI layer for health and metrics; everything else goes inside.
-
-    Live says that the process answers. Ready says that every check passes, in time; else it is a 503 that names those
-    that fail. The checks are the database, by way of the threads that `limiter` lends requests, its schema and whatever
-    else is given.
+    """ASGI layer for health and metrics; other requests go to the inner layer. Live says that the process responds.
+    Ready says that every check passes in time; otherwise it is a 503 that names the failing checks. The checks are the
+    database, in the threads that `limiter` gives to requests, its schema, and any others that are given.
     """
 
     def __init__(
@@ -109,7 +107,8 @@ class Health:
 
 
 async def run_check(name: str, check: Check) -> str | None:
-    """None when a check ends in time without an exception; else what clients may know of it, which can be nothing."""
+    """None if a check ends in time without an exception; otherwise what clients may know about it, possibly an empty
+    string."""
     try:
         with anyio.fail_after(CHECK_TIMEOUT_SECONDS):
             await check()
@@ -123,7 +122,7 @@ async def run_check(name: str, check: Check) -> str | None:
 
 
 def _reachable(database: Database, limiter: Callable[[], anyio.CapacityLimiter | None]) -> Check:
-    """A trivial read as requests do it, in one of their threads and with one of their connections."""
+    """A trivial read in a thread and with a connection of requests."""
 
     async def check() -> None:
         await anyio.to_thread.run_sync(database.is_reachable, abandon_on_cancel=True, limiter=limiter())
@@ -133,7 +132,7 @@ def _reachable(database: Database, limiter: Callable[[], anyio.CapacityLimiter |
 
 def _schema_fits(database: Database) -> Check:
     def look() -> None:
-        with contextlib.suppress(DatabaseError):  # that it is away is another check's word
+        with contextlib.suppress(DatabaseError):  # another check reports that the database is not available
             check_schema(database.engine)
 
     async def check() -> None:

@@ -1,4 +1,4 @@
-"""ASGI layer that makes a span of each request, in the trace that the client names if it names one."""
+"""ASGI layer that creates a span for each request, in the client's trace if there is one."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -9,7 +9,7 @@ PROBES = ("/health/", "/metrics")
 
 
 class Traced:
-    """The names of spans are routes of the contract: paths may hold what is secret."""
+    """Spans are named by routes of the contract, because paths may contain secrets."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,7 +1,6 @@
-"""Whether two databases hold the same rows: counts and checksums that do not depend on the order of rows.
-
-Both are read in a form that means the same on each: moments as the API writes them, truth as 0 and 1, and those
-documents that PostgreSQL takes apart (jsonb) with sorted keys and plain numbers.
+"""Whether two databases contain the same rows: counts and checksums that do not depend on the order of rows. Both are
+read in a common form: times as the API writes them, Booleans as 0 and 1, and jsonb documents with sorted keys and plain
+numbers.
 """
 
 import hashlib
@@ -49,7 +48,7 @@ def checksum_of_postgres(connection: Connection, table: Table) -> Checksum:
 
 
 def _plain(column: Column[Any]) -> str:
-    """An expression of PostgreSQL for what SQLite holds in a column."""
+    """An expression of PostgreSQL for the value that SQLite has in a column."""
     name, kind = f'"{column.name}"', column.type
     if isinstance(kind, UtcDateTime):
         return f"to_char({name} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24\\:MI\\:SS.US\"Z\"')"
@@ -85,7 +84,7 @@ def _is_taken_apart(column: Column[Any]) -> bool:
 
 
 def _sorted(document: object) -> object:
-    """A document without what jsonb forgets: the order of keys, and how numbers are spelled."""
+    """A document without what jsonb does not keep: the order of keys, and the form of numbers."""
     if not isinstance(document, str):
         return document
     read = json.loads(document, parse_float=_number, parse_int=_number)

@@ -1,6 +1,6 @@
 """Rows of SQLite as PostgreSQL's COPY reads them (text format).
 
-SQLite holds moments, days, UUIDs and documents as texts that PostgreSQL reads as they are, and truth as 0 and 1.
+SQLite stores times, days, UUIDs and documents as texts that PostgreSQL reads unchanged, and Booleans as 0 and 1.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""Moving an installation from SQLite to PostgreSQL, in steps that may be cut off anywhere.
-
-The target keeps, in a table of its own that goes at the end, where the copy comes from and how far each table is: a
-batch of rows and its bookmark are one transaction. Nobody writes to the source meanwhile.
+"""Moves an installation from SQLite to PostgreSQL, in steps that may be interrupted at any time. The target has a
+temporary table with the source of the copy and the progress of each table: a batch of rows and its bookmark are one
+transaction. The source is locked against writes meanwhile.
 """
 
 import contextlib
@@ -39,7 +38,7 @@ BATCH_BYTES = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class Copied:
-    """How many tables and rows the target has, and how many rows this run brought there."""
+    """How many tables and rows the target has, and how many rows this run copied."""
 
     tables: int = 0
     rows: int = 0
@@ -48,7 +47,7 @@ class Copied:
 
 
 def copy_database(source_url: str, target_url: str) -> Copied:
-    """Copies, or goes on with a copy that was cut off, and compares. Raises BackupError, MigrationError."""
+    """Copies, or continues an interrupted copy, and compares. Raises BackupError, MigrationError."""
     source_file = sqlite_file(source_url)
     if source_file is None or not source_file.is_file():
         raise BackupError(
@@ -73,7 +72,7 @@ def copy_database(source_url: str, target_url: str) -> Copied:
 
 @contextlib.contextmanager
 def _held_source(source: Database, file: Path) -> Iterator[Connection]:
-    """The source, in a transaction that lets nobody write."""
+    """The source, in a transaction that blocks writes."""
     check_schema(source.engine)
     with source.engine.connect() as connection:
         connection = connection.execution_options(**{WRITING: IMPATIENT})
@@ -87,7 +86,7 @@ def _held_source(source: Database, file: Path) -> Iterator[Connection]:
 
 
 def _prepare_target(target: Database, name: str) -> None:
-    """Gives an empty target its tables. Raises BackupError for one that others use, MigrationError."""
+    """Creates the tables of an empty target. Raises BackupError for a target that is in use, MigrationError."""
     if current_revision(target.engine) is not None:
         check_schema(target.engine)
         return
@@ -98,7 +97,7 @@ def _prepare_target(target: Database, name: str) -> None:
 
 @dataclass(slots=True)
 class _Bookmark:
-    """How far a table is: the last row of SQLite that was copied, and whether all are."""
+    """The progress of a table: the last copied row of SQLite, and whether all are copied."""
 
     last: int = 0
     is_copied: bool = False
@@ -122,7 +121,7 @@ class _Copy:
         return self.done
 
     def _begin(self) -> list[Reference]:
-        """Makes the target ours, or finds that it is. Raises BackupError when it is somebody else's."""
+        """Marks the target for this copy, or checks the mark. Raises BackupError if it belongs to another copy."""
         origin = self._origin()
         with self.target.begin():
             if inspect(self.target).has_table(BOOKMARKS):
@@ -140,7 +139,7 @@ class _Copy:
             return references
 
     def _origin(self) -> str:
-        """What no other database has: the key check is sealed with chance, and the first workspace has a UUID."""
+        """An identifier of the source: its sealed key check is random, and the first workspace has a UUID."""
         word = self.source.execute(select(sealed_text(secret_key_check.c.word))).scalar()
         first = self.source.execute(select(workspace.c.uuid).order_by(workspace.c.id).limit(1)).scalar()
         return f"{word} {first}"

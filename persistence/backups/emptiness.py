@@ -15,7 +15,7 @@ OWN = (schema_note, secret_key_check, worker_heartbeat)
 
 
 def check_unused(connection: Connection, name: str) -> None:
-    """Raises BackupError when somebody has used this database, or a worker is working with it."""
+    """Raises BackupError if the database was used, or a worker is using it."""
     there = set(inspect(connection).get_table_names())
     used = next((table for table in _used_tables(connection, there) if table not in OWN), None)
     if used is not None:
@@ -24,7 +24,7 @@ def check_unused(connection: Connection, name: str) -> None:
 
 
 def check_no_worker(connection: Connection, name: str) -> None:
-    """Raises BackupError when a worker says that it works with this database."""
+    """Raises BackupError if there is a heartbeat of a worker in this database."""
     if worker_heartbeat.name in inspect(connection).get_table_names():
         alive = [each for each in list_heartbeats(Transaction(connection, utc_now)) if each.is_alive]
         if alive:
@@ -32,7 +32,7 @@ def check_no_worker(connection: Connection, name: str) -> None:
 
 
 def clear_own_rows(connection: Connection) -> None:
-    """Takes out what a service wrote by starting."""
+    """Deletes the rows that a service writes when it starts."""
     for table in OWN:
         connection.execute(table.delete())
 

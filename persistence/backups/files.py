@@ -1,4 +1,5 @@
-"""The file of a backup: a ZIP archive whose parts are hashed as they pass; nothing is ever held whole."""
+"""The file of a backup: a ZIP archive whose parts are hashed while they are streamed; no part is kept in memory as a
+whole."""
 
 import hashlib
 import os
@@ -20,7 +21,7 @@ COMPRESSION_LEVEL = 1
 
 
 class HashedStream:
-    """What is written through it is counted, hashed, and its ends of lines are counted."""
+    """Counts and hashes the bytes that are written to it, and counts their line ends."""
 
     def __init__(self, below: IO[bytes]) -> None:
         self.size = 0
@@ -61,7 +62,8 @@ class BackupWriter:
 
 @contextmanager
 def writing_backup(path: Path, manifest: Manifest) -> Iterator[BackupWriter]:
-    """A new file, readable by its owner only, that takes its name when all is written. Raises BackupError."""
+    """A new file, readable by its owner only, that gets its final name when everything is written. Raises
+    BackupError."""
     if path.exists():
         raise BackupError(f"{path} exists already: give the backup another name")
     draft = path.with_name(f"{path.name}.part")
@@ -96,7 +98,7 @@ class BackupReader:
             yield stream
 
     def check(self) -> None:
-        """Reads all of it once. Raises BackupError when a part is missing or not what was written."""
+        """Reads the whole file once. Raises BackupError if a part is missing or was changed."""
         for name, wanted in self.manifest.members.items():
             with self.member(name) as stream, open(os.devnull, "wb") as nowhere:
                 hashed = HashedStream(nowhere)

@@ -1,4 +1,4 @@
-"""What a backup says of itself, so that it can be judged before anything is done with it."""
+"""The manifest of a backup, by which it can be checked before it is used."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -30,14 +30,14 @@ class TableManifest:
 
 
 def stored_columns(table: Table) -> list[str]:
-    """The columns that have values of their own; others the database computes from them."""
+    """The stored columns; the database computes the others."""
     return [str(column.name) for column in table.c if column.computed is None]
 
 
 @dataclass(slots=True)
 class Manifest:
-    """`database` is sqlite or postgresql, `key_check` the word sealed under the secret key, which opens it and is not
-    here. `sequences` are the last ids that were given, by table, for PostgreSQL."""
+    """`database` is sqlite or postgresql, `key_check` a value sealed with the secret key, which is not in the
+    backup. `sequences` are the last generated ids by table, for PostgreSQL."""
 
     version: str
     revision: str
@@ -60,7 +60,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: bytes) -> "Manifest":
-        """Raises BackupError for what no version of ours has written, or only a later one."""
+        """Raises BackupError for a manifest that no version has written, or only a later one."""
         try:
             read: dict[str, Any] = orjson.loads(text)
             if read["format"] > FORMAT:

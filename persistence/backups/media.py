@@ -14,9 +14,8 @@ SLACK_SECONDS = 5.0
 
 
 class MediaPasses:
-    """Files are taken before the database is, and what came meanwhile after it.
-
-    So each file that the rows of a backup name is in it: those that were deleted meanwhile are in the first part.
+    """Files are copied before the database, and files added meanwhile after it. So each file that the rows of a backup
+    name is included: files that were deleted meanwhile are in the first part.
     """
 
     def __init__(self, store: MediaStore, writer: BackupWriter) -> None:
@@ -61,7 +60,7 @@ def _without_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def put_back(reader: BackupReader, store: MediaStore) -> None:
-    """Writes all files into a store that is empty; those of the second part are the same or new."""
+    """Writes all files into an empty store; files of the second part are the same or new."""
     for part in (FIRST, LATER):
         with reader.member(part) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             for name, file in _files_of(tar):
@@ -80,12 +79,12 @@ def _files_of(tar: tarfile.TarFile) -> Iterator[tuple[str, tarfile.ExFileObject]
 
 
 def take_away(store: MediaStore) -> None:
-    """Empties a store that was empty before something went wrong."""
+    """Deletes the files again after a failure; the store was empty before."""
     for name in store.list_names():
         store.remove(name)
 
 
 def check_store_empty(store: MediaStore) -> None:
-    """Raises BackupError when there are files."""
+    """Raises BackupError if there are files."""
     if next(store.list_names(), None) is not None:
         raise BackupError(f"the media folder {store.folder} holds files: restore into an empty one")

@@ -1,4 +1,4 @@
-"""PostgreSQL in a backup: each table as `COPY ... TO STDOUT` writes it (text format), all of one moment."""
+"""PostgreSQL in a backup: each table as `COPY ... TO STDOUT` writes it (text format), all from one snapshot."""
 
 from io import BytesIO
 from typing import Any
@@ -16,11 +16,11 @@ def place_of(table: str) -> str:
 
 
 def copy_out(connection: Connection, writer: BackupWriter) -> None:
-    """All tables, in a transaction whose snapshot does not change; then the ids that were given last."""
+    """Copies all tables, in a transaction with one snapshot, and then the last generated ids."""
     for table in metadata.sorted_tables:
         columns = stored_columns(table)
         with writer.member(place_of(table.name)) as stream:
-            # Not COPY of the table: PostgreSQL refuses that for one that is partitioned.
+            # Not COPY of the table itself, which PostgreSQL refuses for partitioned tables.
             query = f'SELECT {_names(columns)} FROM "{table.name}"'
             _cursor(connection).copy_expert(f"COPY ({query}) TO STDOUT", stream)
         writer.manifest.tables.append(TableManifest(str(table.name), columns, stream.lines))
@@ -43,7 +43,8 @@ def copy_from(connection: Connection, table: str, columns: list[str], lines: byt
 
 
 def read_sequences(connection: Connection) -> dict[str, int]:
-    """The last id that each table has given, 0 for none. Sequences stand outside of snapshots: never too low."""
+    """The last generated id of each table, 0 for none. Sequences are not part of snapshots, so they are never too
+    low."""
     last = {}
     for table in metadata.sorted_tables:
         name = _sequence_of(connection, table.name) if "id" in table.c else None
@@ -54,7 +55,7 @@ def read_sequences(connection: Connection) -> dict[str, int]:
 
 
 def set_sequences(connection: Connection, last: dict[str, int]) -> None:
-    """Lets the next id of each table follow the last one that was given, and the largest that is there."""
+    """Sets the next id of each table after the last generated one and the largest existing one."""
     for table, value in last.items():
         name = _sequence_of(connection, table)
         if name is None:

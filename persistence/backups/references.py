@@ -1,4 +1,4 @@
-"""Foreign keys of PostgreSQL, put aside while rows come in any order, and checked for all rows at once afterwards."""
+"""Foreign keys of PostgreSQL are dropped while rows are inserted in any order, and checked for all rows afterward."""
 
 from dataclasses import dataclass
 

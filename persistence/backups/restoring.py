@@ -1,4 +1,5 @@
-"""Restoring a backup into an empty place: everything is checked first, and the database comes last and whole."""
+"""Restores a backup into an empty database and folder: everything is checked first, and the database is written
+last, in one step."""
 
 import contextlib
 from pathlib import Path
@@ -21,9 +22,8 @@ from relayboard.base.settings import Settings, sqlite_file
 
 
 def restore_backup(path: Path, settings: Settings) -> Manifest:
-    """Puts a backup into the database and the media folder of the settings. When it raises, nothing is changed.
-
-    Raises BackupError. The schema is that of the backup: a newer program has to migrate it.
+    """Puts a backup into the database and the media folder of the settings. If it raises, nothing is changed. Raises
+    BackupError. The schema is that of the backup: a newer program must migrate it.
     """
     store = MediaStore(settings.media_url)
     with reading_backup(path) as reader:

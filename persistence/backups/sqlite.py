@@ -1,4 +1,4 @@
-"""SQLite in a backup: the file itself, as the online backup of SQLite copies it while others go on writing."""
+"""SQLite in a backup: the file itself, copied by SQLite's online backup while others continue to write."""
 
 import os
 import shutil
@@ -16,13 +16,13 @@ PLACE = "database.sqlite"
 
 
 def copy_out(source: Path, draft: Path, writer: BackupWriter) -> None:
-    """The database as of one moment; `draft` is a file beside the backup that is there meanwhile."""
+    """A snapshot of the database; `draft` is a temporary file next to the backup."""
     draft.unlink(missing_ok=True)
     make_file(draft)
     try:
         with closing(sqlite3.connect(source)) as reading, closing(sqlite3.connect(draft)) as copy:
-            # All pages in one step hold one reading lock, which keeps nobody from writing. Several steps would begin
-            # anew after every write of somebody else.
+            # Copying all pages in one step holds one read lock, which does not block writers. Several steps would start
+            # again after every write of another process.
             reading.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode=DELETE")
             writer.manifest.tables = _count(copy)

@@ -1,4 +1,4 @@
-"""Making a backup while the service goes on."""
+"""Creates a backup while the service is running."""
 
 import time
 from dataclasses import dataclass

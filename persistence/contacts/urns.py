@@ -149,7 +149,7 @@ def _adopt_free(
 
 
 def hold_in_order(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
-    """Holds contacts that are to be changed, in the order of ids as everybody does."""
+    """Locks contacts that will be changed, in the order of ids as everywhere."""
     if not tx.sqlite:
         mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
         tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))

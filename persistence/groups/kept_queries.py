@@ -1,7 +1,6 @@
-"""The statements that say which contacts belong to which smart groups, translated and compiled once.
-
-To translate the queries of fifty groups takes twenty times as long as to run them for one contact. A statement is kept
-with everything that its queries asked for when they were translated, and made anew when one of these answers changes.
+"""Cached statements that find the members of smart groups. Translating the queries of fifty groups takes twenty times
+as long as running them for one contact. A statement is cached with all look-ups of its translation, and translated
+again if the result of one of these changes.
 """
 
 import threading
@@ -32,7 +31,7 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class KeptStatement:
-    """A compiled statement; `asked` says what its queries named, and what was answered."""
+    """A compiled statement; `asked` are the look-ups of its queries with their results."""
 
     text: str
     values: Mapping[str, Any]
@@ -52,7 +51,7 @@ _lock = threading.Lock()
 def find_fitting(
     tx: Transaction, workspace: Workspace, queries: GroupQueries, contact_ids: Sequence[int]
 ) -> dict[int, set[int]]:
-    """For each of these contacts that exist, which of the groups it belongs to as their queries say now."""
+    """For each existing contact of these, the groups to which it belongs according to their queries."""
     fitting: dict[int, set[int]] = {}
     scope = open_group_scope(tx, workspace)
     for some in split(sorted(set(contact_ids)), SIZES[-1]):
@@ -113,7 +112,8 @@ def _compile(tx: Transaction, statement: Select[Any], asked: Mapping[tuple[str, 
 
 
 def _is_true(tx: Transaction, workspace_id: int, resolver: Resolver, asked: Mapping[tuple[str, str], Any]) -> bool:
-    """Whether the same questions have the same answers now. Of the fields, which may be many, only these are read."""
+    """Whether the same look-ups have the same results now. Only the fields concerned are read, because there may be
+    many."""
     keys = sorted(name for kind, name in asked if kind == "field")
     known = _read_fields(tx, workspace_id, keys) if keys else {}
     return all(
@@ -133,7 +133,7 @@ def _ask(resolver: Resolver, kind: str, name: str) -> NamedReference | None:
 
 
 class _AskedFor:
-    """A resolver that notes what it was asked for and what it answered."""
+    """A resolver that records its look-ups and their results."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver

@@ -33,7 +33,7 @@ IS_UNREADY: ColumnElement[bool] = group.c.status.in_((INITIALIZING, EVALUATING))
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Contacts whose membership is wrong, and the last contact that was looked at."""
+    """Contacts whose membership is wrong, and the last contact that was checked."""
 
     wrong_ids: Sequence[int]
     last_id: int
@@ -117,9 +117,8 @@ def speaks_of(query: str | None, key: str) -> bool:
 
 
 def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> Chunk | None:
-    """The next contacts after an id that are in a query group wrongly, or wrongly not; None when there are no more.
-
-    One statement looks at LOOKED_AT contacts and holds none of them.
+    """The next contacts after an id whose membership in a smart group is wrong; None if there are no more. One
+    statement checks LOOKED_AT contacts and locks none of them.
     """
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
     query = tx.execute(select(group.c.query).where(mine)).scalar_one_or_none()
@@ -137,8 +136,9 @@ def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: i
 
 
 def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, contact_ids: Sequence[int]) -> None:
-    """Puts these contacts into a query group or takes them out, as its query says now; they are held from now on."""
-    # Who held one of them, or changed what the query reads, may have been waited for: all is looked at again.
+    """Adds these contacts to a smart group or removes them, according to its query; they stay locked."""
+    # This may have waited for a transaction that changed one of them or a field of the query, so they are checked
+    # again.
     lock_contacts(tx, workspace.id, contact_ids)
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
     held = tx.execute(select(group.c.query).where(mine).with_for_update(read=True, key_share=True)).first()
@@ -147,7 +147,7 @@ def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, contact_i
 
 
 def _update_members(tx: Transaction, workspace: Workspace, queries: GroupQueries, contact_ids: Sequence[int]) -> None:
-    """Brings the memberships of some contacts in line with the queries of groups."""
+    """Updates the memberships of some contacts by the queries of groups."""
     fitting = find_fitting(tx, workspace, queries, contact_ids)
     rows = group_membership.c
     group_ids = {group_id for group_id, _ in queries}
@@ -172,7 +172,7 @@ LEASE = timedelta(minutes=2)
 
 @dataclass(frozen=True, slots=True)
 class LeasedGroup:
-    """A query group whose members this process finds now, after those up to an id."""
+    """A smart group whose members this process is finding, with the id of the last contact done."""
 
     workspace_id: int
     group_id: int
@@ -187,9 +187,8 @@ def list_evaluated_workspaces(tx: Transaction) -> list[int]:
 
 
 def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
-    """The group of a workspace that waits for its members or was left by its worker, as `evaluating`.
-
-    One that was left goes on where it was left; those that wait longest for their next turn come first.
+    """Leases the group of a workspace that waits for its members or whose worker left it, and sets it to `evaluating`.
+    A group that was left continues where it stopped; groups that wait longest come first.
     """
     due = (
         select(group.c.id, group.c.status, group.c.evaluated_after_id)
@@ -235,7 +234,7 @@ def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None
 
 
 def leave_group(tx: Transaction, leased: LeasedGroup) -> None:
-    """Gives a group back, for whoever takes it to go on where it is."""
+    """Ends the lease of a group; the next worker continues where it stopped."""
     tx.execute(update(group).where(_is_held(leased)).values(evaluated_until=None))
 
 

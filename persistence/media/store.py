@@ -72,9 +72,8 @@ class MediaStore:
         self._path(name).unlink(missing_ok=True)
 
     def list_names(self, changed_since: float = 0.0) -> Iterator[str]:
-        """The names of all files, in no order; those that came or changed since a time (in seconds, as `time.time`).
-
-        What is being written, and what nodes leave for each other (names with a dot first), is left out.
+        """The names of all files, unordered, optionally only those added or changed since a time (in seconds, as
+        `time.time`). Unfinished files and files whose names begin with a dot are left out.
         """
         root = self.folder.resolve()
         for folder, below, files in os.walk(root):

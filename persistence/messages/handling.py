@@ -54,10 +54,11 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
         .where(message.c.workspace_id == workspace_id, IS_UNHANDLED, is_free(tx.now), ~may_start, ~is_waiting)
         .order_by(message.c.created_on, message.c.id)
         .limit(limit)
-        # The messages alone: who reports further ones of the same contacts holds these, and must not wait.
+        # Locks only the messages: a transaction that stores further messages of the same contacts locks the contacts
+        # and must not wait.
         .with_for_update(of=message, skip_locked=True)
     )
-    # Two statements: joined to the other rows, the database may read what is due, and lock it, again and again.
+    # Two statements: in a join with the other rows, the database might read and lock the due rows repeatedly.
     ids = list(tx.execute(due).scalars())
     if not ids:
         return 0

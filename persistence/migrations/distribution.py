@@ -11,16 +11,15 @@ from persistence.tables import metadata
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The tables that are now on every machine, and those whose rows lie where their workspace is."""
+    """The tables that are copied to every machine, and those whose rows are on the machine of their workspace."""
 
     copied: tuple[str, ...]
     spread: tuple[str, ...]
 
 
 def distribute(engine: Engine) -> Distribution:
-    """Spread what is not spread yet, in one transaction; what was done before stays as it is. Raises MigrationError.
-
-    Tables that rows of every workspace refer to are copied to every machine, so that references stay within one.
+    """Distribute the tables that are not distributed yet, in one transaction. Raises MigrationError. Tables that rows
+    of every workspace refer to are copied to every machine, so that references stay within one machine.
     """
     if engine.dialect.name != "postgresql":
         raise MigrationError("only a database in PostgreSQL can be spread over several machines")
@@ -55,9 +54,8 @@ def _check_extension(connection: Connection) -> None:
 
 
 def _drop_references(connection: Connection, tables: list[str]) -> list[str]:
-    """Takes away the references from and to these tables, which cannot be handed over with them.
-
-    The statements that bring them back, those between tables of all machines first.
+    """Drops the foreign keys from and to these tables, which cannot be distributed with them. Returns the statements
+    that add them again, those between copied tables first.
     """
     found = connection.execute(
         text(

@@ -16,7 +16,8 @@ from relayboard.base.version import program_version
 
 
 def render_item(kind: str, item: object, _autogenerate: object) -> str | Literal[False]:
-    """Our column types as plain ones, so that revisions never import the application, and keys with the workspace."""
+    """Renders our column types as plain ones, so that revisions never import the application, and keys with the
+    workspace."""
     if kind == "type" and isinstance(item, UtcDateTime):
         return 'sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")'
     if kind == "type" and isinstance(item, UuidText):

@@ -1,8 +1,8 @@
-"""Keys of tables as revisions make them.
+"""Keys of tables for revisions.
 
 On PostgreSQL the rows of a workspace have the workspace in their primary key and in their references to each other, so
-that a database can be spread over several machines by workspace. SQLite numbers rows itself only under a key of one
-column, and is never spread.
+that a database can be spread over several machines by workspace. SQLite generates ids only for a key of one column, and
+is never spread.
 """
 
 import sqlalchemy as sa

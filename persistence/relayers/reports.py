@@ -162,10 +162,8 @@ def _find_owners(
 
 
 class SeenContacts:
-    """Who was seen in a unit of work, written at its end.
-
-    Many phones may report the same senders at a time: their contacts are held from here to the commit, and not for as
-    long as it takes to store what they sent.
+    """The contacts seen in a unit of work, written at its end. Many phones may report the same senders at the same
+    time: their contacts are locked only from here to the commit, not while their messages are stored.
     """
 
     is_last = False
@@ -175,7 +173,7 @@ class SeenContacts:
         self._urns: dict[tuple[int, int], set[int]] = {}
 
     def note(self, source: Source, contact_ids: Set[int], urn_ids: Set[int], *, revives: bool) -> None:
-        """These contacts were seen through a channel, by which these addresses are answered from now on."""
+        """Records that these contacts were seen through a channel, which these URNs use from now on."""
         seen = self._seen.setdefault(source.workspace_id, {})
         for contact_id in contact_ids:
             seen[contact_id] = revives or seen.get(contact_id, False)

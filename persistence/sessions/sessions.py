@@ -94,7 +94,7 @@ def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[S
     for one in sessions:
         waiting.setdefault(one.current_flow_id if one.status == WAITING else None, []).append(one.contact_id)
     for flow_id, contact_ids in waiting.items():
-        # One statement per flow, as most batches are of one. The caller has locked the contacts, in order.
+        # One statement per flow, because most batches have one flow. The caller has locked the contacts, in order.
         for some in split(sorted(contact_ids)):
             mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
             differs = contact.c.current_flow_id.is_distinct_from(literal(flow_id, Integer))

@@ -127,26 +127,26 @@ BigId = BigInteger().with_variant(Integer, "sqlite")
 
 
 class NumberedColumns(TypedColumns):
-    """An id that is never given twice (see `numbered_table`)."""
+    """An id that is never reused (see `numbered_table`)."""
 
     id: Named[int] = Column(Integer, primary_key=True, autoincrement=True)
 
 
 class LinkColumns(TypedColumns):
-    """What every row has that links records of a workspace; the keys of both records lead to the workspace."""
+    """The columns of every row that links records of a workspace; the keys of both records contain the workspace."""
 
     workspace_id: Named[int] = Column(Integer)
 
 
 class OwnedColumns(NumberedColumns):
-    """What every row of a workspace has; only ids that phones see in their protocol stay below 2**31."""
+    """The columns of every row of a workspace; only ids in the relayer protocol stay below 2**31."""
 
     id: Named[int] = Column(BigId, primary_key=True, autoincrement=True)
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"))
 
 
 class UuidColumns(NumberedColumns):
-    """What everything has that clients know by its UUID and that is no workspace's."""
+    """The columns of records with a UUID that do not belong to a workspace."""
 
     uuid: Named[str] = Column(UuidText, unique=True, default=new_uuid)
 

@@ -1,9 +1,9 @@
 """Numbered paging, as v1 does it: pages of JSON records with the number of all records, in a few statements.
 
-Long lists are not counted for every page: their counts are kept for a while. A page in the depths is found from marks
-near by and not counted from the top. A mark is a record and how many stand before it and with it. Marks are taken in
-one pass and kept for a while. What happened since is made up for: records of the last minutes are counted each time,
-and so are those that came later with an older time. Records that left make pages overlap, but never leave one out.
+Long lists are not counted for every page: their counts are cached for a while. A deep page is found from a near mark
+and not counted from the top. A mark is a record and its position. Marks are taken in one pass and cached for a while.
+Later changes are corrected: records of the last minutes are counted each time, and so are those that were added later
+with an older time. Deleted records make pages overlap, but no record is left out.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ Known = TypeVar("Known")
 
 
 class _Memory(Generic[Known]):
-    """What is known of the lists of each database, at most of `most` lists."""
+    """The cached data about lists of each database, for at most `most` lists."""
 
     def __init__(self, most: int) -> None:
         self.lock = RLock()
@@ -123,9 +123,8 @@ def _key(tx: Transaction, counting: Select[int]) -> ListKey:
 
 
 def _count_records(tx: Transaction, counting: Select[int], *, at_least: int) -> int:
-    """The result of a counting statement, at most `COUNTS_KEPT_FOR` old when the list is long.
-
-    A remembered number answers only when it exceeds `at_least`; near its end a list is counted again.
+    """The result of a counting statement, for a long list at most `COUNTS_KEPT_FOR` old. A cached number is used only
+    if it exceeds `at_least`; near its end a list is counted again.
     """
     engine, key = tx.connection.engine, _key(tx, counting)
     count, moment = _counts.get(engine, key) or (0, tx.now)

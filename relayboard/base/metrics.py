@@ -1,7 +1,6 @@
-"""What API and worker processes measure alike, and how the numbers of several processes become one page.
-
-With `PROMETHEUS_MULTIPROC_DIR` set, processes of one machine share that folder, and each of them shows the sums of all;
-without it a process shows what it counted itself.
+"""Metrics of both API and worker processes, and the combination of several processes on one page. With
+`PROMETHEUS_MULTIPROC_DIR` set, processes on one machine share that folder, and each of them returns the sums of all;
+without it a process returns only its own numbers.
 """
 
 import os
@@ -28,7 +27,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus-client 
 
 
 class PoolGauges:
-    """Connections to the database that processes of one kind use, and may use at most."""
+    """Database connections of processes of one kind: the number in use and the maximum."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.used = Gauge(
@@ -62,7 +61,7 @@ class ProgramCollector(Collector):
 
 
 def page_registry(own: CollectorRegistry, *collectors: Collector) -> CollectorRegistry:
-    """What a page of metrics is made from: what this process or all of the shared folder counted, and collectors."""
+    """The registry of a page of metrics: the counters of this process or of the shared folder, and collectors."""
     page = CollectorRegistry()
     if SHARED_FOLDER in os.environ:
         MultiProcessCollector(page)  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped

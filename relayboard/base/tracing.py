@@ -1,7 +1,6 @@
-"""OpenTelemetry traces: off by default, and then nothing of OpenTelemetry is imported.
-
-`RELAYBOARD_TRACES=on` needs the packages of the extra `traces`. Where the traces go, and how many of them, is said by
-the standard variables of OpenTelemetry (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, `OTEL_SERVICE_NAME`).
+"""OpenTelemetry traces: off by default, and then OpenTelemetry is not imported. `RELAYBOARD_TRACES=on` needs the
+packages of the extra `traces`. The standard variables of OpenTelemetry set where the traces are sent, and how many of
+them (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, `OTEL_SERVICE_NAME`).
 """
 
 import contextlib
@@ -20,16 +19,16 @@ Value = str | int | float | bool
 
 
 class Span:
-    """A piece of work in a trace; this one, while traces are off, takes everything and keeps nothing."""
+    """A span of a trace; this class does nothing and is used while traces are off."""
 
     def note(self, **attributes: Value) -> None:
         """Adds attributes; in their names `_` stands for a dot and `__` for itself."""
 
     def fail(self, reason: str) -> None:
-        """The work did not succeed, though no exception says so."""
+        """Marks the work as failed without an exception."""
 
     def leave_out(self) -> None:
-        """It was not worth telling."""
+        """Drops the span."""
 
 
 class _RealSpan(Span):
@@ -93,9 +92,8 @@ _off = Span()
 
 @contextlib.contextmanager
 def tracing(settings: Settings, process: str) -> Iterator[None]:
-    """Has this process trace what it does while the block runs, if the settings say so, and sends the rest at the end.
-
-    Raises SettingError when the packages are not there.
+    """Traces this process while the block runs, if the settings say so, and sends the rest at the end. Raises
+    SettingError if the packages are missing.
     """
     global _tracing  # a process traces or does not
     if not settings.traces:
@@ -115,7 +113,7 @@ def is_tracing() -> bool:
 
 @contextlib.contextmanager
 def span(name: str, kind: str = INTERNAL, parent: Mapping[str, str] | None = None) -> Iterator[Span]:
-    """A piece of work of the current trace, or of the one that headers (`traceparent`) name."""
+    """A span of the current trace, or of the trace in the headers (`traceparent`)."""
     if _tracing is None:
         yield _off
         return
@@ -125,7 +123,7 @@ def span(name: str, kind: str = INTERNAL, parent: Mapping[str, str] | None = Non
 
 @contextlib.contextmanager
 def step_span(name: str, shortest_seconds: float) -> Iterator[Span]:
-    """A piece of work that is left out when it ends well and sooner: a look that found nothing."""
+    """A span that is left out if it ends soon and without an error, because the step found no work."""
     began = time.perf_counter()
     with span(name) as opened:
         yield opened

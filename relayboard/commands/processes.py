@@ -127,7 +127,7 @@ def run_worker(options: argparse.Namespace) -> int:
 
 
 def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextManager[object]:
-    """What serves the metrics of a worker, if they are wanted. Raises CommandFailed when the port cannot be had."""
+    """Serves the metrics of a worker, if requested. Raises CommandFailed if the port cannot be used."""
     from worker.metrics import serving_metrics  # noqa: PLC0415  # the whole engine would stay in the memory of `serve`
 
     if port is None:
@@ -155,7 +155,7 @@ def run_migrate(options: argparse.Namespace) -> None:
 
 
 def _confirm_way_back(options: argparse.Namespace, name: str) -> None:
-    """Raises CommandFailed unless the operator knows what is taken away."""
+    """Raises CommandFailed unless the operator has confirmed what will be deleted."""
     if options.to != BASE:
         if not options.yes:
             raise CommandFailed(

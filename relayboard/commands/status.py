@@ -1,4 +1,4 @@
-"""`relayboard status`: who works here, and what waits."""
+"""`relayboard status`: workers and waiting work."""
 
 import argparse
 import sys
@@ -86,7 +86,7 @@ def waiting_table(title: str, column: str, waiting: Mapping[str, Waiting]) -> Ta
 
 
 def duration_text(seconds: float) -> str:
-    """A duration in the largest unit that it fills: 90 seconds are 1 min."""
+    """A duration in the largest unit that it reaches: 90 seconds are 1 min."""
     for name, length in UNITS:
         if seconds >= length:
             return f"{int(seconds // length)} {name}"

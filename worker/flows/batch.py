@@ -16,11 +16,10 @@ Plan = Callable[[Transaction, BatchContext, Sequence[int]], tuple[Sequence[Task]
 
 
 def run_batch(runner: FlowRunner, workspace_id: int, kind: str, find: Find, plan: Plan) -> bool:
-    """Leases contacts of a workspace, plans the work on them, performs and records it; whether there was any to do.
-
-    `find` names contacts that nobody has leased, most urgent first, at most so many. `plan` is given the ids of those
-    leased. It says what is to happen to them, and what else in the transaction that records it. Contacts whose sprint
-    may call the outside are parked, by the `kind` of work.
+    """Leases contacts of a workspace, plans the work on them, performs and records it; returns whether there was any.
+    `find` returns contacts that nobody has leased, most urgent first, at most so many. `plan` gets the ids of the
+    leased contacts. It returns the tasks for them, and what else to do in the transaction that records them. Contacts
+    whose sprint may call other systems are parked, by the `kind` of work.
     """
 
     def take(tx: Transaction) -> ContactLeases:

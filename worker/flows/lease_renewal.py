@@ -33,7 +33,7 @@ class LeaseRenewal:
 
 
 class LeaseKeeper:
-    """Renews leases from a thread of its own while single calls may take longer than a lease."""
+    """Renews leases in a separate thread, because single calls may take longer than a lease."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._database = runtime.database
@@ -45,7 +45,7 @@ class LeaseKeeper:
 
     @contextlib.contextmanager
     def keep(self, leases: ContactLeases) -> Iterator[LeaseRenewal]:
-        """Keeps leases for as long as the block takes."""
+        """Renews leases until the block ends."""
         renewal = LeaseRenewal(self._database, leases)
         with self._lock:
             self._kept.add(renewal)
@@ -66,5 +66,5 @@ class LeaseKeeper:
                 try:
                     renewal.refresh()
                 except Exception:
-                    # The database may be away for a moment; the next look comes before the lease is over.
+                    # The database may be unavailable for a short time; the next attempt comes before the lease expires.
                     logger.warning("a lease could not be renewed", exc_info=True)

@@ -1,4 +1,5 @@
-"""Sprints that may call the outside, on slots of their own: a silent service holds up nobody but its own contacts."""
+"""Sprints that may call other systems have slots of their own: a service that does not respond delays only its own
+contacts."""
 
 import threading
 import time
@@ -56,7 +57,7 @@ def begin_parked(runtime: Runtime) -> Callable[[], bool]:
 
 
 class ParkedSprints(LeasedQueue[Item, None]):
-    """Contacts whose sprint waits for a slot; each flow of a workspace counts as a receiver of its own."""
+    """Contacts whose sprint waits for a slot; each flow of a workspace counts as a receiver."""
 
     name = "parked sprints"
 
@@ -90,7 +91,7 @@ class ParkedSprints(LeasedQueue[Item, None]):
         return None, time.monotonic() - began < self._limit_seconds
 
     def record(self, tx: Transaction, finished: Sequence[Finished[Item, None]]) -> AfterCommit:
-        """The sprints are recorded already; batches of starts are finished by the job that made them."""
+        """The sprints are recorded already; the job that created batches of starts finishes them."""
         batches: dict[int, set[int]] = {}
         for each in finished:
             group, _ = each.item

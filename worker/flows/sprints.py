@@ -173,7 +173,7 @@ class SprintRunner:
 
 
 def find_receiver(assets: DatabaseAssets, task: Task) -> str | None:
-    """The flow in which a task may call the outside, standing for whom it calls; None if it cannot call."""
+    """The flow in which a task may call other systems, as the receiver of its slot; None if it cannot call."""
     if not task.is_sprint:
         return None
     if task.trigger is not None:
@@ -184,7 +184,7 @@ def find_receiver(assets: DatabaseAssets, task: Task) -> str | None:
 
 
 def _list_open_flows(state: Mapping[str, Any]) -> list[str]:
-    """The flows of the runs that go on; none of a session of an unknown shape, which the engine refuses."""
+    """The flows of the open runs; none for an invalid session, which the engine refuses."""
     try:
         return [str(run["flow"]["uuid"]) for run in state["runs"] if not run.get("exited_on")]
     except (KeyError, TypeError, AttributeError):

@@ -100,7 +100,7 @@ def _park_batch(runner: FlowRunner, batch: StartBatch, flow_uuid: str) -> None:
 def plan_batch(
     tx: Transaction, context: BatchContext, batch: StartBatch, contact_ids: Collection[int]
 ) -> tuple[set[int], list[Task]]:
-    """Who of a batch is started already, and what is to happen to these of its contacts."""
+    """The contacts of a batch that are started already, and the tasks for these of its contacts."""
     # Only with the lease is it certain that no other worker starts this contact now.
     begun = find_started(tx, batch)
     left_out = find_left_out(tx, batch) - begun

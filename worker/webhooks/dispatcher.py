@@ -117,7 +117,7 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
 
 
 def _read_receiver(name: str) -> tuple[int, str]:
-    """The workspace and the receiver that a slot is named after."""
+    """The workspace and the receiver of a slot."""
     workspace_id, _, receiver = name.partition(" ")
     return int(workspace_id), receiver
 
