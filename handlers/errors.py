@@ -33,7 +33,7 @@ STATUS = {Refused: 400, SystemRecord: 403, NotAllowed: 403, RecordMissing: 404, 
 TEXTS = {
     401: "An API token is required.",
     403: "This API token is not valid.",
-    404: "There is nothing at this address.",
+    404: "There is nothing at this URL.",
     405: "This method is not available here.",
     415: "Send JSON.",
 }
