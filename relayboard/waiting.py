@@ -28,8 +28,8 @@ LONGEST_PAUSE_SECONDS = 5.0
 
 def wait_until_usable(settings: Settings, signals: Collection[int], patience_seconds: float | None) -> None:
     """Return when the database and the queue can be used, or a signal has arrived. Raises the last error after
-    `patience_seconds`; None waits forever. A schema that is older than the program is waited for in any case: somebody
-    is about to upgrade it. Raises SchemaNewer at once.
+    `patience_seconds`; None waits forever. It always waits for a schema that is older than the program, which will be
+    upgraded. Raises SchemaNewer at once.
     """
     began = time.monotonic()
     pause, said = FIRST_PAUSE_SECONDS, ""

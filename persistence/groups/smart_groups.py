@@ -209,10 +209,9 @@ def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
 
 
 def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None:
-    """Finds members of a leased group among the next contacts; the group held on, None when it no longer is.
-
-    The group is `ready` at the end. One that is deleted, or that is to be evaluated again, is dropped. What a chunk
-    changes and how far it came are one short transaction, for which nobody waits long.
+    """Finds members of a leased group among the next contacts; returns the group with a renewed lease, None if it was
+    lost. The group is `ready` at the end. A group that is deleted or must be evaluated again is dropped. The changes of
+    a chunk and the progress are one short transaction.
     """
     with database.reading() as tx:
         workspace = find_workspace(tx, leased.workspace_id)

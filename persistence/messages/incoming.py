@@ -36,10 +36,9 @@ class Stored:
 def store_received(
     tx: Transaction, workspace_id: int, channel_id: int, reports: Sequence[Received]
 ) -> dict[str, Stored]:
-    """Store incoming messages as `queued` for handling, by external id; repeats give the message that exists.
-
-    What another workspace got through the channel while it had it must have been left out (`find_known_messages`).
-    Two statements whatever the number. Wakes the workers that handle incoming messages when there are new ones.
+    """Store incoming messages as `queued` for handling, by external id; repeats return the existing message. The caller
+    leaves out messages that another workspace got through the channel while it had it (`find_known_messages`). Two
+    statements for any number. Wakes the workers that handle incoming messages when there are new ones.
     """
     wanted = {report.external_id: report for report in reports}
     if not wanted:

@@ -61,7 +61,7 @@ class FlowRunner:
         renewal: LeaseRenewal | None = None,
     ) -> list[int]:
         """Runs tasks under leases and records their outcomes; returns the contacts whose lease was still held at the
-        end. `on_recorded` runs in the recording transaction, with those contacts. `renewal` is given when somebody else
+        end. `on_recorded` runs in the recording transaction, with those contacts. `renewal` is given if another thread
         renews the leases too.
         """
         renewal = renewal or LeaseRenewal(self.database, leases)

@@ -60,7 +60,7 @@ def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
     """Starts the contacts of a batch that are not started yet; if some of them are leased by others, the batch is
     repeated soon.
 
-    Those of a flow that may call the outside are parked, and the batch comes again when all had their turn.
+    Contacts of a flow that may call other systems are parked, and the batch is repeated when all were handled.
     """
     with runner.database.reading() as tx:
         assets = runner.open_context(tx, batch.workspace_id, ()).assets
