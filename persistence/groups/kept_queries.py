@@ -66,7 +66,7 @@ def find_fitting(
 
 
 def membership(workspace_id: int, text: str | None, scope: SearchScope) -> ColumnElement[bool]:
-    """The condition for members; a query that no longer makes sense, for lack of a field it names, has none."""
+    """The condition for members; an invalid query, for example with a deleted field, has no members."""
     try:
         query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
         return and_(find_matches(workspace_id, query, scope))

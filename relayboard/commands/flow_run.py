@@ -20,7 +20,7 @@ from relayboard.flow_tools.workspace import Lent, lend
 QUIT = "/quit"
 PROMPT = "> "
 HELP = (
-    "Type to answer. /timeout lets the wait's time run out, /expire ends the wait for good, /quit leaves. "
+    "Type to answer. /timeout makes the wait time out, /expire makes it expire, /quit leaves. "
     "Nothing is sent, and no webhook, e-mail or other service is called: what needs one takes its failure path."
 )
 
