@@ -11,19 +11,17 @@ from connexion.options import SwaggerUIOptions
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handlers.asgi.archive_files import ArchiveFiles
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Health
-from handlers.asgi.media_files import MediaFiles
 from handlers.asgi.plain_responses import detail_response
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
+from handlers.asgi.stored_files import ArchiveFiles, MediaFiles
 from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
-from handlers.context import context_of
 from handlers.contract.operations import load_contract
 from handlers.contract.resolver import HandlerResolver
 from handlers.contract.validation import VALIDATORS
@@ -40,6 +38,7 @@ from handlers.errors import (
     answer_unexpected,
 )
 from handlers.read_lanes import SLOW_AT_ONCE, ReadLanes
+from handlers.request import context_of
 from handlers.service import Service
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters

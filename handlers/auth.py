@@ -8,9 +8,9 @@ from connexion.exceptions import OAuthProblem
 from connexion.lifecycle import ConnexionRequest
 from starlette.types import Scope
 
-from handlers.context import RequestContext, context_of
 from handlers.contract.operations import OperationRules, load_contract
 from handlers.errors import TooManyRequests
+from handlers.request import RequestContext, context_of
 from persistence.errors import NotAllowed
 from persistence.tokens import Credentials
 

@@ -9,8 +9,8 @@ from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
 
 from handlers.asgi.refusals import ClientGone, Refusal
-from handlers.context import context_of
 from handlers.contract.operations import load_contract
+from handlers.request import context_of
 from openapi.bundle import GENERATIONS, matches
 from persistence.errors import (
     Clash,

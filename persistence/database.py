@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
 import orjson
-from sqlalchemy import Connection, CursorResult, Engine, Executable, Table, create_engine, event, insert, text
+from sqlalchemy import Connection, CursorResult, Engine, Executable, Pool, Table, create_engine, event, insert, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -23,7 +23,6 @@ from persistence.errors import LostRace, lost_a_race
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
-from persistence.sql.pool_watch import watch_pool
 from persistence.sql.query_functions import register_query_functions
 from relayboard.base.private_files import make_file
 
@@ -34,6 +33,7 @@ MAX_OVERFLOW = 5
 ATTEMPTS = 8
 LARGEST_TIMEOUT_MS = 2**31 - 1
 IDLE_UNCHECKED_SECONDS = 1.0
+TAKEN = "is_counted"
 POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
 PATIENT_SESSION = (
     "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c timezone=UTC"
@@ -208,7 +208,7 @@ class Database:
     def watch_connections(self, note: Callable[[int], object]) -> int:
         """Call `note` with 1 for each connection that is taken from the pool and with -1 when it is returned;
         returns the pool's size."""
-        watch_pool(self.engine.pool, note)
+        _watch_pool(self.engine.pool, note)
         return self._most_connections
 
     def is_reachable(self) -> bool:
@@ -339,3 +339,20 @@ def _begin_at_once(connection: Connection, busy_timeout_ms: int) -> None:
         raise
     finally:
         connection.exec_driver_sql(f"PRAGMA busy_timeout={busy_timeout_ms}")
+
+
+def _watch_pool(pool: Pool, note: Callable[[int], object]) -> None:
+    """Calls `note` with 1 when a connection is taken from the pool, and with -1 when it is returned or dropped."""
+
+    def take(_connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+        record.info[TAKEN] = True
+        note(1)
+
+    def give_back(_connection: DBAPIConnection | None, record: ConnectionPoolEntry, *_error: object) -> None:
+        # A connection that broke in use is dropped, and then perhaps returned as well.
+        if record.info.pop(TAKEN, False):
+            note(-1)
+
+    event.listen(pool, "checkout", take)
+    event.listen(pool, "checkin", give_back)
+    event.listen(pool, "invalidate", give_back)

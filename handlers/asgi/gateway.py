@@ -2,9 +2,12 @@
 the header `Authorization: Bearer <secret>` may contain the secret.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from typing import Protocol, cast
 from urllib.parse import parse_qsl
 
 import anyio.to_thread
@@ -13,11 +16,11 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
-from handlers.channels.readers import READERS
-from handlers.context import context_of
 from handlers.errors import explain_database
+from handlers.request import context_of
 from handlers.service import Service
 from persistence.channels.gateway_reports import Gateway, WrongSecret, find_gateway
+from persistence.channels.types import GATEWAYS
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused
 
@@ -25,6 +28,23 @@ METHODS = ("GET", "POST")
 FORM_TYPE = "application/x-www-form-urlencoded"
 MOST_FIELDS = 50
 SCOPE_LENGTH = 24
+
+
+class CallbackReader(Protocol):
+    """The interface of the module `callbacks` of a channel type. `ADDRESSES` are patterns of paths with the groups
+    `uuid`, `secret` (if the path contains it) and `action`. `PREFIXES` are the beginnings of these paths.
+    `SECRET_PLACE` matches a secret and, in its first group, the text before it.
+    """
+
+    ADDRESSES: tuple[re.Pattern[str], ...]
+    PREFIXES: tuple[str, ...]
+    SECRET_PLACE: re.Pattern[str]
+
+    def carry_out(self, tx: Transaction, gateway: Gateway, action: str, values: Mapping[str, str]) -> str:
+        """Performs what the gateway reports and returns the response text. Raises Refused."""
+
+
+READERS = {name: cast(CallbackReader, import_module(f"handlers.channels.{name}.callbacks")) for name in GATEWAYS}
 
 
 class GatewayCalls:
@@ -131,3 +151,10 @@ async def read_values(request: Request) -> dict[str, str]:
     except (MultiPartException, ValueError) as error:
         raise Refused("The request body is not a valid form.") from error
     return dict([*request.query_params.multi_items(), *fields])
+
+
+def hide_secret(path: str) -> str:
+    """A path for the log, without the secret of a gateway."""
+    for reader in READERS.values():
+        path = reader.SECRET_PLACE.sub(r"\1***", path)
+    return path

@@ -13,13 +13,26 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from handlers.asgi.refusals import Refusal
 from handlers.asgi.request_body import Body
-from handlers.request import Upload
 from persistence.errors import InvalidInput, Refused
 
 PART = b"file"
 MOST_OTHER_PARTS = 10
 SIZE_LIMIT_BYTES = 25 * 1024 * 1024
 RETRY_AFTER_SECONDS = "5"
+
+
+@dataclass(slots=True)
+class Upload:
+    """One file of a multipart request, stored by the media store under `uuid`. `hash` is its SHA-256. A handler that
+    keeps the file sets `place`, its path in the store after the commit.
+    """
+
+    uuid: str
+    filename: str
+    content_type: str
+    size: int
+    hash: str
+    place: str | None = None
 
 
 @dataclass(slots=True)

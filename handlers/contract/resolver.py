@@ -12,10 +12,9 @@ from starlette.responses import Response
 
 from handlers.answers import Answer
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
-from handlers.context import RequestContext, context_of
 from handlers.contract.operations import OperationRules, load_contract
 from handlers.contract.validation import read_json
-from handlers.request import RelayRequest, Request
+from handlers.request import RelayRequest, Request, RequestContext, context_of
 from handlers.service import Service
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused, has_broken

@@ -10,8 +10,8 @@ from handlers.asgi.request_checks import check_form_type, check_json_type
 from handlers.asgi.strict_json import StrictJsonError, parse_strict
 from handlers.asgi.uploads import receive_upload
 from handlers.auth import rules_of
-from handlers.context import context_of
 from handlers.contract.parameters import check_lookups, read_query
+from handlers.request import context_of
 from persistence.errors import InvalidInput
 from persistence.sql.columns import new_uuid
 

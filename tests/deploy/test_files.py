@@ -12,7 +12,7 @@ import crossplane
 import kubernetes_validate
 import pytest
 
-from handlers.channels.readers import READERS
+from handlers.asgi.gateway import READERS
 from openapi.bundle import GENERATIONS, bundle
 from relayboard.api_process import GRACE_SECONDS
 from relayboard.base.settings import NO_SETTINGS, Settings, load_settings

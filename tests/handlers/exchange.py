@@ -7,8 +7,8 @@ from typing import Any
 
 import anyio
 
-from handlers.context import RequestContext, context_of
 from handlers.contract.validation import read_json
+from handlers.request import RequestContext, context_of
 
 
 @dataclass(slots=True)

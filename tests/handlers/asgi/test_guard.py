@@ -10,7 +10,7 @@ import pytest
 
 from handlers.asgi.guard import Guard
 from handlers.asgi.refusals import Refusal
-from handlers.context import context_of
+from handlers.request import context_of
 from relayboard.base.logs import current_request_id
 from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, Reply, exchange

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.asgi.media_files import MediaFiles
+from handlers.asgi.stored_files import MediaFiles
 from persistence.media.store import MediaStore
 from relayboard.base.settings import load_settings
 from tests.handlers.exchange import Echo, exchange
