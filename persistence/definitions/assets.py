@@ -173,7 +173,7 @@ def naming_limit(kind: str, name: str) -> Iterator[None]:
     try:
         yield
     except LimitReached as error:
-        raise LimitReached(f'The workspace cannot have one more {kind}: "{name}": {error}') from error
+        raise LimitReached(f'The {kind} "{name}" cannot be created: {error}') from error
 
 
 def adopt_uuid(tx: Transaction, table: Table, record_id: int, uuid: str) -> str:

@@ -88,8 +88,8 @@ def run_serve(options: argparse.Namespace) -> int:
         prepare(settings)
         supervisor = Supervisor(service_children(listener, options.workers, with_worker=not options.no_worker))
         url = url_of(options.host, listener.getsockname()[1])
-        print(f"Relayboard listens on {url} (try it at {url}/api/v2/docs)", file=sys.stderr)
         with stopped_by_signals(supervisor):
+            print(f"Relayboard listens on {url} (try it at {url}/api/v2/docs)", file=sys.stderr)
             return supervisor.run()
 
 

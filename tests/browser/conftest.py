@@ -10,7 +10,8 @@ from tests.browser.chromium import find_chromium
 PATIENCE_SECONDS = 60
 
 
-@pytest.fixture(scope="session")
+# Not for longer: while the browser runs, its event loop keeps tests of other modules from running their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     chromium = find_chromium()
     with sync_playwright() as playwright:

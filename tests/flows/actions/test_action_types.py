@@ -24,9 +24,9 @@ OTHERS = {
     "flows/definition/steps_14.py": "migrations: what the types were at a version of the past",
     "flows/definition/legacy/actions.py": "what actions of before version 13 become",
     "flows/definition/legacy/rule_sets.py": "what rule sets of before version 13 become",
-    "worker/flows/sprints.py": "the flows that a flow enters are looked through, too",
+    "worker/flows/asset_cache.py": "the flows that a flow enters are looked through, too",
     "persistence/definitions/importing.py": "resthooks are made for flows that are imported",
-    "persistence/flows/rulesets.py": "the words of generation 1 for nodes, to which none are added",
+    "persistence/flows/writes.py": "the words of generation 1 for nodes, to which none are added",
 }
 
 
