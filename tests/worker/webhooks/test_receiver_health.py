@@ -9,6 +9,7 @@ from persistence.deliveries.failing_receivers import LEAST_GIVEN_UP
 from persistence.deliveries.outbox import NewDelivery, record_channel_event, record_deliveries, record_test_event
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
+from testbed.running import wait_until
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Reply, receiving
 from worker.metrics import registry
@@ -57,13 +58,16 @@ def test_a_receiver_that_failed_for_long_is_switched_off_logged_and_counted(
     before = sample("relayboard_webhooks_switched_off_total", kind="channel")
     add()
 
+    def is_logged():
+        return any(f"channel {channel_id} was switched off" in record.getMessage() for record in caplog.records)
+
     with caplog.at_level(logging.WARNING, "relayboard.webhooks"):
         finish()
+        wait_until(is_logged, "the line that follows the commit")
 
     row = read_trouble(database)
     assert row.switched_off_on is not None and "20 deliveries were given up" in row.reason
     assert row.reason.endswith("the receiver responded with status 500.")
-    assert any(f"channel {channel_id} was switched off" in record.getMessage() for record in caplog.records)
     assert sample("relayboard_webhooks_switched_off_total", kind="channel") == before + 1
     assert add() is None
 
@@ -134,6 +138,7 @@ def test_attempts_are_counted_by_what_became_of_them_with_their_delay(add, recei
     add()
 
     finish()
+    wait_until(lambda: sample("relayboard_delivery_delay_seconds_count") > observed + 1, "both attempts to be counted")
 
     after = [sample("relayboard_delivery_attempts_total", outcome=name) for name in names]
     assert [new - old for new, old in zip(after, before, strict=True)] == [1, 1, 0]
