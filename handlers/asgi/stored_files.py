@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import mimetypes
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,7 +43,7 @@ def _sign(secret_key: str, location: str, expires: int) -> str:
     return hmac.new(secret_key.encode(), f"archive\n{location}\n{expires}".encode(), hashlib.sha256).hexdigest()
 
 
-class StoredFiles:
+class StoredFiles(ABC):
     """ASGI layer that serves stored files whose path begins with PREFIX; other requests go to the inner layer."""
 
     PREFIX: ClassVar[str]
@@ -67,9 +68,9 @@ class StoredFiles:
             return
         await FileResponse(path, media_type=self.media_type_of(path), headers=self.HEADERS)(scope, receive, send)
 
+    @abstractmethod
     def find(self, path: str, query_string: bytes) -> Path | None:
         """The file of a URL; the pattern of the path ensures that it stays inside the store."""
-        raise NotImplementedError
 
     def media_type_of(self, path: Path) -> str:
         """The media type of a file by its extension; never a type that a browser would execute."""

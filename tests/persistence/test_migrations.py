@@ -1,8 +1,5 @@
 """The schema's revisions, up and down, on both databases."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
@@ -12,23 +9,9 @@ from persistence.database import Database
 from persistence.migrations import current_revision, downgrade, upgrade
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.tables import metadata
-from testbed.servers import postgres_database
 
 GLOBAL = {"registration_window", "schema_note", "secret_key_check", "waiting_registration", "worker_heartbeat"}
 """What is of no workspace, and nothing of a workspace refers to it."""
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    if request.param == "sqlite":
-        database = Database(f"sqlite:///{tmp_path / 'empty.db'}")
-        yield database
-        database.close()
-        return
-    with postgres_database(request.getfixturevalue("postgres_url")) as url:
-        database = Database(url)
-        yield database
-        database.close()
 
 
 def test_upgrading_an_empty_database_gives_the_tables_of_the_code(empty_database: Database) -> None:

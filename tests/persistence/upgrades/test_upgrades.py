@@ -2,14 +2,12 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from persistence.database import Database
 from persistence.migrations import list_revisions, newest_revision, upgrade
-from testbed.servers import postgres_database
 from tests.persistence.upgrades.rows import RELEASED, fingerprint, insert_rows, read_release, read_rows
 
 ROOT = Path(__file__).parents[3]
@@ -19,28 +17,15 @@ CHANGED: dict[str, set[tuple[str, str]]] = {}
 """By revision, the (table, column) whose values it changes or takes away, which has a test of its own."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    if request.param == "sqlite":
-        database = Database(f"sqlite:///{tmp_path / 'released.db'}")
-        yield database
-        database.close()
-        return
-    with postgres_database(request.getfixturevalue("postgres_url")) as url:
-        database = Database(url)
-        yield database
-        database.close()
-
-
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_all_data_of_a_release_is_there_after_the_upgrade(empty: Database, revision: str) -> None:
+def test_all_data_of_a_release_is_there_after_the_upgrade(empty_database: Database, revision: str) -> None:
     before = read_release(revision)["rows"]
-    upgrade(empty.engine, revision)
-    insert_rows(empty.engine, before)
+    upgrade(empty_database.engine, revision)
+    insert_rows(empty_database.engine, before)
 
-    upgrade(empty.engine)
+    upgrade(empty_database.engine)
 
-    after = read_rows(empty.engine)
+    after = read_rows(empty_database.engine)
     later = [each for each in list_revisions() if each > revision]
     changed = set().union(*(CHANGED.get(each, set()) for each in later))
     for table, rows in before.items():
