@@ -24,6 +24,7 @@ from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
 from handlers.contract.operations import load_contract
 from handlers.contract.resolver import HandlerResolver
+from handlers.contract.trusted import trusted_documents
 from handlers.contract.validation import VALIDATORS
 from handlers.errors import (
     TEXTS,
@@ -121,9 +122,10 @@ def _connexion_app() -> ASGIApp:
     app = AsyncApp("relayboard", swagger_ui_options=SwaggerUIOptions(swagger_ui=False, serve_spec=False))
     for generation in GENERATIONS:
         load_contract(generation)
-        app.add_api(
-            _document(generation), resolver=HandlerResolver(generation), validator_map=VALIDATORS, name=generation
-        )
+        with trusted_documents():
+            app.add_api(
+                _document(generation), resolver=HandlerResolver(generation), validator_map=VALIDATORS, name=generation
+            )
     handlers: dict[type[Exception], Any] = {
         RuleBroken: answer_rule,
         LostRace: answer_lost_race,

@@ -13,6 +13,7 @@ import uvicorn
 
 from handlers.app import create_app
 from persistence.errors import DatabaseError
+from relayboard.base.collection import postpone_collection, settle_collection
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Network, Settings, load_settings
 from relayboard.base.tracing import tracing
@@ -44,6 +45,7 @@ def main(arguments: list[str]) -> int:
 
 
 def serve(descriptor: int) -> int:
+    postpone_collection()
     settings = load_settings()
     configure_logging(settings.log_format)
     follow_lifeline()
@@ -61,6 +63,7 @@ def serve(descriptor: int) -> int:
     server = Server(config)
     # uvicorn treats an inherited descriptor as a UNIX socket and then does not switch off Nagle's algorithm.
     with tracing(settings, "api"):
+        settle_collection()
         server.run(sockets=[socket.socket(fileno=descriptor)])
     return 0
 

@@ -12,6 +12,7 @@ from huey.consumer import Consumer, Scheduler
 
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
+from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
 from worker.app import create_queue, declare_run, declare_sweeps
 from worker.heartbeat import beating
@@ -72,6 +73,7 @@ def run_worker_process(
         consumer.on_stop = runtime.stopping.set
         consumer.early_signals = early
         consumer.on_ready = on_ready or _do_nothing
+        settle_collection()
         with beating(database, threads):
             consumer.run()
         runtime.stopping.set()
