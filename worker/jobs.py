@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from persistence.accounts.ages import Ages, trim_accounts
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
 from persistence.broadcasts.expansion import expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import trim_fires
@@ -127,10 +128,12 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
     """The step that deletes one batch of old records of each kind, and files of incomplete uploads."""
 
     store = MediaStore(runtime.settings.media_url)
+    ages = Ages.of(runtime.settings)
 
     def step() -> bool:
         finish_received(runtime.database, store)
         trimmed = [runtime.database.write(partial(_run, trim)) for trim in TRIMMERS]
+        trimmed.append(runtime.database.write(lambda tx: trim_accounts(tx, ages, TRIMMED_AT_ONCE)))
         with runtime.database.writing() as tx:
             forget_windows(tx, tx.now - runtime.settings.registration_limit.period)
         return max(trimmed) >= TRIMMED_AT_ONCE

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 OWNER = "workspace_id"
-SHARED = frozenset({"api_token", "app_user", "boundary", "channel", "workspace"})
+SHARED = frozenset({"api_token", "app_user", "boundary", "channel", "invitation", "workspace"})
 """Tables that rows of every workspace refer to, and those that are searched before a workspace is known."""
 
 

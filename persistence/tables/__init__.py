@@ -3,6 +3,7 @@
 from persistence.sql.columns import metadata
 from persistence.tables import (
     accounts,
+    audit,
     campaigns,
     channels,
     contacts,
@@ -12,12 +13,14 @@ from persistence.tables import (
     messages,
     runs,
     service,
+    sign_ins,
     tickets,
     triggers,
 )
 
 __all__ = [
     "accounts",
+    "audit",
     "campaigns",
     "channels",
     "contacts",
@@ -28,6 +31,7 @@ __all__ = [
     "metadata",
     "runs",
     "service",
+    "sign_ins",
     "tickets",
     "triggers",
 ]

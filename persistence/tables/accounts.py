@@ -6,6 +6,7 @@ from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, Strin
 from persistence.sql.columns import Json, NumberedColumns, UtcDateTime, UuidColumns, metadata, numbered_table
 
 PUBLIC_LENGTH = 12
+TOKEN_NAME_LENGTH = 64
 
 
 class TokenColumns(NumberedColumns):
@@ -17,9 +18,13 @@ class TokenColumns(NumberedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
     last_used_on: Named[datetime | None] = Column(UtcDateTime)
     revoked_on: Named[datetime | None] = Column(UtcDateTime)
+    expires_on: Named[datetime | None] = Column(UtcDateTime)
+    name: Named[str | None] = Column(String(TOKEN_NAME_LENGTH))
+    areas: Named[Any] = Column(Json, nullable=True)
 
 
 token = numbered_table("api_token", TokenColumns, Index("ix_api_token_workspace_id", "workspace_id"))
+"""`areas` is a list of the resources that it is limited to, null for all."""
 EMAIL_LENGTH = 254
 PERSON_NAME_LENGTH = 150
 

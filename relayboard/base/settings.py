@@ -80,6 +80,11 @@ class Settings:
     rate_limit: RateLimit
     registration_limit: RateLimit
     callback_limit: RateLimit
+    sign_in_limit: RateLimit
+    address_sign_in_limit: RateLimit
+    sign_in_days: float
+    sign_in_idle_days: float
+    audit_days: float
     page_size: int
     body_limit_bytes: int
     media_quota_bytes: int
@@ -131,6 +136,11 @@ def load_settings(environ: Mapping[str, str] | None = None, *, makes_secret_key:
         page_size=read("PAGE_SIZE", "250", _count),
         body_limit_bytes=read("BODY_LIMIT_BYTES", "1048576", _count),
         callback_limit=read("CALLBACK_LIMIT", "6000/minute", _rate_limit),
+        sign_in_limit=read("SIGN_IN_LIMIT", "10/hour", _rate_limit),
+        address_sign_in_limit=read("ADDRESS_SIGN_IN_LIMIT", "100/hour", _rate_limit),
+        sign_in_days=read("SIGN_IN_DAYS", "14", _age),
+        sign_in_idle_days=read("SIGN_IN_IDLE_DAYS", "1", _age),
+        audit_days=read("AUDIT_DAYS", "365", _days),
         media_quota_bytes=read("MEDIA_QUOTA_BYTES", "10737418240", _count),
         max_uploads=read("MAX_UPLOADS", "16", _count),
         max_workspace_uploads=read("MAX_WORKSPACE_UPLOADS", "4", _count),
@@ -322,6 +332,13 @@ def _days(text: str) -> float:
     days = _number(text)
     if not 0 <= days <= LONGEST_DAYS:
         raise ValueError("expected days, like 5 or 0.5; 0 means never")
+    return days
+
+
+def _age(text: str) -> float:
+    days = _days(text)
+    if days == 0:
+        raise ValueError("expected days above 0, like 14 or 0.5")
     return days
 
 

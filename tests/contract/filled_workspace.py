@@ -70,7 +70,10 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("flow_start", "start_type"): "api",
     ("flow_start", "status"): "completed",
     ("label", "message_count"): 1,
+    ("invitation", "role"): "editor",
     ("membership", "role"): "editor",
+    ("sign_in", "method"): "password",
+    ("audit_event", "via"): "token",
     ("message", "direction"): "in",
     ("message", "status"): "handled",
     ("resthook_event", "data"): {

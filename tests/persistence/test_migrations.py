@@ -10,7 +10,10 @@ from persistence.migrations import current_revision, downgrade, upgrade
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.tables import metadata
 
-GLOBAL = {"registration_window", "schema_note", "secret_key_check", "waiting_registration", "worker_heartbeat"}
+GLOBAL = {
+    *("registration_window", "schema_note", "secret_key_check", "waiting_registration", "worker_heartbeat"),
+    *("account", "sign_in", "sign_in_link", "sign_in_window"),
+}
 """What is of no workspace, and nothing of a workspace refers to it."""
 
 

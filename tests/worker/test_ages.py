@@ -13,6 +13,7 @@ from persistence.limits.idempotency import claim_key
 from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.tables import metadata
+from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.channels import (
     channel,
@@ -24,6 +25,7 @@ from persistence.tables.channels import (
 )
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.service import kept_answer, worker_heartbeat
+from persistence.tables.sign_ins import invitation, sign_in, sign_in_link, sign_in_window
 from tests.contract.filled_workspace import fill_workspace
 from worker.jobs import begin_trimming
 
@@ -58,6 +60,7 @@ def beat(tx: Any, workspace: Any) -> None:
 
 
 TRIMMED = {
+    "audit_event": Age(365 * DAY, audit_event.c.created_on),
     "campaign_fire": Age(90 * DAY, campaign_fire.c.fired_on),
     "channel": Age(90 * DAY, channel.c.last_seen, channel.c.workspace_id.is_not(None), register),
     "channel_alarm": Age(90 * DAY, channel_alarm.c.closed_on),
@@ -67,7 +70,11 @@ TRIMMED = {
         DAY, kept_answer.c.created_on, None, lambda tx, workspace: void(claim_key(tx, workspace.id, "post", "key", b""))
     ),
     "registration_window": Age(HOUR, registration_window.c.began_on, None, register),
+    "invitation": Age(7 * DAY, invitation.c.created_on),
     "resthook_event": Age(2 * DAY, resthook_event.c.created_on),
+    "sign_in": Age(DAY, sign_in.c.seen_on),
+    "sign_in_link": Age(timedelta(minutes=15), sign_in_link.c.created_on),
+    "sign_in_window": Age(HOUR, sign_in_window.c.began_on),
     "sync_record": Age(
         7 * DAY,
         sync_record.c.created_on,
@@ -94,6 +101,7 @@ ARCHIVED = {
     "message": "90 days after it was stored (test_archiving)",
 }
 BOUNDED = {
+    "account": "a row for each user",
     "former_channel": "a row for each workspace that a phone has left",
     "media_usage": "a row for each workspace",
     "membership": "a row for each user of a workspace",

@@ -1,0 +1,1 @@
+"""People: how they sign in, and which browsers they are signed in with."""

@@ -1,0 +1,148 @@
+"""What the version after 0.2.0 adds: accounts of people, the audit log and limits of tokens.
+
+Older programs work with it: each table and column is new and optional. They do not know the limits of tokens, so
+upgrade all nodes before you create the first limited one.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+from persistence.migrations import keys
+
+revision = "0002"
+down_revision = "0001"
+works_for = "0001"
+branch_labels = None
+depends_on = None
+
+TIME = sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")
+UUID = sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")
+
+
+def upgrade() -> None:
+    _accounts()
+
+
+def downgrade() -> None:
+    _no_accounts()
+
+
+def _accounts() -> None:
+    op.create_table(
+        "sign_in_window",
+        sa.Column("subject", sa.String(length=270), nullable=False),
+        sa.Column("began_on", TIME, nullable=False),
+        sa.Column("taken", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("subject", name=op.f("pk_sign_in_window")),
+    )
+    op.create_index("ix_sign_in_window_began", "sign_in_window", ["began_on"])
+    op.create_table(
+        "account",
+        sa.Column("user_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("password_hash", sa.String(length=255), nullable=True),
+        sa.Column("password_changed_on", TIME, nullable=True),
+        sa.Column("totp_secret", sa.Text(), nullable=True),
+        sa.Column("totp_confirmed_on", TIME, nullable=True),
+        sa.Column("totp_step", sa.BigInteger(), nullable=True),
+        sa.Column("recovery_hashes", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("chosen_id", sa.Integer(), nullable=True),
+        sa.ForeignKeyConstraint(["chosen_id"], ["workspace.id"], name=op.f("fk_account_chosen_id")),
+        sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_account_user_id")),
+        sa.PrimaryKeyConstraint("user_id", name=op.f("pk_account")),
+    )
+    op.create_table(
+        "audit_event",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", UUID, nullable=False),
+        sa.Column("resource", sa.String(length=32), nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("record_uuid", UUID, nullable=True),
+        sa.Column("record_name", sa.Text(), nullable=False),
+        sa.Column("changes", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("via", sa.String(length=8), nullable=False),
+        sa.Column("actor_uuid", UUID, nullable=True),
+        sa.Column("actor_email", sa.String(length=254), nullable=True),
+        sa.Column("token", sa.String(length=16), nullable=True),
+        sa.Column("command", sa.String(length=64), nullable=True),
+        sa.Column("address", sa.String(length=64), nullable=True),
+        sa.Column("created_on", TIME, nullable=False),
+        keys.primary_key("audit_event", "id"),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_audit_event_workspace_id")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_audit_event_uuid_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_audit_event_action", "audit_event", ["workspace_id", "action", "created_on", "id"])
+    op.create_index("ix_audit_event_actor", "audit_event", ["workspace_id", "actor_email", "created_on", "id"])
+    op.create_index("ix_audit_event_created", "audit_event", ["created_on"])
+    op.create_index("ix_audit_event_page", "audit_event", ["workspace_id", "created_on", "id"])
+    op.create_index("ix_audit_event_record", "audit_event", ["workspace_id", "record_uuid", "created_on", "id"])
+    op.create_index("ix_audit_event_resource", "audit_event", ["workspace_id", "resource", "created_on", "id"])
+    op.create_table(
+        "invitation",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", UUID, nullable=False),
+        sa.Column("email", sa.String(length=254), nullable=False),
+        sa.Column("role", sa.String(length=16), nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=True),
+        sa.Column("public", sa.String(length=16), nullable=False),
+        sa.Column("hash", sa.String(length=64), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_invitation_user_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_invitation_workspace_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_invitation")),
+        sa.UniqueConstraint("public", name=op.f("uq_invitation_public")),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_invitation_uuid_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_invitation_created", "invitation", ["created_on"])
+    op.create_index("ix_invitation_page", "invitation", ["workspace_id", "created_on", "id"])
+    op.create_table(
+        "sign_in",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("uuid", UUID, nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=False),
+        sa.Column("public", sa.String(length=16), nullable=False),
+        sa.Column("hash", sa.String(length=64), nullable=False),
+        sa.Column("method", sa.String(length=10), nullable=False),
+        sa.Column("address", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=300), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.Column("seen_on", TIME, nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_sign_in_user_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sign_in")),
+        sa.UniqueConstraint("public", name=op.f("uq_sign_in_public")),
+        sa.UniqueConstraint("uuid", name=op.f("uq_sign_in_uuid")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_sign_in_created", "sign_in", ["created_on"])
+    op.create_index("ix_sign_in_page", "sign_in", ["user_id", "created_on", "id"])
+    op.create_index("ix_sign_in_seen", "sign_in", ["seen_on"])
+    op.create_table(
+        "sign_in_link",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=False),
+        sa.Column("public", sa.String(length=16), nullable=False),
+        sa.Column("hash", sa.String(length=64), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_sign_in_link_user_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_sign_in_link")),
+        sa.UniqueConstraint("public", name=op.f("uq_sign_in_link_public")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_sign_in_link_created", "sign_in_link", ["created_on"])
+    op.create_index("ix_sign_in_link_user", "sign_in_link", ["user_id"])
+    with op.batch_alter_table("api_token", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("expires_on", TIME, nullable=True))
+        batch_op.add_column(sa.Column("name", sa.String(length=64), nullable=True))
+        batch_op.add_column(sa.Column("areas", sa.JSON(none_as_null=True), nullable=True))
+
+
+def _no_accounts() -> None:
+    with op.batch_alter_table("api_token", schema=None) as batch_op:
+        for column in ("areas", "name", "expires_on"):
+            batch_op.drop_column(column)
+    for table in ("sign_in_link", "sign_in", "invitation", "audit_event", "account", "sign_in_window"):
+        op.drop_table(table)

@@ -1,0 +1,103 @@
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Named, String, Table, TypedColumns
+
+from persistence.secrets.encrypted_columns import sealed_column
+from persistence.sql.columns import (
+    Json,
+    NumberedColumns,
+    RecordColumns,
+    UtcDateTime,
+    UuidColumns,
+    metadata,
+    numbered_table,
+)
+from persistence.tables.accounts import EMAIL_LENGTH
+
+ADDRESS_LENGTH = 64
+AGENT_LENGTH = 300
+HASH_LENGTH = 64
+SECRET_PUBLIC_LENGTH = 16
+SUBJECT_LENGTH = EMAIL_LENGTH + 16
+
+
+class AccountColumns(TypedColumns):
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), primary_key=True, autoincrement=False)
+    password_hash: Named[str | None] = Column(String(255))
+    password_changed_on: Named[datetime | None] = Column(UtcDateTime)
+    totp_secret = sealed_column("account", "totp_secret")
+    totp_confirmed_on: Named[datetime | None] = Column(UtcDateTime)
+    totp_step: Named[int | None] = Column(BigInteger)
+    recovery_hashes: Named[Any] = Column(Json, nullable=True)
+    chosen_id: Named[int | None] = Column(Integer, ForeignKey("workspace.id"))
+
+
+account = Table("account", metadata, AccountColumns)
+"""How a user signs in. `totp_step` is the time step of the last code that was accepted, because each is accepted once;
+`chosen_id` is the workspace that the user chose last."""
+
+
+class SignInColumns(UuidColumns):
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"))
+    public: Named[str] = Column(String(SECRET_PUBLIC_LENGTH), unique=True)
+    hash: Named[str] = Column(String(HASH_LENGTH))
+    method: Named[str] = Column(String(10))
+    address: Named[str] = Column(String(ADDRESS_LENGTH))
+    agent: Named[str] = Column(String(AGENT_LENGTH))
+    created_on: Named[datetime] = Column(UtcDateTime)
+    seen_on: Named[datetime] = Column(UtcDateTime)
+
+
+sign_in = numbered_table(
+    "sign_in",
+    SignInColumns,
+    Index("ix_sign_in_page", "user_id", "created_on", "id"),
+    Index("ix_sign_in_created", "created_on"),
+    Index("ix_sign_in_seen", "seen_on"),
+)
+"""A browser in which a user is signed in, which the API calls a session. Its row is deleted when it ends."""
+
+
+class SignInLinkColumns(NumberedColumns):
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"))
+    public: Named[str] = Column(String(SECRET_PUBLIC_LENGTH), unique=True)
+    hash: Named[str] = Column(String(HASH_LENGTH))
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+sign_in_link = numbered_table(
+    "sign_in_link",
+    SignInLinkColumns,
+    Index("ix_sign_in_link_user", "user_id"),
+    Index("ix_sign_in_link_created", "created_on"),
+)
+"""A link that was mailed to a user; its row is deleted when it is used."""
+
+
+class InvitationColumns(RecordColumns):
+    email: Named[str] = Column(String(EMAIL_LENGTH))
+    role: Named[str] = Column(String(16))
+    user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    public: Named[str] = Column(String(SECRET_PUBLIC_LENGTH), unique=True)
+    hash: Named[str] = Column(String(HASH_LENGTH))
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+invitation = numbered_table(
+    "invitation",
+    InvitationColumns,
+    Index("ix_invitation_page", "workspace_id", "created_on", "id"),
+    Index("ix_invitation_created", "created_on"),
+)
+"""`user_id` is the user who invited, null for a command. The row is deleted when the invitation is accepted."""
+
+
+class SignInWindowColumns(TypedColumns):
+    subject: Named[str] = Column(String(SUBJECT_LENGTH), primary_key=True)
+    began_on: Named[datetime] = Column(UtcDateTime)
+    taken: Named[int] = Column(Integer)
+
+
+sign_in_window = Table("sign_in_window", metadata, SignInWindowColumns, Index("ix_sign_in_window_began", "began_on"))
+"""Attempts to sign in, by IP address and by account."""
