@@ -80,7 +80,15 @@ class ListAnswer:
         return self._envelope(request, {"next": following, "previous": preceding}, page.records)
 
     def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
-        return ListQuery(request.tx, request.workspace, values, is_agent=request.is_agent)
+        who = request.credentials
+        return ListQuery(
+            request.tx,
+            request.workspace,
+            values,
+            is_agent=request.is_agent,
+            user_id=who.user_id,
+            sign_in_id=who.sign_in_id,
+        )
 
     def _envelope(self, request: Request, beside: Mapping[str, Any], records: Sequence[str]) -> Answer:
         shown = records if self.show is None else [self.show(request, record) for record in records]

@@ -43,6 +43,7 @@ from handlers.request import context_of
 from handlers.service import Service
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
+from persistence.accounts.passwords import Passwords
 from persistence.database import Database, Wake
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.store import MediaStore
@@ -54,10 +55,16 @@ SQLITE_THREADS = 1
 
 
 def create_app(
-    settings: Settings, *, database: Database | None = None, wake: Wake | None = None, check_responses: bool = False
+    settings: Settings,
+    *,
+    database: Database | None = None,
+    wake: Wake | None = None,
+    passwords: Passwords | None = None,
+    check_responses: bool = False,
 ) -> ASGIApp:
     """The whole service: guard, health and explorer pages, then Connexion for the generations of the API. With
-    `check_responses` (used in tests), a response that does not match the contract raises an exception.
+    `check_responses` (used in tests), a response that does not match the contract raises an exception; `passwords` with
+    small parameters make tests quick.
     """
     database = database or Database(
         settings.database_url, pool_size=2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2, keys=KeyRing.of(settings)
@@ -70,7 +77,18 @@ def create_app(
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
     store = MediaStore(settings.media_url)
-    service = Service(settings, database, threads, limiter, callbacks, notes, store, uploads, ReadLanes(threads))
+    service = Service(
+        settings,
+        database,
+        threads,
+        limiter,
+        callbacks,
+        notes,
+        store,
+        uploads,
+        ReadLanes(threads),
+        passwords or Passwords(),
+    )
     app: ASGIApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
     app = Explorer(app, settings)
     app = MediaFiles(app, settings)
@@ -145,8 +163,11 @@ def _connexion_app() -> ASGIApp:
 
 def _document(generation: str) -> Document:
     document = bundle(generation)
-    for scheme in document["components"].get("securitySchemes", {}).values():
-        scheme["x-apikeyInfoFunc"] = "handlers.auth.token_info"
+    for name, scheme in document["components"].get("securitySchemes", {}).items():
+        scheme["x-apikeyInfoFunc"] = f"handlers.auth.{name}_info"
+        if scheme["in"] == "cookie":
+            # We read the whole header, because Connexion fails on cookies of other programs.
+            scheme |= {"in": "header", "name": "Cookie"}
     # Our validators read parameters, because Connexion does not support alternatives in schemas.
     for part in parameters(document):
         part["schema"] = {"type": "string"}

@@ -1,13 +1,16 @@
-"""Authentication and permissions: the token, its workspace, role, scope and rate limit (called by Connexion before
-validation)."""
+"""Authentication and permissions: the token or the browser's cookie, the workspace, role, scope and rate limit (called
+by Connexion before validation)."""
 
+import hmac
 from typing import Any
 
 import anyio.to_thread
 from connexion.exceptions import OAuthProblem
 from connexion.lifecycle import ConnexionRequest
+from connexion.security import NO_VALUE
 from starlette.types import Scope
 
+from handlers.asgi.browsers import check_origin, cookie_in
 from handlers.contract.operations import OperationRules, load_contract
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of
@@ -49,6 +52,34 @@ async def token_info(header: str, request: ConnexionRequest) -> dict[str, Any]:
     check_permission(credentials, rules)
     context.credentials = credentials
     return {"sub": credentials.email}
+
+
+async def cookie_info(header: str, request: ConnexionRequest) -> Any:
+    """The same for the cookie of a signed-in browser, unless there is a token too; reads the whole Cookie header.
+    Raises NotAllowed for requests that a page of another site may have made."""
+    key = cookie_in(header)
+    if key is None or "authorization" in request.headers:
+        return NO_VALUE
+    context, rules = context_of(request.scope), rules_of(request.scope)
+    service = context.service
+    check_origin(request.headers, service.settings.base_url)
+    workspace_uuid = request.headers.get("X-Workspace") or None
+    look_up = service.look_up_sign_in
+    credentials = await anyio.to_thread.run_sync(look_up, key, workspace_uuid, limiter=service.limiter)
+    if credentials is None:
+        raise OAuthProblem
+    await _spend(context, credentials, rules.rate_scope)
+    check_permission(credentials, rules)
+    if rules.is_writing:
+        _check_csrf(request.headers.get("X-CSRF-Token", ""), credentials)
+    context.credentials = credentials
+    return {"sub": credentials.email}
+
+
+def _check_csrf(given: str, credentials: Credentials) -> None:
+    wanted = credentials.csrf_token or ""
+    if not hmac.compare_digest(given.encode(), wanted.encode()):
+        raise NotAllowed("Send the CSRF token of your account in the header X-CSRF-Token.")
 
 
 def check_permission(credentials: Credentials, rules: OperationRules) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from handlers.asgi.request_body import Body
 from handlers.asgi.uploads import Upload
 from handlers.service import Service
+from persistence.accounts.sign_ins import Browser
 from persistence.database import Database, Transaction
 from persistence.tokens import Credentials
 from persistence.workspaces import Workspace
@@ -84,6 +85,22 @@ class Request:
     @property
     def now(self) -> datetime:
         return self.tx.now
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRequest:
+    """A request about the account of a person, who may not be signed in yet (no credentials). Its handler opens its
+    transactions itself, because passwords must not be compared inside one. `root` is the URL of the service, `key` the
+    secret of the browser's cookie.
+    """
+
+    service: Service
+    credentials: Credentials | None
+    key: str | None
+    root: str
+    query: dict[str, Any]
+    body: dict[str, Any]
+    browser: Browser
 
 
 @dataclass(frozen=True, slots=True)

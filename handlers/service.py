@@ -9,6 +9,9 @@ from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
 from handlers.read_lanes import ReadLanes
 from handlers.token_notes import TokenNotes
+from persistence.accounts.ages import Ages
+from persistence.accounts.passwords import Passwords
+from persistence.accounts.sign_ins import find_by_sign_in
 from persistence.database import Database
 from persistence.media.store import MediaStore
 from persistence.tokens import Credentials, find_credentials
@@ -16,6 +19,7 @@ from relayboard.base.settings import Settings
 
 CREDENTIALS_KEPT_SECONDS = 1.0
 CREDENTIALS_KEPT = 1000
+PASSWORDS_AT_ONCE = 2
 
 
 @dataclass(slots=True)
@@ -31,9 +35,11 @@ class Service:
     media_store: MediaStore
     uploads: UploadPlaces
     lanes: ReadLanes
+    passwords: Passwords
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
     _limiter: anyio.CapacityLimiter | None = None
     _write_limiter: anyio.CapacityLimiter | None = None
+    _password_limiter: anyio.CapacityLimiter | None = None
 
     @property
     def limiter(self) -> anyio.CapacityLimiter:
@@ -48,6 +54,28 @@ class Service:
         if self._write_limiter is None:
             self._write_limiter = anyio.CapacityLimiter(self.threads)
         return self._write_limiter
+
+    @property
+    def password_limiter(self) -> anyio.CapacityLimiter:
+        """Limits the threads that compare passwords, each of which takes 64 MiB and a tenth of a second."""
+        if self._password_limiter is None:
+            self._password_limiter = anyio.CapacityLimiter(PASSWORDS_AT_ONCE)
+        return self._password_limiter
+
+    @property
+    def secret_keys(self) -> tuple[str, ...]:
+        """The secret key and its predecessors."""
+        return (self.settings.secret_key, *self.settings.secret_key_fallbacks)
+
+    def look_up_sign_in(self, key: str, workspace_uuid: str | None) -> Credentials | None:
+        """The credentials of a browser. They are not cached, so that a sign-in that is ended ends at once. Raises
+        NotAllowed."""
+        with self.database.reading() as tx:
+            ages = Ages.of(self.settings)
+            credentials = find_by_sign_in(tx, key, self.secret_keys, ages, workspace_uuid)
+        if credentials is not None:
+            self.token_notes.add(credentials, key)
+        return credentials
 
     def known_credentials(self, key: str) -> Credentials | None:
         """The cached credentials of a token that was looked up in the last second."""

@@ -22,13 +22,15 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """The workspace, the role and the parameters of a list request; parameters have the contract's names and
+    """The workspace, the person and the parameters of a list request; parameters have the contract's names and
     converted values."""
 
     tx: Transaction
     workspace: Workspace
     values: Values = field(default_factory=dict)
     is_agent: bool = False
+    user_id: int | None = None
+    sign_in_id: int | None = None
 
 
 Rule = Callable[[ListQuery, Any], Condition | Sequence[Condition]]

@@ -22,10 +22,10 @@ LAST_USED_STEP = timedelta(minutes=1)
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """The user of a request, with workspace and role, and whether the token may write. A hash that is keyed with a
-    former secret key must be renewed.
+    former secret key must be renewed. A browser has a sign-in instead of a token, and sends the CSRF token.
     """
 
-    token_id: int
+    token_id: int | None
     workspace: Workspace
     user_id: int
     email: str
@@ -33,6 +33,8 @@ class Credentials:
     scope: str
     last_used_step_due: bool = False
     is_hash_former: bool = False
+    sign_in_id: int | None = None
+    csrf_token: str | None = None
 
 
 def keyed_hash(key: str, secret_key: str) -> str:

@@ -15,7 +15,7 @@ JSON_TYPE = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class OperationRules:
-    """One operation, compiled from its YAML."""
+    """One operation, compiled from its YAML. If it `runs_itself`, its handler opens its transactions."""
 
     id: str
     generation: str
@@ -30,6 +30,7 @@ class OperationRules:
     verbatim_fields: frozenset[str]
     is_upload: bool
     is_setting_up: bool
+    runs_itself: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
 
     @property
@@ -77,7 +78,7 @@ def _compile(
         function=function,
         roles=frozenset(operation.get("x-roles", ())),
         rate_scope=operation.get("x-rate-scope", "other"),
-        lookup_is_needed=(method == "delete" and generation == "v2")
+        lookup_is_needed=(method == "delete" and generation == "v2" and not operation.get("x-lookup-is-optional"))
         or any(part.get("x-lookup") and part.get("required") for part in definitions),
         parameters={
             part["name"]: Parameter.compile(part, components, named) for part in definitions if part["in"] == "query"
@@ -85,6 +86,7 @@ def _compile(
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
         verbatim_fields=_verbatim_fields(content, components),
         is_setting_up=bool(operation.get("x-sets-up")),
+        runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,
         responses={
             status: _response_schema(resolve(response, components), named)

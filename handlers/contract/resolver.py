@@ -11,11 +11,13 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from handlers.answers import Answer
+from handlers.asgi.browsers import check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
 from handlers.contract.operations import OperationRules, load_contract
 from handlers.contract.validation import read_json
-from handlers.request import RelayRequest, Request, RequestContext, context_of
+from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, context_of
 from handlers.service import Service
+from persistence.accounts.sign_ins import Browser
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused, has_broken
 from persistence.limits.idempotency import claim_key, keep_answer
@@ -70,6 +72,8 @@ async def _run_in_thread(
     context: RequestContext,
 ) -> Answer:
     service = context.service
+    if rules.runs_itself:
+        return await anyio.to_thread.run_sync(_run_itself, rules, http, context, limiter=service.password_limiter)
     if rules.is_writing or rules.generation == "relay":
         limiter = service.write_limiter if rules.is_writing else service.limiter
         return await anyio.to_thread.run_sync(run, rules, http, context, limiter=limiter)
@@ -178,6 +182,22 @@ def stored_root(service: Service, http: HttpRequest) -> str:
     host = f"[{host}]" if ":" in host else host
     is_usual = port is None or port == USUAL_PORTS.get(http.url.scheme)
     return f"{http.url.scheme}://{host}" + ("" if is_usual else f":{port}")
+
+
+def _run_itself(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+    request = PersonRequest(
+        service=context.service,
+        credentials=getattr(context, "credentials", None),
+        key=cookie_in(http.headers.get("Cookie", "")),
+        root=base_url(context.service, http),
+        query=context.query,
+        body=context.json or {},
+        browser=Browser(http.client.host if http.client else "", http.headers.get("User-Agent", "")),
+    )
+    if request.credentials is None:
+        check_origin(http.headers, context.service.settings.base_url)
+    answer: Answer = rules.function(request)
+    return answer
 
 
 def _run_relay(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:

@@ -34,7 +34,7 @@ def take_allowance(
     """Take up to `wanted` requests of the current window. Returns how many were granted (0: none is left), how many are
     left for others, and when the window ends.
     """
-    return _take(tx, rate_window, {"workspace_id": workspace_id, "scope": scope}, limit, period, wanted)
+    return take_window(tx, rate_window, {"workspace_id": workspace_id, "scope": scope}, limit, period, wanted)
 
 
 def read_allowance(
@@ -53,7 +53,7 @@ def count_registration(tx: Transaction, origin: Origin) -> None:
     registering needs no token and creates a row.
     """
     address = {"address": origin.address[:ADDRESS_LENGTH]}
-    granted, _, ends_on = _take(tx, registration_window, address, origin.limit, origin.period, 1)
+    granted, _, ends_on = take_window(tx, registration_window, address, origin.limit, origin.period, 1)
     if not granted:
         raise TooManyRegistrations(max(1, int((ends_on - tx.now).total_seconds()) + 1))
 
@@ -63,9 +63,10 @@ def forget_windows(tx: Transaction, before: datetime) -> None:
     tx.execute(delete(registration_window).where(registration_window.c.began_on < before))
 
 
-def _take(
+def take_window(
     tx: Transaction, window: Table, key: Mapping[str, int | str], limit: int, period: timedelta, wanted: int
 ) -> tuple[int, int, datetime]:
+    """Takes from the row of a table of windows that has this key; see `take_allowance`."""
     rows = window.c
     tx.execute(tx.upsert(window).values(began_on=tx.now, taken=0, **key).on_conflict_do_nothing())
     mine = and_(*(rows[name] == value for name, value in key.items()))

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, expect
 from testbed.running import RunningService, forked_service
 from tests.browser.example_workspace import UNUSED_GROUP, fill_as_in_examples
 from tests.browser.explorer_page import ExplorerPage
-from tests.contract.documents import Operation, all_operations
+from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import Filled
 
 FIRST = ("fields", "groups", "labels", "campaigns")
@@ -48,7 +48,7 @@ def explorer(visitor: BrowserContext, service: RunningService, generation: str) 
 
 def in_order(generation: str) -> list[Operation]:
     """Reading first, then writing, what others build on before the others, and deleting last."""
-    mine = [operation for operation in all_operations() if operation.generation == generation]
+    mine = [operation for operation in token_operations() if operation.generation == generation]
 
     def place(operation: Operation) -> tuple[int, int]:
         tag = operation.body["tags"][0]

@@ -7,7 +7,7 @@ import pytest
 
 from persistence.database import Database
 from tests.api import Api
-from tests.contract.documents import Operation, all_operations
+from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import database_url_for_many_tests, serve
 
@@ -16,7 +16,7 @@ COUNT = 40
 LARGER = {"message": 1000, "channel_event": 1000}
 LISTS = [
     operation
-    for operation in all_operations()
+    for operation in token_operations()
     if operation.root == "v2/openapi.yaml"
     and "cursor" in {parameter["name"] for parameter in operation.parameters()}
     and operation.path != "/boundaries.json"

@@ -13,7 +13,7 @@ from sqlalchemy import event, text
 from persistence.sql.columns import time_text
 from tests.api import Api
 from tests.contract.bodies import resource_of, type_of
-from tests.contract.documents import Operation, all_operations
+from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import Filled, fill_workspace
 from tests.contract.references import PARAMETERS, find_forms
 from tests.contract.services import Service, database_url_for_many_tests, serve
@@ -32,7 +32,7 @@ BIG = [
 ]
 LISTS = [
     operation
-    for operation in all_operations()
+    for operation in token_operations()
     if operation.root in ("v1/openapi.yaml", "v2/openapi.yaml") and operation.body["operationId"].startswith("list_")
 ]
 FILTERS = [

@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from persistence.tables.accounts import token
 from testbed.servers import FOLDER
-from tests.contract.documents import all_operations
+from tests.contract.documents import token_operations
 from tests.contract.services import Service, database_url_for_many_tests, serve
 from tests.handlers.pairs.direct import DirectApi
 from tests.handlers.pairs.gate import COMMIT, MOMENTS, Meeting
@@ -126,7 +126,7 @@ def test_a_write_that_meets_another_ends_as_if_one_had_come_second(
 def test_every_write_of_both_generations_takes_part_in_pairs() -> None:
     written = {
         (operation.method, f"/api/{operation.root.split('/')[0]}{operation.path}")
-        for operation in all_operations()
+        for operation in token_operations()
         if operation.root in ("v1/openapi.yaml", "v2/openapi.yaml") and operation.method != "get"
     }
 

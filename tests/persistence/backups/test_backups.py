@@ -25,7 +25,7 @@ from testbed.tokens import SECRET_KEY
 from tests.api import Api
 from tests.channel_rows import add_contact
 from tests.console_script import call, make_environment
-from tests.contract.documents import Operation, all_operations
+from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import database_url_for_many_tests, serve
 
@@ -33,7 +33,7 @@ MARK = "written-"
 ARCHIVE = "archives/x/2026-03-02-message.jsonl.gz"
 LISTS = [
     one
-    for one in all_operations()
+    for one in token_operations()
     if one.method == "get" and not any(parameter.get("required") for parameter in one.parameters())
 ]
 

@@ -1,0 +1,82 @@
+"""`/api/v2/account.json`: who is signed in, and what people change of their own account."""
+
+from typing import Any
+
+from handlers.answers import Answer, as_json
+from handlers.request import PersonRequest, Request
+from persistence.accounts.accounts import (
+    Account,
+    change_names,
+    choose_workspace,
+    list_memberships,
+    read_account,
+    set_password,
+)
+from persistence.accounts.passwords import check_password
+from persistence.accounts.sign_ins import end_other_sign_ins
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, LostRace
+from persistence.tokens import Credentials
+
+NAMES = ("first_name", "last_name")
+
+
+def read_account_record(request: Request) -> Answer:
+    return as_json(200, _show(request.tx, request.credentials, request.workspace.uuid))
+
+
+def change_account(request: PersonRequest) -> Answer:
+    who, body, service = request.credentials, request.body, request.service
+    assert who is not None, "the contract asks for a cookie"
+    password_hash = former_hash = None
+    if "password" in body:
+        with service.database.reading() as tx:
+            present = read_account(tx, who.user_id)
+        former_hash = present.password_hash
+        password_hash = _new_hash(request, present)
+
+    def change(tx: Transaction) -> dict[str, Any]:
+        chosen = who.workspace.uuid
+        change_names(tx, who.user_id, {name: body[name] for name in NAMES if name in body})
+        if "workspace" in body:
+            chosen = body["workspace"].lower()
+            choose_workspace(tx, who.user_id, chosen)
+        if password_hash is not None:
+            if read_account(tx, who.user_id).password_hash != former_hash:
+                raise LostRace
+            set_password(tx, who.user_id, password_hash)
+            end_other_sign_ins(tx, who.user_id, who.sign_in_id)
+        return _show(tx, who, chosen)
+
+    return as_json(200, service.database.write(change))
+
+
+def _new_hash(request: PersonRequest, present: Account) -> str:
+    """The hash of the new password. Raises InvalidInput, also if the old password is not right."""
+    body, passwords = request.body, request.service.passwords
+    check_password(body["password"], present.email)
+    if not passwords.fits(present.password_hash, body.get("old_password", "")):
+        raise InvalidInput.on("old_password", "This is not your password.")
+    return passwords.hash(body["password"])
+
+
+def _show(tx: Transaction, who: Credentials, chosen_uuid: str) -> dict[str, Any]:
+    present = read_account(tx, who.user_id)
+    workspaces = [
+        {"uuid": each.uuid, "name": each.name, "role": each.role} for each in list_memberships(tx, who.user_id)
+    ]
+    return {
+        "user": {
+            "uuid": present.uuid,
+            "email": present.email,
+            "name": f"{present.first_name} {present.last_name}".strip(),
+            "first_name": present.first_name,
+            "last_name": present.last_name,
+        },
+        "workspace": next(each for each in workspaces if each["uuid"] == chosen_uuid),
+        "workspaces": workspaces,
+        "csrf_token": who.csrf_token,
+        "has_password": present.password_hash is not None,
+        "two_factor": present.has_two_factor,
+        "recovery_codes_left": present.recovery_codes_left,
+    }

@@ -1,0 +1,156 @@
+"""Sign-ins: the browsers in which people are signed in. The API calls them sessions."""
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, delete, false, insert, select, update
+
+from persistence.accounts.ages import Ages
+from persistence.accounts.secret_keys import fits, make_secret, public_of
+from persistence.database import Transaction
+from persistence.errors import NotAllowed, RecordMissing
+from persistence.lists import Condition, ListQuery, ListSpec
+from persistence.sql.columns import NO_ID, is_uuid
+from persistence.sql.json_sql import json_record
+from persistence.sql.pages import Order
+from persistence.tables.accounts import membership, user, workspace
+from persistence.tables.sign_ins import ADDRESS_LENGTH, AGENT_LENGTH, account, sign_in
+from persistence.tokens import Credentials
+from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
+
+PREFIX = "rbs_"
+SEEN_STEP = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Where a request comes from: IP address and `User-Agent`."""
+
+    address: str
+    agent: str
+
+
+def _mine(query: ListQuery) -> list[Condition]:
+    return [sign_in.c.user_id == query.user_id]
+
+
+def _record(query: ListQuery) -> ColumnElement[Any]:
+    """The record; `current` is the sign-in that asks."""
+    return json_record(
+        {
+            "uuid": sign_in.c.uuid,
+            "method": sign_in.c.method,
+            "address": sign_in.c.address,
+            "user_agent": sign_in.c.agent,
+            "current": sign_in.c.id == (query.sign_in_id or NO_ID),
+            "created_on": sign_in.c.created_on,
+            "last_seen_on": sign_in.c.seen_on,
+        }
+    )
+
+
+SIGN_INS = ListSpec(sign_in, _record, Order(sign_in.c.created_on, sign_in.c.id), standing=_mine)
+
+
+def create_sign_in(tx: Transaction, user_id: int, method: str, browser: Browser, secret_key: str) -> tuple[int, str]:
+    """Signs a user in; returns the id of the sign-in and the secret for the browser, which cannot be read again."""
+    secret = make_secret(PREFIX, secret_key)
+    values = {
+        "user_id": user_id,
+        "public": secret.public,
+        "hash": secret.hash,
+        "method": method,
+        "address": browser.address[:ADDRESS_LENGTH],
+        "agent": browser.agent.replace("\x00", "")[:AGENT_LENGTH],
+        "created_on": tx.now,
+        "seen_on": tx.now,
+    }
+    return tx.execute(insert(sign_in).values(**values).returning(sign_in.c.id)).scalar_one(), secret.text
+
+
+def find_by_sign_in(
+    tx: Transaction, key: str, secret_keys: Sequence[str], ages: Ages, workspace_uuid: str | None = None
+) -> Credentials | None:
+    """The credentials of a browser in the workspace with this UUID, or in the one that its user chose last. None if it
+    is not signed in (any more) or its user has no workspace. Raises NotAllowed for a workspace of others.
+    """
+    public = public_of(PREFIX, key)
+    if public is None:
+        return None
+    wanted = workspace.c.uuid == workspace_uuid if workspace_uuid is not None and is_uuid(workspace_uuid) else false()
+    preference = case((wanted, 0), (workspace.c.id == account.c.chosen_id, 1), else_=2)
+    statement = (
+        select(sign_in.c.id, sign_in.c.hash, sign_in.c.seen_on, user.c.id, user.c.email, membership.c.role)
+        .add_columns(*WORKSPACE_COLUMNS)
+        .select_from(sign_in)
+        .join(user, user.c.id == sign_in.c.user_id)
+        .join(membership, membership.c.user_id == user.c.id)
+        .join(workspace, workspace.c.id == membership.c.workspace_id)
+        .outerjoin(account, account.c.user_id == user.c.id)
+        .where(sign_in.c.public == public, user.c.is_active, is_alive(tx.now, ages))
+        .order_by(preference, membership.c.created_on, membership.c.workspace_id)
+        .limit(1)
+    )
+    row = tx.execute(statement).first()
+    if row is None:
+        return None
+    sign_in_id, hashed, seen_on, user_id, email, role, *of_workspace = row
+    if not fits(hashed, key, secret_keys):
+        return None
+    found = workspace_from_row(of_workspace)
+    if workspace_uuid is not None and found.uuid != workspace_uuid.lower():
+        raise NotAllowed("This is not one of your workspaces.")
+    return Credentials(
+        None,
+        found,
+        user_id,
+        email,
+        role,
+        "write",
+        last_used_step_due=tx.now - seen_on >= SEEN_STEP,
+        sign_in_id=sign_in_id,
+        csrf_token=csrf_token(key),
+    )
+
+
+def is_alive(now: datetime, ages: Ages) -> ColumnElement[bool]:
+    """The condition of sign-ins that have not expired."""
+    return (sign_in.c.created_on > now - ages.sign_in) & (sign_in.c.seen_on > now - ages.idle)
+
+
+def csrf_token(key: str) -> str:
+    """What a page must send with each change: only a page of ours can read it, and who knows it cannot find the key."""
+    return hmac.new(key.encode(), b"relayboard csrf", hashlib.sha256).hexdigest()
+
+
+def note_sight(tx: Transaction, sign_in_id: int) -> None:
+    """Store the time of a request, at most once a minute."""
+    stale = sign_in.c.seen_on <= tx.now - SEEN_STEP
+    tx.execute(update(sign_in).where(sign_in.c.id == sign_in_id, stale).values(seen_on=tx.now))
+
+
+def end_sign_in(tx: Transaction, user_id: int, uuid: str) -> None:
+    """Ends a sign-in of a user. Raises RecordMissing."""
+    mine = (sign_in.c.user_id == user_id) & (sign_in.c.uuid == uuid)
+    if not tx.execute(delete(sign_in).where(mine)).rowcount:
+        raise RecordMissing
+
+
+def end_other_sign_ins(tx: Transaction, user_id: int, kept_id: int | None = None) -> int:
+    """Ends the sign-ins of a user, except one; returns their number."""
+    others = sign_in.c.user_id == user_id
+    if kept_id is not None:
+        others &= sign_in.c.id != kept_id
+    return tx.execute(delete(sign_in).where(others)).rowcount
+
+
+def end_by_key(tx: Transaction, key: str, secret_keys: Sequence[str]) -> None:
+    """Ends the sign-in of a browser, if there is one with this secret."""
+    public = public_of(PREFIX, key)
+    row = tx.execute(select(sign_in.c.id, sign_in.c.hash).where(sign_in.c.public == public)).first()
+    if row is not None and fits(row.hash, key, secret_keys):
+        tx.execute(delete(sign_in).where(sign_in.c.id == row.id))

@@ -1,0 +1,102 @@
+"""Signing in with a password, and a code if the account asks for one."""
+
+from dataclasses import dataclass
+
+from persistence.accounts.accounts import Account, find_account, list_memberships, read_account, renew_password_hash
+from persistence.accounts.codes import takes_code
+from persistence.accounts.limits import Attempts, count_attempt, forgive_attempts
+from persistence.accounts.passwords import Passwords
+from persistence.accounts.sign_ins import SIGN_INS, Browser, create_sign_in, end_by_key
+from persistence.database import Database, Transaction
+from persistence.errors import NotAllowed
+from persistence.lists import ListQuery
+from persistence.tables.sign_ins import sign_in
+from persistence.workspaces import find_workspace
+from relayboard.base.settings import Settings
+
+REFUSED = "The e-mail address, the password or the code is not right."
+
+
+class TooManyAttempts(Exception):
+    """The account or the IP address has used its attempts to sign in; `attempts` says until when."""
+
+    def __init__(self, attempts: Attempts) -> None:
+        super().__init__(attempts)
+        self.attempts = attempts
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new sign-in: its id, its user, and the secret for the browser."""
+
+    sign_in_id: int
+    user_id: int
+    key: str
+    attempts: Attempts
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What signing in needs besides the database. `former_key` is the secret of the browser's present cookie, whose
+    sign-in ends."""
+
+    database: Database
+    settings: Settings
+    passwords: Passwords
+    browser: Browser
+    former_key: str | None = None
+
+    @property
+    def secret_keys(self) -> tuple[str, ...]:
+        return (self.settings.secret_key, *self.settings.secret_key_fallbacks)
+
+
+def sign_in_by_password(door: Door, email: str, password: str, code: str | None) -> SignedIn:
+    """Sign in. Raises NotAllowed, which never says what was wrong, and TooManyAttempts. The hash is computed for
+    addresses without an account too, outside of transactions, so that the time says nothing either.
+    """
+    attempts, found = door.database.write(lambda tx: _begin(tx, door, email))
+    if not attempts.is_granted:
+        raise TooManyAttempts(attempts)
+    is_right = door.passwords.fits(found.password_hash if found is not None else None, password)
+    if found is None or found.password_hash is None or not is_right:
+        raise NotAllowed(REFUSED)
+    stored = found.password_hash
+    renewed = door.passwords.hash(password) if door.passwords.is_outdated(stored) else None
+
+    def finish(tx: Transaction) -> SignedIn:
+        if read_account(tx, found.user_id).password_hash != stored:
+            raise NotAllowed(REFUSED)
+        if renewed is not None:
+            renew_password_hash(tx, found.user_id, stored, renewed)
+        return enter(tx, door, found, "password", code, attempts)
+
+    return door.database.write(finish)
+
+
+def _begin(tx: Transaction, door: Door, email: str) -> tuple[Attempts, Account | None]:
+    attempts = count_attempt(tx, door.settings, email, door.browser.address)
+    return attempts, find_account(tx, email) if attempts.is_granted else None
+
+
+def enter(tx: Transaction, door: Door, found: Account, method: str, code: str | None, attempts: Attempts) -> SignedIn:
+    """Creates the sign-in of somebody who has proved to be this user. Raises NotAllowed without the code that the
+    account asks for, and for users without a workspace."""
+    is_member = bool(list_memberships(tx, found.user_id))
+    if not is_member or not takes_code(tx, found.user_id, code, door.secret_keys):
+        raise NotAllowed(REFUSED)
+    forgive_attempts(tx, found.email, door.browser.address)
+    if door.former_key is not None:
+        end_by_key(tx, door.former_key, door.secret_keys)
+    sign_in_id, key = create_sign_in(tx, found.user_id, method, door.browser, door.settings.secret_key)
+    return SignedIn(sign_in_id, found.user_id, key, attempts)
+
+
+def read_sign_in(tx: Transaction, signed_in: SignedIn) -> str:
+    """The record of a new sign-in as JSON text."""
+    workspace_id = list_memberships(tx, signed_in.user_id)[0].workspace_id
+    workspace = find_workspace(tx, workspace_id)
+    assert workspace is not None
+    query = ListQuery(tx, workspace, user_id=signed_in.user_id, sign_in_id=signed_in.sign_in_id)
+    (record,) = SIGN_INS.read(query, sign_in.c.id == signed_in.sign_in_id)
+    return record
