@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, delete, func, select, update
 
+from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
@@ -77,10 +78,12 @@ def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> None:
     labeled = select(message_label.c.message_id).where(message_label.c.label_id == label_id)
     theirs = (message.c.workspace_id == workspace_id) & message.c.id.in_(labeled)
     held = select(message.c.id).where(theirs).order_by(message.c.id).with_for_update()
-    touched = tx.execute(update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))).rowcount
+    touching = update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))
+    touched = list(tx.execute(touching.returning(message.c.id)).scalars())
+    note_changed(tx, message, workspace_id, touched)
     # A transaction that is adding the label to a message is waited for; later ones find the label changed or deleted.
     tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
-    if tx.execute(select(func.count()).where(message_label.c.label_id == label_id)).scalar_one() != touched:
+    if tx.execute(select(func.count()).where(message_label.c.label_id == label_id)).scalar_one() != len(touched):
         raise LostRace
 
 

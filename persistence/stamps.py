@@ -94,12 +94,24 @@ class Stamps:
         waiting, self._waiting = self._waiting, {}
         for workspace_id in sorted(waiting):
             tables = [table for _, table in sorted(waiting[workspace_id].items())]
-            self._taken[workspace_id] = _advance(tx, workspace_id, tables)
+            if tx.sqlite and workspace_id not in self._taken:
+                self._taken[workspace_id] = _advance_on_sqlite(tx, workspace_id)
+            elif not tx.sqlite:
+                self._taken[workspace_id] = _advance(tx, workspace_id, tables)
         for table, workspace_id, touched in expected:
             # From now on no other change becomes visible, and visible ones have other times.
             late = touched.where(table.c.modified_on != self._taken[workspace_id])
             if tx.execute(late.limit(1)).first() is not None:
                 raise LostRace
+
+    def hold_clock(self, workspace_id: int) -> None:
+        """The flush locks the clock of this workspace, even if no table waits for its final time."""
+        if workspace_id not in self._taken:
+            self._waiting.setdefault(workspace_id, {})
+
+    def moment(self, tx: Transaction, workspace_id: int) -> datetime:
+        """The time of this unit of work in a workspace whose clock is held, after the flush."""
+        return self._taken[workspace_id]
 
     def expect(self, table: Table, workspace_id: int, touched: Select[int]) -> None:
         """These rows get the final time of this unit of work."""

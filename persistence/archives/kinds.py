@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, Table, delete, exists, select
 
 from persistence.archives.archives import MESSAGE, RUN
+from persistence.changes import forget_messages
 from persistence.database import Transaction
 from persistence.labels import recount_after
 from persistence.messages.v2 import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
@@ -47,6 +48,7 @@ class ArchivedKind:
 
 def _take_out_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
     chosen = message.c.id.in_(ids)
+    forget_messages(tx, workspace_id, ids)
     recount_after(tx, workspace_id, chosen & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(ids)))
     tx.execute(delete(message).where(chosen))

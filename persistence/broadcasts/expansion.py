@@ -12,6 +12,7 @@ from flows.queries import QueryError
 from persistence.audience import OF_BROADCAST, SavedAudience
 from persistence.broadcasts.personal_texts import Wording, Writer
 from persistence.broadcasts.v2 import COMPLETED, FAILED, PENDING, QUEUED, STARTED
+from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
@@ -54,6 +55,7 @@ def expand_next(tx: Transaction, workspace_id: int) -> bool:
     if row is None or workspace is None:
         return False
     mine = (broadcast.c.workspace_id == workspace.id) & (broadcast.c.id == row.id)
+    note_changed(tx, broadcast, workspace.id, [row.id])
     try:
         audience = SavedAudience(tx, workspace, OF_BROADCAST, row.id, row.query)
         page = audience.next_page(row.last_contact_id, BATCH)

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ColumnElement, insert, literal_column
 
 from persistence.audience import OF_BROADCAST, Audience, save_audience
+from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.lists import ListSpec, equals, within
 from persistence.sql.columns import new_uuid
@@ -79,6 +80,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
     }
     statement = insert(broadcast).values(workspace_id=workspace_id, **values).returning(broadcast.c.id)
     broadcast_id = tx.execute(statement).scalar_one()
+    note_changed(tx, broadcast, workspace_id, [broadcast_id])
     save_audience(tx, workspace_id, OF_BROADCAST, broadcast_id, new.audience)
     tx.wake(WAKE)
     return broadcast_id

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
+from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
 from persistence.channels.types import GATEWAYS, RELAYERS
 from persistence.database import Transaction
@@ -123,5 +124,6 @@ def create_gateway(tx: Transaction, workspace_id: int, channel_type: str, **valu
     own calls), config (by the type's settings) and messages_per_second, by column name.
     """
     uuid = new_uuid()
-    insert_channel(tx, channel_type, uuid=uuid, workspace_id=workspace_id, **values)
+    channel_id = insert_channel(tx, channel_type, uuid=uuid, workspace_id=workspace_id, **values)
+    note_changed(tx, channel, workspace_id, [channel_id])
     return uuid

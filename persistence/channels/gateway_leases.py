@@ -1,6 +1,6 @@
 """Leases parts of messages in the queue of HTTP gateways, and records their outcomes."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ from sqlalchemy import (
     update,
 )
 
+from persistence.changes import note_messages
 from persistence.channels.channels import IS_GATEWAY
 from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
 from persistence.channels.gateway_sends import BULK, CONVERSATION
@@ -187,7 +188,9 @@ def _pick(channel_id: int, room: int, now: datetime) -> Select[int]:
 
 def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:
     """The parts of messages that are still to be sent; the others are removed from the queue."""
-    give_up(tx, [part.message_id for part in parts if part.is_sendable and not part.may_go_out], CONTACT_INACTIVE)
+    unsendable = [part for part in parts if part.is_sendable and not part.may_go_out]
+    for workspace_id, message_ids in _by_workspace(unsendable):
+        give_up(tx, workspace_id, message_ids, CONTACT_INACTIVE)
     _leave(tx, [part.id for part in parts if not (part.is_sendable and part.may_go_out)])
     return [part for part in parts if part.is_sendable and part.may_go_out]
 
@@ -242,7 +245,8 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     held = _lock_held(tx, [outcome.send for outcome in outcomes])
     mine = [outcome for outcome in outcomes if outcome.send.id in held]
     finished = [outcome.send for outcome in mine if outcome.is_accepted and not outcome.has_more]
-    _wire(tx, [send.message_id for send in finished])
+    for workspace_id, message_ids in _by_workspace(finished):
+        _wire(tx, workspace_id, message_ids)
     _leave(tx, [send.id for send in finished])
     going_on = [outcome.send.id for outcome in mine if outcome.is_accepted and outcome.has_more]
     if going_on:
@@ -259,10 +263,18 @@ def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
     return set(tx.execute(select(rows.id).where(leases).order_by(rows.id).with_for_update()).scalars())
 
 
-def _wire(tx: Transaction, message_ids: Sequence[int]) -> None:
-    if message_ids:
-        waits = message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
-        tx.execute(update(message).where(waits).values(status=WIRED, sent_on=tx.now, modified_on=later(tx, message)))
+def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:
+    """The ids of the messages of parts, by workspace."""
+    found: dict[int, list[int]] = {}
+    for part in parts:
+        found.setdefault(part.workspace_id, []).append(part.message_id)
+    return sorted(found.items())
+
+
+def _wire(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+    waits = (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
+    wiring = update(message).where(waits).values(status=WIRED, sent_on=tx.now, modified_on=later(tx, message))
+    note_messages(tx, workspace_id, tx.execute(wiring.returning(message.c.id)).scalars())
 
 
 def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
@@ -274,8 +286,11 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         counted = and_(message.c.id.in_(message_ids), message.c.status.in_(UNSENT))
         state = {"status": ERRORED, "error_count": errors, "sent_on": None, "modified_on": later(tx, message)}
         tx.execute(update(message).where(counted).values(**state))
+        for workspace_id, theirs in _by_workspace(failed):
+            note_messages(tx, workspace_id, theirs)
         if errors >= MOST_ERRORS:
-            give_up(tx, message_ids, GATEWAY_FAILED)
+            for workspace_id, theirs in _by_workspace(failed):
+                give_up(tx, workspace_id, theirs, GATEWAY_FAILED)
             _leave(tx, ids)
             continue
         again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import select, update
 
+from persistence.changes import note_messages
 from persistence.contacts.addresses import HIDDEN, find_urns
 from persistence.contacts.urns import hold_owners
 from persistence.database import Transaction
@@ -110,4 +111,5 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     hold_messages(tx, theirs)
     visible = theirs & (message.c.visibility == VISIBLE)
     recount_after(tx, workspace_id, visible, -1)
-    tx.execute(update(message).where(visible).values(visibility=ARCHIVED, modified_on=later(tx, message)))
+    archiving = update(message).where(visible).values(visibility=ARCHIVED, modified_on=later(tx, message))
+    note_messages(tx, workspace_id, tx.execute(archiving.returning(message.c.id)).scalars())

@@ -4,13 +4,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import cast
 
-from sqlalchemy import Table, select
+from sqlalchemy import ColumnElement, Table, select
 
-from flows.queries import FieldReference, NamedReference
+from flows.queries import FieldReference, NamedReference, QueryError, parse_query
 from flows.queries.properties import ValueType
-from persistence.contacts.queries import SearchScope
+from persistence.contacts.queries import SearchScope, find_matches
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
+from persistence.errors import InvalidInput
 from persistence.sql.columns import NamedRecordColumns
 from persistence.sql.names import name_key
 from persistence.tables.contacts import field, group
@@ -28,6 +29,16 @@ def open_group_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
     membership."""
     scope = open_scope(tx, workspace)
     return replace(scope, environment=replace(scope.environment, redaction_policy="none"))
+
+
+def match_query(tx: Transaction, workspace: Workspace, text: str, parameter: str) -> ColumnElement[bool]:
+    """The condition for the contacts that match a query of a request. Raises InvalidInput for one that is not valid."""
+    scope = open_scope(tx, workspace)
+    try:
+        query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
+        return find_matches(workspace.id, query, scope)
+    except QueryError as error:
+        raise InvalidInput.on(parameter, error.message) from error
 
 
 class WorkspaceResolver:

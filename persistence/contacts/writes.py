@@ -7,8 +7,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, delete, insert, select, update
 
 from flows.urns import Urn
+from persistence.changes import note_changed
 from persistence.contacts.urns import find_owners
 from persistence.contacts.values import read_place_values, read_value
+from persistence.conversations.writes import forget_conversations
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
@@ -19,7 +21,7 @@ from persistence.messages.outgoing import INACTIVE, WAITS
 from persistence.relayers.forgotten_reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.stamps import later, stamped
-from persistence.tables.contacts import ACTIVE, contact, contact_urn
+from persistence.tables.contacts import ACTIVE, contact, contact_note, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
 from persistence.tickets.actions import delete_tickets_of
 from persistence.translations import read_language
@@ -194,4 +196,8 @@ def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     # the wrong order.
     failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}
     changing = theirs & ((message.c.visibility != DELETED) | WAITS)
-    tx.execute(update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed))
+    emptying = update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed)
+    note_changed(tx, message, workspace_id, tx.execute(emptying.returning(message.c.id)).scalars())
+    forget_conversations(tx, workspace_id, contact_ids)
+    notes = contact_note.c
+    tx.execute(delete(contact_note).where(notes.workspace_id == workspace_id, notes.contact_id.in_(contact_ids)))

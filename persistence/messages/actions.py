@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, delete, or_, select, update
 
+from persistence.changes import note_changed, note_messages
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.labels import change_count, hold_messages, recount_after
@@ -119,6 +120,7 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(message_ids)))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}
     tx.execute(update(message).where(theirs).values(visibility=DELETED, modified_on=later(tx, message), **emptied))
+    note_messages(tx, workspace_id, message_ids)
 
 
 def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
@@ -127,6 +129,7 @@ def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: s
     _hold(tx, workspace_id, message_ids)
     recount_after(tx, workspace_id, theirs, counts)
     tx.execute(update(message).where(theirs).values(visibility=new, modified_on=later(tx, message)))
+    note_messages(tx, workspace_id, message_ids)
 
 
 def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
@@ -148,3 +151,4 @@ def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Select[int, dateti
 def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     if message_ids:
         tx.execute(update(message).where(_mine(workspace_id, message_ids)).values(modified_on=later(tx, message)))
+        note_changed(tx, message, workspace_id, message_ids)

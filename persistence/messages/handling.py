@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, exists, select, update
 
+from persistence.changes import note_messages
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.contacts.leases import is_free
 from persistence.database import Transaction
@@ -64,7 +65,10 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
         return 0
     mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(ids)
     moved = update(message).where(mine, message.c.status == QUEUED)
-    return tx.execute(moved.values(status=HANDLED, modified_on=later(tx, message))).rowcount
+    moved = moved.values(status=HANDLED, modified_on=later(tx, message))
+    done = list(tx.execute(moved.returning(message.c.id)).scalars())
+    note_messages(tx, workspace_id, done)
+    return len(done)
 
 
 def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
@@ -115,4 +119,5 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
             "flow_id": flow_id,
             "modified_on": later(tx, message),
         }
-        tx.execute(update(message).where(mine, IS_UNHANDLED).values(**handled))
+        finishing = update(message).where(mine, IS_UNHANDLED).values(**handled)
+        note_messages(tx, workspace_id, tx.execute(finishing.returning(message.c.id)).scalars())

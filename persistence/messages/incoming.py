@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Column, select
 
+from persistence.changes import note_new_messages
 from persistence.contacts.urns import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import INCOMING, QUEUED
@@ -58,6 +59,7 @@ def store_received(
     ours = {row["uuid"] for row in rows}
     stored = {name: Stored(message_id, uuid in ours) for message_id, name, uuid in tx.execute(known) if name}
     if any(each.is_new for each in stored.values()):
+        note_new_messages(tx, workspace_id, ours)
         tx.wake("incoming")
     return stored
 

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, insert, or_, select, update
 
 from flows.urns import Urn, parse
+from persistence.changes import note_messages, note_new_messages
 from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
@@ -72,19 +73,21 @@ INACTIVE = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None
 def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Fail queued messages to contacts that are no longer active."""
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
-    _fail(tx, theirs & IS_UNSENT, CONTACT_INACTIVE)
+    _fail(tx, workspace_id, theirs & IS_UNSENT, CONTACT_INACTIVE)
 
 
-def give_up(tx: Transaction, message_ids: Collection[int], reason: str) -> None:
+def give_up(tx: Transaction, workspace_id: int, message_ids: Collection[int], reason: str) -> None:
     """Fail those of these messages that are still to be sent."""
     if message_ids:
-        _fail(tx, message.c.id.in_(message_ids), reason)
+        mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids)
+        _fail(tx, workspace_id, mine, reason)
 
 
-def _fail(tx: Transaction, messages: ColumnElement[bool], reason: str) -> None:
+def _fail(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], reason: str) -> None:
     waits = message.c.status.in_((QUEUED, ERRORED))
     failed = {**INACTIVE, "failed_reason": reason, "modified_on": later(tx, message)}
-    tx.execute(update(message).where(messages, waits).values(**failed))
+    failing = update(message).where(messages, waits).values(**failed)
+    note_messages(tx, workspace_id, tx.execute(failing.returning(message.c.id)).scalars())
 
 
 @dataclass(slots=True)
@@ -172,6 +175,7 @@ def add_outgoing(
     if not made:
         return []
     tx.execute(insert(message), [row for _, _, row in made])
+    note_new_messages(tx, workspace_id, (row["uuid"] for _, _, row in made))
     for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.is_by_gateway]
     if for_gateways:
         queue_sends(tx, [row["uuid"] for draft, row in for_gateways if not draft.is_bulk], CONVERSATION)
@@ -264,8 +268,12 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
         update(message)
         .where(message.c.id.in_(old.scalar_subquery()), is_waiting)
         .values(status=FAILED, failed_reason=TOO_OLD, modified_on=later(tx, message))
+        .returning(message.c.workspace_id, message.c.id)
     )
-    return tx.execute(statement).rowcount
+    failed = tx.execute(statement).all()
+    for workspace_id in {row.workspace_id for row in failed}:
+        note_messages(tx, workspace_id, (row.id for row in failed if row.workspace_id == workspace_id))
+    return len(failed)
 
 
 QuickReply = dict[str, str]

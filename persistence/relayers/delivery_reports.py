@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, select, update
 
+from persistence.changes import note_messages
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, MessageName, message_fields
 from persistence.database import Transaction
@@ -83,6 +84,7 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
     statement = update(message).where(message.c.id == bindparam("key"), message.c.channel_id == source.id)
     tx.execute(statement.values(modified_on=later(tx, message), **values), changes)
+    note_messages(tx, source.workspace_id, moved)
     events = [event for key, state in moved.items() for event in _events(source, key, state)]
     record_channel_events(tx, source.workspace_id, source.id, events)
 

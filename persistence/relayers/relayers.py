@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, select, update
 
 from flows.phones import PhoneError, country_of, parse_number
+from persistence.changes import note_changed, note_messages
 from persistence.channels.alarms import close_alarms
 from persistence.channels.former_channels import note_arrival, note_departure
 from persistence.channels.gateway_sends import drop_sends_of
@@ -58,6 +59,7 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: 
         drop_waiting(tx, waiting)
         own = {"device_uuid": phone.device_uuid, "parted_from_id": phone.parted_from_id or phone.id}
         channel_id = insert_phone(tx, **changes | own, last_seen=tx.now)
+        note_changed(tx, channel, workspace.id, [channel_id])
     else:
         _hand_over(tx, phone, waiting, workspace.id, changes)
     normalize_numbers(tx, workspace.id, workspace.country or country or "")
@@ -88,10 +90,12 @@ def _hand_over(
         drop_waiting(tx, waiting)
     if former_id is None or former_id == workspace_id:
         tx.execute(update(channel).where(channel.c.id == phone.id).values(**changes))
+        note_changed(tx, channel, workspace_id, [phone.id])
         return
     note_departure(tx, phone.id, former_id)
     note_arrival(tx, phone.id, workspace_id)
     tx.execute(update(channel).where(channel.c.id == phone.id).values(**LEFT_BEHIND | changes))
+    note_changed(tx, channel, workspace_id, [phone.id])
     _leave(tx, former_id, [phone.id])
     close_alarms(tx, phone.id)
     end_trouble(tx, channel_ids=[phone.id])
@@ -114,6 +118,7 @@ def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElemen
     gone: dict[str, Any] = {"is_active": False, "push_token": None, "claim_code": None}
     statement = update(channel).where(mine).values(**gone).returning(channel.c.id)
     released = list(tx.execute(statement).scalars())
+    note_changed(tx, channel, workspace_id, released)
     tx.execute(delete(waiting_registration).where(waiting_registration.c.channel_id.in_(released)))
     _leave(tx, workspace_id, released)
     return released
@@ -131,5 +136,6 @@ def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) 
         return
     theirs = (message.c.workspace_id == workspace_id) & message.c.channel_id.in_(channel_ids)
     failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
-    tx.execute(update(message).where(theirs, IS_UNSENT).values(modified_on=later(tx, message), **failed))
+    failing = update(message).where(theirs, IS_UNSENT).values(modified_on=later(tx, message), **failed)
+    note_messages(tx, workspace_id, tx.execute(failing.returning(message.c.id)).scalars())
     drop_sends_of(tx, workspace_id, channel_ids)

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import delete, exists, insert, select, update
 
+from persistence.changes import note_changed, note_messages
 from persistence.channels.alarms import note_power_report
 from persistence.channels.channels import Source
 from persistence.database import Transaction
@@ -85,6 +86,7 @@ def _note_status(tx: Transaction, phone: Source, upload: Upload) -> list[Command
     if status is not None:
         seen |= _state(status)
     tx.execute(update(channel).where(channel.c.id == phone.id).values(**seen))
+    note_changed(tx, channel, phone.workspace_id, [phone.id])
     if status is None:
         return []
     note_power_report(tx, phone.workspace_id, phone.id)
@@ -114,7 +116,8 @@ def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_ne
     if held:
         wired = {"status": WIRED, "sent_on": tx.now, "modified_on": later(tx, message)}
         waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
-        tx.execute(update(message).where(unsent, waits).values(**wired))
+        wiring = update(message).where(unsent, waits).values(**wired)
+        note_messages(tx, phone.workspace_id, tx.execute(wiring.returning(message.c.id)).scalars())
     columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
     may_go = may_go_out()
     statement = (
@@ -127,7 +130,7 @@ def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_ne
     if only_new:
         statement = statement.where(message.c.offered_on.is_(None))
     found = tx.execute(statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)).all()
-    give_up(tx, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
+    give_up(tx, phone.workspace_id, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
     rows = [row for row in found if row.may_go_out]
     new = [row.id for row in rows if row.offered_on is None]
     if new:

@@ -22,7 +22,7 @@ NO_PATH = literal_column("'[]'", JSON())
 SHOWN_NUMBER = re.compile(r'"urn_display":"(\+[0-9]+)"')
 
 
-def _first_urn(shown: ColumnElement[Any]) -> ColumnElement[Any]:
+def first_urn(shown: ColumnElement[Any]) -> ColumnElement[Any]:
     """A column of a contact's preferred URN."""
     return (
         select(shown)
@@ -40,8 +40,8 @@ def _build_record(*, masked: bool = False, with_path: bool = True) -> ColumnElem
     person = {
         "uuid": contact.c.uuid,
         "name": contact.c.name,
-        "urn": _first_urn(contact_urn.c.scheme + literal_column("':'") + path),
-        "urn_display": _first_urn(display),
+        "urn": first_urn(contact_urn.c.scheme + literal_column("':'") + path),
+        "urn_display": first_urn(display),
     }
     return declare_record(
         {

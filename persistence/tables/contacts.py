@@ -134,4 +134,22 @@ group_membership = Table(
     "group_membership", metadata, GroupMembershipColumns, Index("ix_group_membership_contact", "contact_id", "group_id")
 )
 
+NOTE_LENGTH = 10_000
+
+
+class ContactNoteColumns(RecordColumns):
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    text: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+contact_note = numbered_table(
+    "contact_note",
+    ContactNoteColumns,
+    Index("ix_contact_note_page", "workspace_id", "created_on", "id"),
+    Index("ix_contact_note_contact", "contact_id", "created_on", "id"),
+)
+"""What people of the workspace wrote about a contact."""
+
 GROUP_REF: dict[str, Any] = {"uuid": group.c.uuid, "name": group.c.name}

@@ -46,6 +46,8 @@ class BroadcastColumns(RecordColumns):
     total: Named[int] = Column(Integer, default=-1)
     started: Named[int] = Column(Integer, default=0)
     last_contact_id: Named[int] = Column(BigId, default=0)
+    scheduled_on: Named[datetime | None] = Column(UtcDateTime)
+    stopped_on: Named[datetime | None] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 
@@ -225,6 +227,21 @@ message = numbered_table(
 channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
 failed. `stored_on` is our time of storing if `created_on` is the channel's time, otherwise null. `offered_on` is
 when a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
+
+
+class SavedReplyColumns(NamedRecordColumns):
+    text: Named[str] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+saved_reply = numbered_table(
+    "saved_reply",
+    SavedReplyColumns,
+    Index("uq_saved_reply_name", "workspace_id", "name_key", unique=True),
+    Index("ix_saved_reply_page", "workspace_id", "created_on", "id"),
+)
+"""Texts that people of the workspace often send."""
 
 
 class OptinColumns(NamedRecordColumns):

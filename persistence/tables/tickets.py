@@ -40,6 +40,7 @@ class TicketColumns(RecordColumns):
     opened_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
     closed_on: Named[datetime | None] = Column(UtcDateTime)
+    replied_on: Named[datetime | None] = Column(UtcDateTime)
 
 
 ticket = numbered_table(
@@ -47,10 +48,12 @@ ticket = numbered_table(
     TicketColumns,
     Index("ix_ticket_page", "workspace_id", "modified_on", "id"),
     Index("ix_ticket_contact", "contact_id", "modified_on", "id"),
+    Index("ix_ticket_opened", "workspace_id", "opened_on", "id"),
+    partial_index("ix_ticket_closed", "workspace_id", "closed_on", "id", where="closed_on IS NOT NULL"),
     partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
 )
 """A contact has at most one open ticket. `flow_uuid` and `flow_name` are those of the flow that opened it, at that
-time."""
+time. `replied_on` is when a person first wrote to the contact after that."""
 
 
 class TicketEventColumns(OwnedColumns):

@@ -28,8 +28,7 @@ from persistence.relayers.relayers import claim_phone, release_channels
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
 from persistence.tables.channels import channel
-from relayboard.commands.countries import read_country
-from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
+from relayboard.commands.output import CommandFailed, opened_database, print_json, read_country, reading_in, writing_in
 from relayboard.commands.parser import Commands, add_action, add_noun, number, whole_number, workspace_action
 from relayboard.commands.secret_input import add_text, given_text, read_secret
 from worker.channels.senders import sender_of

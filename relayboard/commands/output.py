@@ -1,4 +1,4 @@
-"""What commands share: JSON on stdout, the migrated database, the workspace option."""
+"""What commands share: JSON on stdout, the migrated database, the workspace option, countries."""
 
 import argparse
 import sys
@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 import orjson
+import phonenumbers
 
 from persistence.database import Database, Transaction
 from persistence.migrations import check_schema
@@ -78,3 +79,11 @@ def workspace_named(tx: Transaction, uuid: str) -> Workspace:
     if workspace is None:
         raise CommandFailed(f"there is no workspace {uuid}")
     return workspace
+
+
+def read_country(text: str) -> str:
+    """Two capital letters, or nothing for an empty string. Raises CommandFailed for an unknown country."""
+    country = text.strip().upper()
+    if country and country not in phonenumbers.SUPPORTED_REGIONS:
+        raise CommandFailed(f"{text} is not a country code of two letters, like RW")
+    return country

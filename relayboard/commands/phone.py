@@ -5,8 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from relayboard.commands.countries import read_country
-from relayboard.commands.output import CommandFailed, print_json
+from relayboard.commands.output import CommandFailed, print_json, read_country
 from relayboard.commands.parser import Commands, seconds, whole_number
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import PhoneState, load_state, save_state

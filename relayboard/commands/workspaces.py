@@ -7,8 +7,7 @@ from zoneinfo import available_timezones
 from flows.languages import is_language
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import DATE_STYLES, Workspace, list_workspaces
-from relayboard.commands.countries import read_country
-from relayboard.commands.output import CommandFailed, opened_database, print_json
+from relayboard.commands.output import CommandFailed, opened_database, print_json, read_country
 from relayboard.commands.parser import Commands, add_action, add_noun
 
 

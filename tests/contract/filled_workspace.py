@@ -31,7 +31,7 @@ from persistence.workspaces import Workspace
 
 SHARED = {
     *("workspace", "boundary", "boundary_alias", "registration_window", "waiting_registration"),
-    *("schema_note", "secret_key_check", "worker_heartbeat"),
+    *("schema_note", "secret_key_check", "sign_in_window", "worker_heartbeat"),
 }
 """Tables whose rows belong to no workspace, or to such rows."""
 TEMPORARY = {"rate_window", "idempotency_answer", "api_token", "media_usage", "workspace_clock"}
@@ -211,6 +211,7 @@ def _text_value(table: Table, column: Column[Any], workspace: Workspace, number:
         "name": own,
         "name_key": own,
         "key": own,
+        "public": own,
         "relative_to": own,
         "slug": own,
         "email": email_address(workspace, number),

@@ -45,6 +45,7 @@ TABLES = {
     "contacts": "contact",
     "events": "campaign_event",
     "fields": "contact_field",
+    "conversations": "conversation",
     "flow_starts": "flow_start",
     "flows": "flow",
     "globals": "global_value",
@@ -128,7 +129,7 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before call_type country cursor deleted dependencies direction folder geometry "
-        "page paths period responded reverse role status text type"
+        "page paths period responded reverse role search status text type unread"
     ),
     NOTHING,
 )

@@ -87,11 +87,13 @@ TRIMMED = {
 """What the worker's trimming deletes; `channel` holds registrations that nobody has claimed."""
 
 WITH_OTHERS = {
+    "conversation": "goes with its last message or contact",
     "delivery_attempt": "goes with its delivery",
     "flow_session": "goes with the last of its runs",
     "flow_start_batch": "goes when its start is finished",
     "gateway_send": "goes when its message is accepted or given up",
     "message_label": "goes with its message or label",
+    "record_stamp": "goes with its record",
     "parked_sprint": "goes when a worker takes its contact",
     "trigger_contact": "goes with its trigger or contact",
     "trigger_group": "goes with its trigger or group",
@@ -114,7 +116,7 @@ BOUNDED = {
 CONFIGURED = {
     *("boundary", "boundary_alias", "campaign", "campaign_event", "classifier", "contact_field", "contact_group"),
     *("flow", "flow_label", "flow_revision", "global_value", "label", "labeled_flow", "optin", "resthook"),
-    *("resthook_subscriber", "template", "template_translation", "ticketer", "topic", "trigger"),
+    *("resthook_subscriber", "saved_reply", "template", "template_translation", "ticketer", "topic", "trigger"),
     *("api_token", "app_user", "workspace"),
 }
 """What people set up, by hand or by import: it grows with their work, and they delete it."""
@@ -125,7 +127,10 @@ RECORDS = {
     "broadcast_group": "the recipients of a broadcast",
     "channel_event": "the calls of contacts; nothing archives them, and they go with their contact",
     "contact": "the people a workspace is for",
+    "contact_note": "what people wrote about a contact; they go with the contact",
     "contact_urn": "how contacts are reached; one that is left keeps its history",
+    "day_count": "what happened on a day, in the figures of the workspace",
+    "flow_count": "what runs did on a day, in the figures of a flow",
     "flow_start": "who was started in what, in the lists of v2",
     "flow_start_contact": "whom a start names",
     "flow_start_group": "whom a start names",

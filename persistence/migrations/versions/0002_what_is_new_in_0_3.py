@@ -1,7 +1,8 @@
 """What the version after 0.2.0 adds: accounts of people, the audit log and limits of tokens.
 
 Older programs work with it: each table and column is new and optional. They do not know the limits of tokens, so
-upgrade all nodes before you create the first limited one.
+upgrade all nodes before you create the first limited one. Conversations, day figures and the live stream do not show
+what older programs write: they are complete once all nodes are upgraded, a conversation from its next message on.
 """
 
 import sqlalchemy as sa
@@ -22,9 +23,11 @@ UUID = sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")
 
 def upgrade() -> None:
     _accounts()
+    _live()
 
 
 def downgrade() -> None:
+    _no_live()
     _no_accounts()
 
 
@@ -145,4 +148,137 @@ def _no_accounts() -> None:
         for column in ("areas", "name", "expires_on"):
             batch_op.drop_column(column)
     for table in ("sign_in_link", "sign_in", "invitation", "audit_event", "account", "sign_in_window"):
+        op.drop_table(table)
+
+
+ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def _live() -> None:
+    op.create_table(
+        "record_stamp",
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.String(length=9), nullable=False),
+        sa.Column("record", ID, autoincrement=False, nullable=False),
+        sa.Column("stamped_on", TIME, nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_record_stamp_workspace_id")),
+        keys.primary_key("record_stamp", "kind", "record", "workspace_id"),
+    )
+    page = ["workspace_id", "kind", "stamped_on", "record"]
+    op.create_index("ix_record_stamp_page", "record_stamp", page)
+    _conversation()
+    op.create_table(
+        "day_count",
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.String(length=12), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("subject", ID, autoincrement=False, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_day_count_workspace_id")),
+        keys.primary_key("day_count", "kind", "day", "subject", "workspace_id"),
+    )
+    op.create_index("ix_day_count_page", "day_count", ["workspace_id", "kind", "day"])
+    op.create_table(
+        "flow_count",
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("flow_id", ID, autoincrement=False, nullable=False),
+        sa.Column("kind", sa.String(length=8), nullable=False),
+        sa.Column("day", sa.Date(), nullable=False),
+        sa.Column("key", sa.String(length=64), nullable=False),
+        sa.Column("value", sa.String(length=64), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        keys.reference("flow_count", "flow_id", "flow"),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_flow_count_workspace_id")),
+        keys.primary_key("flow_count", "flow_id", "kind", "day", "key", "value", "workspace_id"),
+    )
+    _notes_and_replies()
+    op.add_column("broadcast", sa.Column("scheduled_on", TIME, nullable=True))
+    op.add_column("broadcast", sa.Column("stopped_on", TIME, nullable=True))
+    op.add_column("ticket", sa.Column("replied_on", TIME, nullable=True))
+    op.create_index("ix_ticket_opened", "ticket", ["workspace_id", "opened_on", "id"])
+    closed = sa.text("closed_on IS NOT NULL")
+    op.create_index(
+        "ix_ticket_closed",
+        "ticket",
+        ["workspace_id", "closed_on", "id"],
+        postgresql_where=closed,
+        sqlite_where=closed,
+    )
+
+
+def _conversation() -> None:
+    op.create_table(
+        "conversation",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", ID, nullable=False),
+        sa.Column("message_id", sa.Integer(), nullable=False),
+        sa.Column("last_on", TIME, nullable=False),
+        sa.Column("folder", sa.String(length=8), nullable=True),
+        sa.Column("unread_count", sa.Integer(), nullable=False),
+        sa.Column("is_unread", sa.Boolean(), nullable=False),
+        sa.Column("read_id", ID, nullable=False),
+        keys.reference("conversation", "contact_id", "contact"),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_conversation_workspace_id")),
+        keys.primary_key("conversation", "id"),
+        sa.UniqueConstraint("workspace_id", "contact_id", name=op.f("uq_conversation_workspace_id_contact_id")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_conversation_page", "conversation", ["workspace_id", "last_on", "id"])
+    op.create_index("ix_conversation_folder", "conversation", ["workspace_id", "folder", "last_on", "id"])
+    op.create_index("ix_conversation_contact", "conversation", ["contact_id"])
+    op.create_index(
+        "ix_conversation_unread",
+        "conversation",
+        ["workspace_id", "last_on", "id"],
+        postgresql_where=sa.text("is_unread"),
+        sqlite_where=sa.text("is_unread = 1"),
+    )
+
+
+def _notes_and_replies() -> None:
+    op.create_table(
+        "contact_note",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", UUID, nullable=False),
+        sa.Column("contact_id", ID, nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=True),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        keys.reference("contact_note", "contact_id", "contact"),
+        sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_contact_note_user_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_contact_note_workspace_id")),
+        keys.primary_key("contact_note", "id"),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_contact_note_uuid_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_contact_note_page", "contact_note", ["workspace_id", "created_on", "id"])
+    op.create_index("ix_contact_note_contact", "contact_note", ["contact_id", "created_on", "id"])
+    op.create_table(
+        "saved_reply",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", UUID, nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("name_key", sa.Text(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.Column("modified_on", TIME, nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_saved_reply_workspace_id")),
+        keys.primary_key("saved_reply", "id"),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f("uq_saved_reply_uuid_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("uq_saved_reply_name", "saved_reply", ["workspace_id", "name_key"], unique=True)
+    op.create_index("ix_saved_reply_page", "saved_reply", ["workspace_id", "created_on", "id"])
+
+
+def _no_live() -> None:
+    op.drop_index("ix_ticket_closed", "ticket")
+    op.drop_index("ix_ticket_opened", "ticket")
+    op.drop_column("ticket", "replied_on")
+    op.drop_column("broadcast", "stopped_on")
+    op.drop_column("broadcast", "scheduled_on")
+    for table in ("saved_reply", "contact_note", "flow_count", "day_count", "conversation", "record_stamp"):
         op.drop_table(table)

@@ -1,0 +1,108 @@
+"""What follows from changes of messages, broadcasts and channels: the time of the change, by the clock of the workspace
+(`persistence.stamps`), and the conversations of the messages' contacts. Both are written at the end of the unit of
+work, while the workspace's clock is locked: a conversation therefore shows what is visible once this unit is committed,
+whatever other units do meanwhile.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Table, delete, select
+
+from persistence.conversations.writes import refresh_conversations
+from persistence.database import Transaction
+from persistence.sql.columns import split
+from persistence.stamps import Stamps
+from persistence.tables.changes import conversation, record_stamp
+from persistence.tables.messages import message
+
+
+@dataclass(slots=True)
+class _Noted:
+    """Changed records of a workspace: ids by kind, new messages by UUID, and the messages that change conversations."""
+
+    ids: dict[str, set[int]] = field(default_factory=dict)
+    new_messages: set[str] = field(default_factory=set)
+    moved: set[int] = field(default_factory=set)
+
+
+class Changes:
+    """The changes of one unit of work."""
+
+    is_last = True
+
+    def __init__(self) -> None:
+        self._noted: dict[int, _Noted] = {}
+
+    def of(self, tx: Transaction, workspace_id: int) -> _Noted:
+        tx.before_commit(Stamps).hold_clock(workspace_id)
+        return self._noted.setdefault(workspace_id, _Noted())
+
+    def flush(self, tx: Transaction) -> None:
+        """Writes the times and the conversations, workspace by workspace in the order of ids."""
+        noted, self._noted = self._noted, {}
+        stamps = tx.before_commit(Stamps)
+        if noted:
+            stamps.flush(tx)
+        for workspace_id, found in sorted(noted.items(), key=lambda item: item[0]):
+            moment = stamps.moment(tx, workspace_id)
+            new = _find_new(tx, workspace_id, found.new_messages)
+            ids = found.ids.setdefault(message.name, set())
+            ids |= new
+            for kind, changed in sorted(found.ids.items()):
+                _stamp(tx, workspace_id, kind, changed, moment)
+            refresh_conversations(tx, workspace_id, found.moved | new)
+
+
+def note_changed(tx: Transaction, table: Table, workspace_id: int, ids: Iterable[int]) -> None:
+    """Records of a table changed that are not listed by this time otherwise."""
+    found = set(ids)
+    if found:
+        tx.before_commit(Changes).of(tx, workspace_id).ids.setdefault(table.name, set()).update(found)
+
+
+def note_messages(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
+    """These messages changed their status or visibility, so that their conversations may look different."""
+    found = set(ids)
+    note_changed(tx, message, workspace_id, found)
+    if found:
+        tx.before_commit(Changes).of(tx, workspace_id).moved.update(found)
+
+
+def note_new_messages(tx: Transaction, workspace_id: int, uuids: Iterable[str]) -> None:
+    """Messages with these UUIDs were stored."""
+    found = set(uuids)
+    if found:
+        tx.before_commit(Changes).of(tx, workspace_id).new_messages.update(found)
+
+
+def _find_new(tx: Transaction, workspace_id: int, uuids: Collection[str]) -> set[int]:
+    found: set[int] = set()
+    for some in split(sorted(uuids)):
+        mine = (message.c.workspace_id == workspace_id) & message.c.uuid.in_(some)
+        found.update(tx.execute(select(message.c.id).where(mine)).scalars())
+    return found
+
+
+def _stamp(tx: Transaction, workspace_id: int, kind: str, ids: Collection[int], moment: datetime) -> None:
+    if not ids:
+        return
+    rows: list[dict[str, Any]] = [
+        {"workspace_id": workspace_id, "kind": kind, "record": record, "stamped_on": moment} for record in sorted(ids)
+    ]
+    statement = tx.upsert(record_stamp)
+    keys = ["workspace_id", "kind", "record"]
+    updating = statement.on_conflict_do_update(index_elements=keys, set_={"stamped_on": statement.excluded.stamped_on})
+    tx.execute(updating, rows)
+
+
+def forget_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
+    """Deletes what is kept about messages that are deleted. A conversation ends with its last message."""
+    stamps, rows = record_stamp.c, conversation.c
+    of_them = (stamps.workspace_id == workspace_id) & (stamps.kind == message.name) & stamps.record.in_(ids)
+    tx.execute(delete(record_stamp).where(of_them))
+    mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(ids)
+    theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(select(message.c.contact_id).where(mine))
+    tx.execute(delete(conversation).where(theirs, rows.message_id.in_(ids)))

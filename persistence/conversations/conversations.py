@@ -1,0 +1,80 @@
+"""Conversations: contacts with their last message, newest first."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, literal, null, select
+
+from persistence.contacts.query_scope import match_query
+from persistence.contacts.v2 import CURRENT_FLOW
+from persistence.labels import find_label
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
+from persistence.messages.v2 import FOLDERS, MESSAGE_FIELDS
+from persistence.messages.v2 import SOURCE as MESSAGES_WITH_NAMES
+from persistence.runs.v2 import first_urn
+from persistence.sql.json_sql import declare_record, json_record
+from persistence.sql.pages import Order
+from persistence.tables.changes import conversation
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.messages import message, message_label
+
+URN = first_urn(contact_urn.c.scheme + literal(":", literal_execute=True) + contact_urn.c.path)
+
+
+def _record(*, masked: bool = False) -> ColumnElement[Any]:
+    shown = MESSAGE_FIELDS | {"urn": null()} if masked else MESSAGE_FIELDS
+    return declare_record(
+        {
+            "uuid": contact.c.uuid,
+            "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
+            "urn": null() if masked else URN,
+            "unread_count": conversation.c.unread_count,
+            "has_open_ticket": contact.c.open_ticket_count > 0,
+            "flow": CURRENT_FLOW,
+            "last_message": json_record(shown),
+            "last_on": conversation.c.last_on,
+        }
+    )
+
+
+SOURCE = MESSAGES_WITH_NAMES.join(
+    conversation,
+    (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
+)
+
+
+def _in_folder(_query: ListQuery, folder: str) -> Condition:
+    return conversation.c.folder == (folder.lower() if folder.lower() in FOLDERS else "none")
+
+
+def _with_label(query: ListQuery, reference: str) -> Condition:
+    label_id = find_label(query.tx, query.workspace.id, reference)
+    labeled = select(message.c.contact_id).join(message_label, message_label.c.message_id == message.c.id)
+    return conversation.c.contact_id.in_(
+        labeled.where(message.c.workspace_id == query.workspace.id, message_label.c.label_id == label_id)
+    )
+
+
+def _matching(query: ListQuery, text: str) -> Condition:
+    matches = match_query(query.tx, query.workspace, text, "search")
+    return conversation.c.contact_id.in_(select(contact.c.id).where(matches))
+
+
+def _unread(_query: ListQuery, unread: bool) -> list[Condition]:
+    """False is not a filter."""
+    return [conversation.c.is_unread] if unread else []
+
+
+CONVERSATIONS = ListSpec(
+    conversation,
+    _record(),
+    Order(conversation.c.last_on, conversation.c.id),
+    source=SOURCE,
+    masked=_record(masked=True),
+    filters={
+        "contact": belongs_to(conversation.c.contact_id, contact),
+        "folder": _in_folder,
+        "label": _with_label,
+        "search": _matching,
+        "unread": _unread,
+    },
+)

@@ -1,0 +1,101 @@
+"""Keeps the conversations of contacts up to date, and marks them as read."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, case, delete, func, literal, select
+
+from persistence.database import Transaction
+from persistence.messages.states import INCOMING
+from persistence.sql.columns import split
+from persistence.stamps import Stamps
+from persistence.tables.changes import conversation
+from persistence.tables.contacts import contact
+from persistence.tables.messages import DELETED, message
+
+INBOX = "inbox"
+COUNTED = 100
+"""Unread messages are counted among so many last messages of a contact."""
+
+
+def refresh_conversations(tx: Transaction, workspace_id: int, message_ids: Collection[int]) -> None:
+    """Writes the conversations of the contacts of these messages; a constant number of statements for a thousand. The
+    workspace's clock is locked.
+    """
+    for some in split(sorted(message_ids)):
+        mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(some)
+        columns = (message.c.contact_id, func.max(case((message.c.direction == INCOMING, 1), else_=0)).label("came"))
+        found = tx.execute(select(*columns).where(mine).group_by(message.c.contact_id)).all()
+        heard = sorted(row.contact_id for row in found if row.came)
+        _write(tx, workspace_id, sorted(row.contact_id for row in found), heard)
+
+
+def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Nothing in these conversations is unread any more, up to the newest message that is visible now."""
+    tx.before_commit(Stamps).hold_clock(workspace_id)
+    tx.flush()
+    rows = conversation.c
+    newest = _newest(workspace_id, func.max(message.c.id), rows.contact_id)
+    mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
+    values: dict[str, Any] = {"read_id": func.coalesce(newest, rows.read_id), "unread_count": 0, "is_unread": False}
+    tx.execute(conversation.update().where(mine).values(**values))
+
+
+def forget_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Deletes the conversations of contacts."""
+    rows = conversation.c
+    tx.execute(delete(conversation).where(rows.workspace_id == workspace_id, rows.contact_id.in_(contact_ids)))
+
+
+def _write(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], heard: Sequence[int]) -> None:
+    tx.execute(_storing(tx, workspace_id, contact_ids))
+    rows = conversation.c
+    theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
+    # Those whose last message was deleted keep no conversation.
+    is_there = _newest(workspace_id, message.c.id, rows.contact_id, ordered=True)
+    tx.execute(delete(conversation).where(theirs, is_there.is_(None)))
+    if heard:
+        count = count_unread(workspace_id, rows.contact_id, rows.read_id)
+        changed = (rows.workspace_id == workspace_id) & rows.contact_id.in_(heard)
+        tx.execute(conversation.update().where(changed).values(unread_count=count, is_unread=count > 0))
+
+
+def _storing(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Any:
+    last = message.alias("last")
+    chosen = _newest(workspace_id, message.c.id, contact.c.id, ordered=True)
+    columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
+    beginning = (literal(0).label("unread_count"), literal(False).label("is_unread"), literal(0).label("read_id"))
+    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
+    reading = (
+        select(*columns, *beginning)
+        .select_from(contact.join(last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen)))
+        .where(theirs)
+        .order_by(contact.c.id)
+    )
+    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder"]
+    statement = tx.upsert(conversation).from_select([*names, "unread_count", "is_unread", "read_id"], reading)
+    return statement.on_conflict_do_update(
+        index_elements=["workspace_id", "contact_id"],
+        set_={name: statement.excluded[name] for name in names[2:]},
+    )
+
+
+def _newest(
+    workspace_id: int, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
+) -> ColumnElement[Any]:
+    """A value of the newest message of a contact that is not deleted."""
+    theirs = (message.c.workspace_id == workspace_id) & (message.c.contact_id == contact_id)
+    found: Select[Any] = select(shown).where(theirs, message.c.visibility != DELETED)
+    if ordered:
+        found = found.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(1)
+    return found.correlate_except(message).scalar_subquery()
+
+
+def count_unread(workspace_id: int, contact_id: ColumnElement[Any], read_id: ColumnElement[Any]) -> ColumnElement[int]:
+    """How many of the last messages of a contact are in the inbox and come after the message `read_id`."""
+    theirs = (message.c.workspace_id == workspace_id) & (message.c.contact_id == contact_id)
+    newest = select(message.c.id, message.c.folder).where(theirs)
+    newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(COUNTED)
+    last = newest.correlate_except(message).subquery("last")
+    unread = select(func.count()).select_from(last).where(last.c.folder == INBOX, last.c.id > read_id)
+    return unread.correlate_except(last).scalar_subquery()

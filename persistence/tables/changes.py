@@ -1,0 +1,103 @@
+from datetime import date, datetime
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from persistence.sql.columns import (
+    BigId,
+    LinkColumns,
+    OwnedColumns,
+    UtcDateTime,
+    metadata,
+    numbered_table,
+    partial_index,
+)
+from persistence.tables.messages import message
+
+
+class RecordStampColumns(LinkColumns):
+    kind: Named[str] = Column(String(9), primary_key=True)
+    record: Named[int] = Column(BigId, primary_key=True)
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    stamped_on: Named[datetime] = Column(UtcDateTime)
+
+
+record_stamp = Table(
+    "record_stamp",
+    metadata,
+    RecordStampColumns,
+    Index("ix_record_stamp_page", "workspace_id", "kind", "stamped_on", "record"),
+)
+"""When a message, broadcast or channel (`kind`) last changed, by the clock of its workspace: in the order in which
+changes become visible. The records have no such time themselves, because to write it a second time before the commit
+would lock the rows that they refer to."""
+
+
+class ConversationColumns(OwnedColumns):
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    message_id: Named[int] = Column(Integer)
+    last_on: Named[datetime] = Column(UtcDateTime)
+    folder: Named[str | None] = Column(String(8))
+    unread_count: Named[int] = Column(Integer, default=0)
+    is_unread: Named[bool] = Column(Boolean, default=False)
+    read_id: Named[int] = Column(BigId, default=0)
+
+
+conversation = numbered_table(
+    "conversation",
+    ConversationColumns,
+    UniqueConstraint("workspace_id", "contact_id"),
+    Index("ix_conversation_page", "workspace_id", "last_on", "id"),
+    Index("ix_conversation_folder", "workspace_id", "folder", "last_on", "id"),
+    Index("ix_conversation_contact", "contact_id"),
+    partial_index(
+        "ix_conversation_unread",
+        "workspace_id",
+        "last_on",
+        "id",
+        where="is_unread",
+        sqlite_where="is_unread = 1",
+    ),
+)
+conversation.add_is_dependent_on(message)
+"""A contact with messages: the last one that is not deleted, and the folder of that message. `unread_count` counts
+messages of the inbox after the message `read_id`, among the last hundred of the contact."""
+
+
+class DayCountColumns(LinkColumns):
+    kind: Named[str] = Column(String(12), primary_key=True)
+    day: Named[date] = Column(Date, primary_key=True)
+    subject: Named[int] = Column(BigId, primary_key=True)
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    number: Named[int] = Column(BigInteger)
+
+
+day_count = Table("day_count", metadata, DayCountColumns, Index("ix_day_count_page", "workspace_id", "kind", "day"))
+"""What happened on a day (UTC). `kind` is `came` or `went`, messages of the channel `subject` (0: of none), or
+`active`: contacts from whom a first message of the day came (`subject` is 0)."""
+
+
+class FlowCountColumns(LinkColumns):
+    flow_id: Named[int] = Column(BigId, ForeignKey("flow.id"), primary_key=True)
+    kind: Named[str] = Column(String(8), primary_key=True)
+    day: Named[date] = Column(Date, primary_key=True)
+    key: Named[str] = Column(String(64), primary_key=True)
+    value: Named[str] = Column(String(64), primary_key=True)
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    number: Named[int] = Column(BigInteger)
+
+
+flow_count = Table("flow_count", metadata, FlowCountColumns)
+"""What runs of a flow did on a day (UTC). `kind` is `exit`, passes through the exit with the UUID `key`, or `result`:
+results with the key `key` that got the category `value`."""

@@ -1,0 +1,178 @@
+"""Conversations and the times of changes follow what is visible, whatever the order of transactions."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import Row, select
+
+from flows.urns import Urn
+from persistence.changes import forget_messages, note_messages
+from persistence.contacts.urns import ensure_owners
+from persistence.contacts.writes import delete_contacts
+from persistence.conversations.writes import COUNTED, mark_read
+from persistence.database import Database, Transaction
+from persistence.messages.actions import archive_messages, delete_messages
+from persistence.messages.handling import finish_messages
+from persistence.messages.incoming import Received, store_received
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.tables.changes import conversation, record_stamp
+from persistence.tables.messages import message
+from persistence.workspaces import Workspace
+from tests.channel_rows import add_channel
+from tests.factories import id_of, make_contact
+
+ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+"""On SQLite one transaction writes at a time, so these meetings cannot be made."""
+PHONE = "+250788000111"
+
+
+@pytest.fixture
+def amina(database: Database, workspace: Workspace) -> int:
+    return id_of(database, make_contact(database, workspace, PHONE))
+
+
+@pytest.fixture
+def channel_id(database: Database, workspace: Workspace) -> int:
+    return add_channel(database, workspace)
+
+
+def only(database: Database) -> Row[Any]:
+    """The only conversation."""
+    with database.reading() as tx:
+        return tx.execute(select(conversation)).one()
+
+
+def stamps(database: Database) -> dict[int, datetime]:
+    """When each message changed."""
+    with database.reading() as tx:
+        rows = tx.execute(select(record_stamp).where(record_stamp.c.kind == "message"))
+        return {row.record: row.stamped_on for row in rows}
+
+
+def send(tx: Transaction, workspace: Workspace, contact_id: int) -> int:
+    (message_id,) = create_outgoing(tx, workspace.id, [Draft(contact_id, "Hello")])
+    return message_id
+
+
+def receive(database: Database, workspace: Workspace, channel_id: int, *keys: str) -> list[int]:
+    """Messages of the contact that nobody has handled yet."""
+    with database.writing() as tx:
+        (owner,) = ensure_owners(tx, workspace.id, [Urn("tel", PHONE)]).values()
+        reports = [Received(owner, f"Message {key}", tx.now, key) for key in keys]
+        stored = store_received(tx, workspace.id, channel_id, reports)
+        return [stored[key].message_id for key in keys]
+
+
+def put_into_inbox(database: Database, workspace: Workspace, ids: list[int]) -> None:
+    with database.writing() as tx:
+        finish_messages(tx, workspace.id, dict.fromkeys(ids))
+
+
+@pytest.mark.usefixtures("amina")
+def test_a_conversation_is_unread_once_its_message_is_in_the_inbox(
+    database: Database, workspace: Workspace, channel_id: int
+) -> None:
+    ids = receive(database, workspace, channel_id, "a", "b")
+    found = only(database)
+    assert (found.message_id, found.folder, found.unread_count, found.is_unread) == (ids[1], None, 0, False)
+
+    put_into_inbox(database, workspace, ids)
+
+    found = only(database)
+    assert (found.message_id, found.folder, found.unread_count, found.is_unread) == (ids[1], "inbox", 2, True)
+
+
+def test_what_is_read_stays_read_and_later_messages_are_unread(
+    database: Database, workspace: Workspace, channel_id: int, amina: int
+) -> None:
+    put_into_inbox(database, workspace, receive(database, workspace, channel_id, "a", "b"))
+    with database.writing() as tx:
+        mark_read(tx, workspace.id, [amina])
+    assert (only(database).unread_count, only(database).is_unread) == (0, False)
+
+    put_into_inbox(database, workspace, receive(database, workspace, channel_id, "c"))
+    assert (only(database).unread_count, only(database).is_unread) == (1, True)
+
+
+def test_no_more_than_the_last_messages_are_counted(
+    database: Database, workspace: Workspace, channel_id: int, amina: int
+) -> None:
+    put_into_inbox(database, workspace, receive(database, workspace, channel_id, *map(str, range(COUNTED + 2))))
+
+    assert only(database).unread_count == COUNTED
+
+
+def test_a_conversation_shows_its_last_message_that_is_there(
+    database: Database, workspace: Workspace, channel_id: int, amina: int
+) -> None:
+    ids = receive(database, workspace, channel_id, "a", "b")
+    put_into_inbox(database, workspace, ids)
+    with database.writing() as tx:
+        archive_messages(tx, workspace.id, ids[1:])
+    assert (only(database).message_id, only(database).folder, only(database).unread_count) == (ids[1], "archived", 1)
+
+    with database.writing() as tx:
+        delete_messages(tx, workspace.id, ids[1:])
+    assert (only(database).message_id, only(database).folder) == (ids[0], "inbox")
+
+    with database.writing() as tx:
+        delete_messages(tx, workspace.id, ids[:1])
+    with database.reading() as tx:
+        assert tx.execute(select(conversation.c.id)).all() == []
+
+
+def test_a_conversation_goes_with_its_contact_and_with_its_last_message(
+    database: Database, workspace: Workspace, amina: int
+) -> None:
+    bosco = id_of(database, make_contact(database, workspace, "+250788000222"))
+    with database.writing() as tx:
+        send(tx, workspace, amina)
+        last = send(tx, workspace, bosco)
+    with database.writing() as tx:
+        delete_contacts(tx, workspace.id, [amina])
+        forget_messages(tx, workspace.id, [last])
+
+    with database.reading() as tx:
+        assert tx.execute(select(conversation.c.id)).all() == []
+    assert last not in stamps(database)
+
+
+@ON_POSTGRESQL
+def test_a_message_that_is_committed_later_has_the_later_time(
+    database: Database, workspace: Workspace, amina: int
+) -> None:
+    bosco = id_of(database, make_contact(database, workspace, "+250788000222"))
+
+    with database.writing() as tx:
+        slow = send(tx, workspace, amina)
+        with database.writing() as other:
+            quick = send(other, workspace, bosco)
+
+    assert stamps(database)[slow] > stamps(database)[quick]
+
+
+@ON_POSTGRESQL
+def test_a_conversation_is_right_whichever_transaction_began_first(
+    database: Database, workspace: Workspace, amina: int
+) -> None:
+    with database.writing() as tx:
+        first = send(tx, workspace, amina)
+        with database.writing() as other:
+            second = send(other, workspace, amina)
+
+    assert first < second
+    with database.reading() as tx:
+        newest = tx.execute(select(message.c.id).order_by(message.c.created_on.desc(), message.c.id.desc())).first()
+    assert newest is not None and only(database).message_id == newest.id
+
+
+def test_a_change_of_a_message_gives_it_a_new_time(database: Database, workspace: Workspace, amina: int) -> None:
+    with database.writing() as tx:
+        message_id = send(tx, workspace, amina)
+    before = stamps(database)[message_id]
+
+    with database.writing() as tx:
+        note_messages(tx, workspace.id, [message_id])
+
+    assert stamps(database)[message_id] > before
