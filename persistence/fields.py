@@ -20,7 +20,6 @@ from persistence.workspaces import Workspace, hold_workspace
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}
-ACCESSES = ("none", "view", "edit")
 NAME = re.compile(r"(?:[^\W_]|[ \-])+\Z")
 
 LEGACY_TYPE = case((field.c.type == "number", literal("numeric", literal_execute=True)), else_=field.c.type)
@@ -92,7 +91,7 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
-    """Set what agents may do with a field's values: one of ACCESSES."""
+    """Set what agents may do with a field's values: `none`, `view` or `edit`."""
     mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
     tx.execute(update(field).where(mine).values(agent_access=access))
 

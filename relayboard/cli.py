@@ -1,78 +1,74 @@
 """The `relayboard` command line.
 
-Commands that create or show something print JSON on stdout and nothing else there. Errors go to stderr, one sentence
-each, with exit status 1; wrong usage with 2.
+Commands that create or show something print JSON on stdout and nothing else there, or tables on a terminal. Errors go
+to stderr, one sentence each, with exit status 1; wrong usage with 2.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import NoReturn
 
-from relayboard.base.version import program_version
-from relayboard.commands import MODULES, load_commands
-from relayboard.commands.parser import CommandParser
-from relayboard.doctor.findings import report
+import click
+
 from relayboard.doctor.packages import check_packages
-from relayboard.processes import CANNOT_START, is_supervised
+from relayboard.usage.parts import COMPLETING, NAME
+from relayboard.usage.program import build_program
 
 INTERRUPTED = 130
 
 
-class ShowVersion(argparse.Action):
-    """Reads the version only when it is requested."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_given: Any, **_options: Any) -> None:
-        print(f"relayboard {program_version()}")
-        parser.exit()
-
-
-def build_parser(noun: str | None = None) -> CommandParser:
-    """The parser of all commands, or only of those of one noun if it is known."""
-    parser = CommandParser(
-        prog="relayboard",
-        description="A self-hosted messaging workspace service.",
-        epilog="`relayboard COMMAND --help` tells more. Settings come from the environment or a file .env.",
-    )
-    parser.add_argument(
-        "--version", action=ShowVersion, nargs=0, default=argparse.SUPPRESS, help="show the version, and end"
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", required=True)
-    for register in load_commands(MODULES if noun not in MODULES else [noun]):
-        register(commands)
-    return parser
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the result is the exit status of the process."""
+    """Run one command; the result is the exit status of the process. Raises SystemExit for wrong usage."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     hidden = list(check_packages())
     if hidden:  # nothing else can be loaded then
         if given[:1] == ["doctor"]:
+            from relayboard.doctor.findings import report  # noqa: PLC0415  # only now is it needed
+
             return report(hidden, as_json="--json" in given)
         print(f"relayboard: {hidden[0].sentence}", file=sys.stderr)
         return 1
-    parser = build_parser(given[0] if given else None)
-    if not all(_is_text(argument) for argument in given):
-        parser.error("an argument is not UTF-8")
-    options, unknown = parser.parse_known_args(given)
-    if unknown:  # reported with the usage of this command, not of all commands
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        status: int | None = options.run(options)
+        status = _run(given)
         sys.stdout.flush()
-    except KeyboardInterrupt:
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.UsageError as error:
+        _say_usage(error)
+    except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
         _leave_stdout()
         return 1
     except Exception as error:
-        from relayboard.failures import say_failure  # noqa: PLC0415  # it loads packages that may be hidden
+        from relayboard.failures import say_failure  # noqa: PLC0415  # they load packages that may be hidden
+        from relayboard.processes import CANNOT_START, is_supervised  # noqa: PLC0415
 
         say_failure(error)
         return CANNOT_START if is_supervised() else 1
-    return status or 0
+    return status if isinstance(status, int) else 0
+
+
+def _run(given: list[str]) -> object:
+    program = build_program()
+    if COMPLETING in os.environ:
+        return program.main(given, prog_name=NAME)
+    if not all(_is_text(argument) for argument in given):
+        raise click.UsageError("an argument is not UTF-8", click.Context(program, info_name=NAME))
+    with program.make_context(NAME, given) as context:
+        return program.invoke(context)
+
+
+def _say_usage(error: click.UsageError) -> NoReturn:
+    """Says how the command is called and what is wrong, or everything about a command that lacks its verb."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) or error.ctx is None:
+        print(error.format_message(), file=sys.stderr)
+    else:
+        usage = error.ctx.get_usage().removeprefix("Usage: ")
+        message = " ".join(error.format_message().split())
+        print(f"usage: {usage}\n{error.ctx.command_path}: error: {message}", file=sys.stderr)
+    raise SystemExit(error.exit_code)
 
 
 def _is_text(argument: str) -> bool:

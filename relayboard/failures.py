@@ -10,12 +10,8 @@ from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from relayboard.base.settings import SettingError
 from relayboard.base.tracebacks import format_traceback
+from relayboard.refusal import CommandFailed
 from worker.errors import QueueError
-
-
-class CommandFailed(Exception):
-    """A command cannot do what was requested; the message says why."""
-
 
 LONGEST_LINE = 1000
 EXPECTED = (

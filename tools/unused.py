@@ -6,9 +6,12 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
+from click import Group
 from vulture import Vulture
 
 from openapi.bundle import GENERATIONS, bundle, operations
+from relayboard.usage.parts import Action
+from relayboard.usage.program import build_program
 
 ROOMS = ("flows", "handlers", "persistence", "worker", "relayboard", "openapi", "bench", "tools")
 DECORATORS = ("@function", "@action_type", "@compiles", "@event.listens_for")
@@ -32,6 +35,8 @@ CALLED_BY_OTHERS = {
         *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions"),
         *("_serialize", "_deserialize"),
     ),
+    "click": ("format_epilog", "list_commands", "context_settings", "default_map", "resolve_envvar_value"),
+    "flows, as the plural of a kind of asset": ("ticketers",),
     "RE2": ("log_errors", "max_mem"),
     "the simulated phone, by the name of a command": ("_on_*",),
     "users of the simulated phone": ("restart", "copies"),
@@ -48,6 +53,7 @@ def find_unused() -> list[str]:
     scan = Vulture(ignore_names=names, ignore_decorators=list(DECORATORS))
     scan.scavenge(ROOMS)
     scan.scan("\n".join(_list_operations()), filename="openapi")
+    scan.scan("\n".join(_list_works()), filename="relayboard/usage")
     found = scan.get_unused_code(min_confidence=60)
     return [item.get_report() for item in found if not _is_declaration(item.filename)]
 
@@ -60,6 +66,13 @@ def _list_operations() -> list[str]:
         for _, _, operation in operations(bundle(generation))
         if "operationId" in operation
     ]
+
+
+def _list_works() -> list[str]:
+    """The functions of commands as their declarations name them."""
+    nouns = build_program().commands.values()
+    commands = [each for noun in nouns for each in (noun.commands.values() if isinstance(noun, Group) else [noun])]
+    return [each.work for each in commands if isinstance(each, Action)]
 
 
 def _is_declaration(filename: Path | str) -> bool:

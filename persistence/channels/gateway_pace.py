@@ -11,7 +11,6 @@ from sqlalchemy import select, update
 from persistence.database import Transaction
 from persistence.tables.channels import channel
 
-SLOWEST, FASTEST = 0.01, 10_000.0
 BURST_PART = 20
 """At most a twentieth of a second's messages is sent at once, so that workers need not wake up for every single
 message."""

@@ -1,23 +1,25 @@
-"""The schema's revisions (Alembic), run from code: `upgrade`, `downgrade`, `current_revision`, `check_schema`."""
+"""The schema's revisions (Alembic), run from code: `upgrade`, `downgrade`, `current_revision`, `check_schema`. Alembic
+is loaded only by what moves a schema: it takes longer to load than most commands to run."""
 
 import functools
 import logging
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, inspect, select, text
 
 from persistence.migrations.turns import taking_turns
 from persistence.tables.service import schema_note
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 logger = logging.getLogger("relayboard.migrations")
 
 FOLDER = Path(__file__).parent
 HEAD, BASE = "head", "base"
+PRESENT = text("SELECT version_num FROM alembic_version")
 
 
 class MigrationError(Exception):
@@ -32,8 +34,10 @@ class SchemaNewer(MigrationError):
     """A newer program has changed the schema in a way that this one does not support."""
 
 
-def configuration(connection: Connection) -> Config:
+def configuration(connection: Connection) -> "Config":
     """Alembic's configuration for one connection, without an ini file."""
+    from alembic.config import Config  # noqa: PLC0415  # see above
+
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
     config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
@@ -43,9 +47,8 @@ def configuration(connection: Connection) -> Config:
 
 @functools.cache
 def list_revisions() -> tuple[str, ...]:
-    """The names of all revisions, oldest first."""
-    found = ScriptDirectory(str(FOLDER)).walk_revisions()
-    return tuple(each.revision for each in found)[::-1]
+    """The names of all revisions, oldest first: each is a number, with which the name of its file begins."""
+    return tuple(sorted(path.name.partition("_")[0] for path in (FOLDER / "versions").glob("[0-9]*_*.py")))
 
 
 def newest_revision() -> str:
@@ -64,6 +67,8 @@ def upgrade(engine: Engine, revision: str = HEAD) -> None:
         present = revision_on(connection)
         if _is_done(present, engine):  # another process was faster
             return
+        from alembic import command  # noqa: PLC0415  # see above
+
         began = time.monotonic()
         command.upgrade(configuration(connection), revision)
         taken = time.monotonic() - began
@@ -80,6 +85,8 @@ def _is_done(present: str | None, engine: Engine) -> bool:
 
 def downgrade(engine: Engine, revision: str = BASE) -> None:
     """Downgrade the schema to a revision. Raises MigrationError."""
+    from alembic import command  # noqa: PLC0415  # see above
+
     _check_name(revision)
     with taking_turns(engine) as connection:
         present = revision_on(connection)
@@ -140,7 +147,8 @@ def current_revision(engine: Engine) -> str | None:
 def revision_on(connection: Connection) -> str | None:
     """The same for an open connection; a transaction that this begins is ended."""
     in_transaction = connection.in_transaction()
-    revision = MigrationContext.configure(connection).get_current_revision()
+    is_made = inspect(connection).has_table("alembic_version")
+    revision = connection.execute(PRESENT).scalar() if is_made else None
     if not in_transaction:
         connection.rollback()
     return revision
@@ -148,5 +156,7 @@ def revision_on(connection: Connection) -> str | None:
 
 def write_revision(engine: Engine, message: str, revision: str) -> None:
     """Write a revision with the difference between the tables in code and a database at the newest revision."""
+    from alembic import command  # noqa: PLC0415  # see above
+
     with taking_turns(engine) as connection:
         command.revision(configuration(connection), message=message, autogenerate=True, rev_id=revision)

@@ -1,6 +1,8 @@
 """SQL functions for contact queries, with the same meaning on SQLite and PostgreSQL. SQLite gets the functions of the
 contact query language itself, written in Python. PostgreSQL has equivalents for all of them; from version 17 on it
 folds case by its own Unicode tables, before by the character type of the database, which must be UTF-8.
+
+What only queries need is loaded with the first one: every command registers these functions, and few call them.
 """
 
 import json
@@ -11,15 +13,11 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-import regex
 from sqlalchemy import Boolean, ColumnElement, Dialect, Integer, String, Text, TypeDecorator, literal
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
-from flows.places import name_of
-from flows.queries.evaluation import matches_name
-from flows.words import fold_case
 from persistence.sql.columns import UtcDateTime, time_text
 
 WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
@@ -126,10 +124,14 @@ def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **optio
 
 
 def _fold(text: str | None) -> str | None:
+    from flows.words import fold_case  # noqa: PLC0415  # see above
+
     return None if text is None else fold_case(text.strip())
 
 
 def _name_place(path: str | None) -> str | None:
+    from flows.places import name_of  # noqa: PLC0415  # see above
+
     return None if path is None else name_of(path)
 
 
@@ -145,6 +147,8 @@ def _write_moment(text: str | None) -> str | None:
 
 
 def _match_name(name: str | None, prefixes: str) -> bool | None:
+    from flows.queries.evaluation import matches_name  # noqa: PLC0415  # see above
+
     return None if name is None else matches_name(name, json.loads(prefixes))
 
 
@@ -186,12 +190,16 @@ def _not_after(*classes: str) -> str:
 
 
 def _belongs(character: str, properties: str) -> bool:
+    import regex  # noqa: PLC0415  # see above
+
     return regex.match(f"[{properties}]", character) is not None
 
 
 @cache
 def _spell(properties: str) -> str:
     """The characters with one of these properties, as ranges within brackets."""
+    import regex  # noqa: PLC0415  # see above
+
     return "".join(
         _write(run[0]) if len(run) == 1 else f"{_write(run[0])}-{_write(run[-1])}"
         for run in regex.findall(f"[{properties}]+", _all_characters())

@@ -25,8 +25,10 @@ SECRET_KEY_LENGTH = 16
 LONGEST_DAYS = 36_500
 DATABASES = ("sqlite", "postgresql", "postgres", "postgresql+psycopg2")
 QUEUES = (*DATABASES, "redis", "rediss", "unix")
-NO_SETTINGS = frozenset({"LIFELINE_FD", "READY_FD", "CONVERSATIONS", "FLOW_CASES", "FLOW_EXAMPLES", "FUZZ_EXAMPLES"})
-"""Other variables with our prefix: between a service and its processes, and for tests."""
+NO_SETTINGS = frozenset(
+    {"LIFELINE_FD", "READY_FD", "CONVERSATIONS", "FLOW_CASES", "FLOW_EXAMPLES", "FUZZ_EXAMPLES", "WORKSPACE"}
+)
+"""Other variables with our prefix: between a service and its processes, for tests, and for the command line alone."""
 KUBERNETES_LINKS = re.compile(r"(?:SERVICE_(?:HOST|PORT\w*)|PORT(?:_\d+_(?:TCP|UDP)(?:_(?:ADDR|PORT|PROTO))?)?)")
 """Variables that Kubernetes sets for a Service named `relayboard`."""
 PERIODS = {

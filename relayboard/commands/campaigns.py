@@ -1,33 +1,20 @@
 """`relayboard campaign list|archive`."""
 
-import argparse
-
 from persistence.campaigns.v2 import CAMPAIGNS
 from persistence.campaigns.writes import archive_campaign, find_campaign_workspace
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.workspaces import find_workspace
 from relayboard.commands.output import CommandFailed, opened_database, print_record, print_records, reading_in
-from relayboard.commands.parser import Commands, add_action, add_noun, workspace_action
+from relayboard.usage.parts import Options
 
 
-def register(commands: Commands) -> None:
-    actions = add_noun(commands, "campaign", "campaigns, created by the API or by an import")
-    workspace_action(actions, "list", run_list, "the campaigns of a workspace that are not archived")
-    archive = add_action(
-        actions, "archive", run_archive, "archive a campaign: its events no longer fire, and its group can be deleted"
-    )
-    archive.add_argument(
-        "--campaign", required=True, metavar="UUID", help="the campaign, as `relayboard campaign list` names it"
-    )
-
-
-def run_list(options: argparse.Namespace) -> None:
+def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
         records = read_list(ListQuery(tx, workspace), CAMPAIGNS)
     print_records(records)
 
 
-def run_archive(options: argparse.Namespace) -> None:
+def run_archive(options: Options) -> None:
     uuid = options.campaign
     with opened_database() as database, database.writing() as tx:
         workspace_id = find_campaign_workspace(tx, uuid)

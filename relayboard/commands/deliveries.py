@@ -1,7 +1,5 @@
 """`relayboard delivery list|resend|test`: shows deliveries of events and sends them again."""
 
-import argparse
-
 import orjson
 
 from persistence.channels.channels import find_channel_workspace
@@ -10,36 +8,11 @@ from persistence.deliveries.outbox import record_test_event
 from persistence.deliveries.records import DELIVERIES, count_deliveries, send_again, send_failed_again
 from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
-from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from relayboard.commands.output import CommandFailed, print_json, reading_in, writing_in
-from relayboard.commands.parser import Commands, add_noun, utc_moment, whole_number, workspace_action
-
-LISTED, MOST_LISTED = 50, 10_000
+from relayboard.usage.parts import Options
 
 
-def register(commands: Commands) -> None:
-    actions = add_noun(commands, "delivery", "deliveries of events to webhooks: list them, send them again")
-    listing = workspace_action(
-        actions, "list", run_list, "the newest deliveries with their attempts, and the total number"
-    )
-    listing.add_argument("--status", choices=(PENDING, DELIVERED, FAILED), help="only these")
-    listing.add_argument("--channel", metavar="UUID", help="only those of this channel")
-    listing.add_argument(
-        "--limit", type=whole_number(1, MOST_LISTED), default=LISTED, help=f"how many; default: {LISTED}"
-    )
-    resend = workspace_action(
-        actions, "resend", run_resend, "send a finished delivery, or all that failed since a time, again"
-    )
-    what = resend.add_mutually_exclusive_group(required=True)
-    what.add_argument("--delivery", metavar="UUID", help="as `relayboard delivery list` names it")
-    what.add_argument("--failed-since", type=utc_moment, metavar="TIME", help="for example 2026-03-02T08:00:00Z")
-    test = workspace_action(
-        actions, "test", run_test, "send an event of the type `test` to the delivery URL of a channel"
-    )
-    test.add_argument("--channel", required=True, metavar="UUID", help="the channel whose receiver is tested")
-
-
-def run_list(options: argparse.Namespace) -> None:
+def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
         if options.channel is not None and find_channel_workspace(tx, options.channel) != workspace.id:
             raise CommandFailed(f"there is no channel {options.channel}")
@@ -56,7 +29,7 @@ def run_list(options: argparse.Namespace) -> None:
     print_json({"counts": counts, "switched_off": switched_off, "deliveries": deliveries})
 
 
-def run_resend(options: argparse.Namespace) -> None:
+def run_resend(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
         if options.delivery is None:
             resent = send_failed_again(tx, workspace.id, options.failed_since)
@@ -67,7 +40,7 @@ def run_resend(options: argparse.Namespace) -> None:
     print_json({"resent": resent})
 
 
-def run_test(options: argparse.Namespace) -> None:
+def run_test(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
         event_id = record_test_event(tx, workspace.id, options.channel)
     print_json({"uuid": event_id, "event": "test"})

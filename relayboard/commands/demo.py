@@ -1,6 +1,5 @@
 """`relayboard demo`: a running service with sample data, in which a simulated phone receives and sends a message."""
 
-import argparse
 import contextlib
 import logging
 import os
@@ -26,12 +25,13 @@ from persistence.workspaces import Workspace, list_workspaces
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed
-from relayboard.commands.parser import Commands, port_number
-from relayboard.commands.processes import DEFAULT_PORT, bound, prepare
+from relayboard.commands.processes import bound, prepare
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import load_state, save_state
 from relayboard.phone.wire import HttpTransport, NoReply
 from relayboard.processes import Supervisor, listen, service_children, stopped_by_signals
+from relayboard.usage.parts import Options
+from relayboard.usage.services import DEFAULT_PORT
 from relayboard.webhook_listener import WebhookListener
 
 NAME = "Demo clinic"
@@ -51,13 +51,7 @@ def say(text: str = "") -> None:
     print(text, flush=True)
 
 
-def register(commands: Commands) -> None:
-    demo = commands.add_parser("demo", help="serve a sample workspace and show an incoming and an outgoing message")
-    demo.add_argument("--port", type=port_number, help="default: 8080, or the next free port")
-    demo.set_defaults(run=run_demo)
-
-
-def run_demo(options: argparse.Namespace) -> int:
+def run_demo(options: Options) -> int:
     """Serve on the port or the first free one, run the story once, and continue to serve until SIGINT or SIGTERM."""
     os.environ.setdefault("RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)
     settings = load_settings()

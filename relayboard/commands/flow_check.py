@@ -1,41 +1,27 @@
 """`relayboard flow check`: the problems that an import of a file would report."""
 
-import argparse
 from collections.abc import Iterator
-from pathlib import Path
 
 from flows.definition import Finding
-from relayboard.commands.output import opened_database, print_json, workspace_named
-from relayboard.commands.parser import Commands, add_action
+from relayboard.commands.output import opened_database, workspace_named
+from relayboard.commands.printing import print_line
 from relayboard.flow_tools.files import read_document
 from relayboard.flow_tools.trial import FoundInFlow, empty_database, open_new_workspace, try_import
+from relayboard.usage.parts import Options
 
 
-def register(actions: Commands) -> None:
-    parser = add_action(
-        actions,
-        "check",
-        run,
-        "show the problems that an import of a file would report",
-        description="Imports the file into a new workspace, or into the given one, and rolls the import back.",
-    )
-    parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
-    parser.add_argument("--workspace", metavar="UUID", help="check against this workspace; changes nothing")
-    parser.add_argument("--json", action="store_true", help="print the issues as one JSON list")
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Prints each issue with its place; returns 1 if there are any."""
     found = _check(options)
     if options.json:
-        print_json([each.to_json() for each in found])
+        print_line([each.to_json() for each in found])
     else:
         for each in found:
             print(f"{options.file}: {_describe(each)}")
     return 1 if found else 0
 
 
-def _check(options: argparse.Namespace) -> list[FoundInFlow]:
+def _check(options: Options) -> list[FoundInFlow]:
     document = read_document(options.file)
     if options.workspace is None:
         with empty_database() as database:

@@ -1,9 +1,7 @@
 """`relayboard flow run`: runs a flow of a file in the terminal."""
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -11,33 +9,18 @@ import orjson
 from flows import EngineError, SystemClock
 from flows.engine import ResumeError
 from flows.engine.events import Event
-from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import Commands, add_action
+from relayboard.commands.output import CommandFailed, opened_database, workspace_named
+from relayboard.commands.printing import print_line
 from relayboard.flow_tools.files import as_export, choose_flow, read_document
 from relayboard.flow_tools.play import Play, describe_events, make_assets, make_contact
 from relayboard.flow_tools.workspace import Lent, lend
+from relayboard.usage.parts import Options
 
 QUIT = "/quit"
 PROMPT = "> "
-HELP = (
-    "Type to answer. /timeout makes the wait time out, /expire makes it expire, /quit leaves. "
-    "Nothing is sent, and no webhook, e-mail or other service is called: what needs one takes its failure path."
-)
 
 
-def register(actions: Commands) -> None:
-    parser = add_action(actions, "run", run, "run a flow of a file in the terminal", description=HELP)
-    parser.add_argument("file", type=Path, metavar="FILE", help="a definition or an export file")
-    parser.add_argument("--flow", metavar="NAME", help="name or UUID of the flow; default: the first flow of the file")
-    parser.add_argument(
-        "--workspace", metavar="UUID", help="use its fields, groups, globals and formats; changes nothing"
-    )
-    parser.add_argument("--contact", default="{}", metavar="JSON", help='like {"name": "Bob", "fields": {"age": "27"}}')
-    parser.add_argument("--params", default="{}", metavar="JSON", help="@trigger.params of the start")
-    parser.add_argument("--json", action="store_true", help="print the events as JSON, one per line")
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Runs until the session or the input ends; returns 1 if the flow failed."""
     content = as_export(read_document(options.file))
     clock = SystemClock()
@@ -91,7 +74,7 @@ def _read_object(text: str, option: str) -> dict[str, Any]:
 def _show(events: Sequence[Event], *, is_json: bool) -> None:
     if is_json:
         for event in events:
-            print_json(event)
+            print_line(event)
         return
     for line in describe_events(events):
         print(line, flush=True)

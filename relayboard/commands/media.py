@@ -1,24 +1,13 @@
 """`relayboard media list|delete`."""
 
-import argparse
-
 from persistence.media.media import delete_media, list_media, read_usage
 from persistence.media.store import MediaStore
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
-from relayboard.commands.parser import Commands, add_noun, workspace_action
+from relayboard.usage.parts import Options
 
 
-def register(commands: Commands) -> None:
-    actions = add_noun(commands, "media", "uploaded files and the space that they use")
-    workspace_action(actions, "list", run_list, "the files, newest first, and how much of the quota they use")
-    deletion = workspace_action(
-        actions, "delete", run_delete, "delete files; messages keep their addresses, which lead nowhere then"
-    )
-    deletion.add_argument("media", nargs="+", metavar="UUID", help="a file, as `relayboard media list` names it")
-
-
-def run_list(options: argparse.Namespace) -> None:
+def run_list(options: Options) -> None:
     settings = load_settings()
     with opened_database(settings) as database, database.reading() as tx:
         workspace = workspace_named(tx, options.workspace)
@@ -26,7 +15,7 @@ def run_list(options: argparse.Namespace) -> None:
     print_json({"used_bytes": used_bytes, "quota_bytes": settings.media_quota_bytes, "media": files})
 
 
-def run_delete(options: argparse.Namespace) -> None:
+def run_delete(options: Options) -> None:
     settings = load_settings()
     store = MediaStore(settings.media_url)
     with opened_database(settings) as database, database.writing() as tx:

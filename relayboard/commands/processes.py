@@ -1,6 +1,5 @@
 """`relayboard serve`, `worker` and `migrate`."""
 
-import argparse
 import contextlib
 import logging
 import socket
@@ -8,13 +7,12 @@ import sys
 from collections.abc import Collection
 
 from persistence.database import database_name
-from persistence.migrations import BASE, HEAD, goes_back, move_to
+from persistence.migrations import BASE, goes_back, move_to
 from persistence.migrations.distribution import distribute
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.base.tracing import tracing
 from relayboard.commands.output import CommandFailed, print_json
-from relayboard.commands.parser import Commands, port_number, whole_number
 from relayboard.processes import (
     Supervisor,
     follow_lifeline,
@@ -26,49 +24,12 @@ from relayboard.processes import (
     url_of,
 )
 from relayboard.startup import check_database, configured_database, migrate_database
+from relayboard.usage.parts import Options
 
 logger = logging.getLogger("relayboard.processes")
 
-DEFAULT_PORT = 8080
-MOST_API_PROCESSES = 256
-MOST_THREADS = 1000
 ALONE_SECONDS = 10.0
 """A worker without a supervisor gives up after this long without a database or a queue, and says why."""
-
-
-def register(commands: Commands) -> None:
-    serve = commands.add_parser("serve", help="run the API and a worker")
-    serve.add_argument("--host", default="127.0.0.1", help="IP address to listen on, also ::1, or 0.0.0.0 for all")
-    serve.add_argument("--port", type=port_number, default=DEFAULT_PORT, help="0 for any free port; default: 8080")
-    serve.add_argument(
-        "--workers", type=whole_number(1, MOST_API_PROCESSES), default=1, metavar="N", help="number of API processes"
-    )
-    serve.add_argument("--no-worker", action="store_true", help="run the API alone")
-    serve.set_defaults(run=run_serve)
-    worker = commands.add_parser("worker", help="run a worker alone")
-    worker.add_argument(
-        "--workers", type=whole_number(1, MOST_THREADS), default=10, metavar="N", help="number of worker threads"
-    )
-    worker.add_argument(
-        "--metrics-port",
-        type=port_number,
-        help="serve the metrics of this worker there, 0 for any port that is free; without it nowhere",
-    )
-    worker.add_argument("--metrics-host", default="127.0.0.1", help="address for metrics; 0.0.0.0 for all")
-    worker.set_defaults(run=run_worker)
-    migrate = commands.add_parser("migrate", help="migrate the schema to the newest revision, or to another one")
-    ends = migrate.add_mutually_exclusive_group()
-    ends.add_argument(
-        "--distribute",
-        action="store_true",
-        help="migrate to the newest revision and spread the tables over machines with the extension Citus",
-    )
-    ends.add_argument("--to", default=HEAD, metavar="REV", help="name of a revision, head (newest) or base (no tables)")
-    migrate.add_argument("--yes", action="store_true", help="go back, to an older revision, without being asked")
-    migrate.add_argument(
-        "--database", metavar="NAME", help="for --to base: the name of the database whose tables are all to be deleted"
-    )
-    migrate.set_defaults(run=run_migrate)
 
 
 def prepare(settings: Settings) -> None:
@@ -81,7 +42,7 @@ def prepare(settings: Settings) -> None:
     check_queue(settings.queue_url)
 
 
-def run_serve(options: argparse.Namespace) -> int:
+def run_serve(options: Options) -> int:
     settings = load_settings()
     configure_logging(settings.log_format)
     with bound(options.host, options.port) as listener:
@@ -102,7 +63,7 @@ def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
         raise CommandFailed(f"cannot listen on {url_of(host, port).removeprefix('http://')}: {reason}") from error
 
 
-def run_worker(options: argparse.Namespace) -> int:
+def run_worker(options: Options) -> int:
     # They load the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
     from relayboard.waiting import SchemaWatch, leave_node, wait_until_usable  # noqa: PLC0415
     from worker.process import run_worker_process  # noqa: PLC0415
@@ -141,7 +102,7 @@ def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextMana
     return stack
 
 
-def run_migrate(options: argparse.Namespace) -> None:
+def run_migrate(options: Options) -> None:
     settings = load_settings()
     configure_logging(settings.log_format)
     with configured_database(settings) as database:
@@ -154,7 +115,7 @@ def run_migrate(options: argparse.Namespace) -> None:
     print_json(done)
 
 
-def _confirm_way_back(options: argparse.Namespace, name: str) -> None:
+def _confirm_way_back(options: Options, name: str) -> None:
     """Raises CommandFailed unless the operator has confirmed what will be deleted."""
     if options.to != BASE:
         if not options.yes:

@@ -1,29 +1,17 @@
 """Secrets are read from a file or standard input: everybody who lists the processes sees arguments."""
 
-import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
-from relayboard.commands.output import CommandFailed
+from relayboard.refusal import CommandFailed
+from relayboard.usage.parts import Options
 
 STANDARD_INPUT = "-"
 LONGEST_TEXT = 65_536
 
 
-def add_text(parser: Any, name: str, *, required: bool = False, metavar: str | None = None, help: str) -> None:
-    """Adds an option, and one with `-file` at the end for text that is or contains a secret; see `given_text`."""
-    either = parser.add_mutually_exclusive_group(required=required) if hasattr(parser, "prog") else parser
-    either.add_argument(name, metavar=metavar, help=help)
-    either.add_argument(
-        f"{name}-file",
-        metavar="FILE",
-        help="the same from a file, or from standard input for -, if it contains a secret",
-    )
-
-
-def given_text(options: argparse.Namespace, name: str) -> str | None:
-    """The value of an option that `add_text` added, from the option or the file; None if it was not given."""
+def given_text(options: Options, name: str) -> str | None:
+    """The value of an option that `text_or_file` declares, from the option or the file; None if it was not given."""
     source: str | None = getattr(options, f"{name}_file")
     if source is not None:
         return read_text(source)

@@ -1,6 +1,5 @@
 """`relayboard status`: workers and waiting work."""
 
-import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,19 +14,13 @@ from persistence.migrations import revision_on
 from persistence.sql.columns import time_text
 from relayboard.base.version import program_version
 from relayboard.commands.output import opened_database, print_json
-from relayboard.commands.parser import Commands
+from relayboard.usage.parts import Options
 
 TIMEOUT_SECONDS = 20.0
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
-def register(commands: Commands) -> None:
-    status = commands.add_parser("status", help="show which workers are alive, and what waits to be done")
-    status.add_argument("--json", action="store_true", help="as JSON, also on a terminal")
-    status.set_defaults(run=run_status)
-
-
-def run_status(options: argparse.Namespace) -> None:
+def run_status(options: Options) -> None:
     with opened_database(confirms_key=False) as database, database.glancing(TIMEOUT_SECONDS) as tx:
         revision, workers, backlog = revision_on(tx.connection), list_heartbeats(tx), read_backlog(tx)
     if options.json or not sys.stdout.isatty():

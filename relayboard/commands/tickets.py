@@ -1,7 +1,5 @@
 """`relayboard ticket open`."""
 
-import argparse
-
 from persistence.contacts.actions import find_contact
 from persistence.database import Transaction
 from persistence.lists import read_record
@@ -12,19 +10,10 @@ from persistence.topics import find_topic
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.commands.output import CommandFailed, print_record, writing_in
-from relayboard.commands.parser import Commands, add_noun, workspace_action
+from relayboard.usage.parts import Options
 
 
-def register(commands: Commands) -> None:
-    actions = add_noun(commands, "ticket", "open tickets")
-    opening = workspace_action(actions, "open", run_open, "a new ticket of a contact that has no open one")
-    opening.add_argument("--contact", required=True, metavar="UUID", help="the contact of the ticket")
-    opening.add_argument("--topic", metavar="UUID", help="default: General")
-    opening.add_argument("--assignee", metavar="EMAIL", help="the user to whom it is assigned")
-    opening.add_argument("--note", help="a first note")
-
-
-def run_open(options: argparse.Namespace) -> None:
+def run_open(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
         ticket_id = open_ticket(tx, workspace, _read_ticket(tx, workspace, options))
         if ticket_id is None:
@@ -33,7 +22,7 @@ def run_open(options: argparse.Namespace) -> None:
     print_record(record)
 
 
-def _read_ticket(tx: Transaction, workspace: Workspace, options: argparse.Namespace) -> NewTicket:
+def _read_ticket(tx: Transaction, workspace: Workspace, options: Options) -> NewTicket:
     contact_id = find_contact(tx, workspace.id, options.contact) if is_uuid(options.contact) else None
     if contact_id is None:
         raise CommandFailed(f"there is no contact {options.contact}")

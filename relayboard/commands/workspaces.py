@@ -1,32 +1,14 @@
 """`relayboard workspace create|list`."""
 
-import argparse
 from typing import Any
 from zoneinfo import available_timezones
 
 from flows.languages import is_language
 from persistence.workspace_setup import create_workspace
-from persistence.workspaces import DATE_STYLES, Workspace, list_workspaces
-from relayboard.commands.output import CommandFailed, opened_database, print_json, read_country
-from relayboard.commands.parser import Commands, add_action, add_noun
-
-
-def register(commands: Commands) -> None:
-    actions = add_noun(commands, "workspace", "create and list workspaces")
-    create = add_action(actions, "create", run_create, "a new workspace")
-    create.add_argument("--name", required=True, help="its name")
-    create.add_argument(
-        "--country", default="", help="two letters, for example RW; default: the country of the time zone"
-    )
-    create.add_argument("--timezone", default="UTC", help="IANA name, for example Africa/Kigali")
-    create.add_argument("--language", action="append", default=[], help="ISO 639-3 code; repeat, the default first")
-    create.add_argument(
-        "--date-style", choices=DATE_STYLES, default="day_first", help="how dates are written; default: day_first"
-    )
-    create.add_argument(
-        "--anon", action="store_true", help="an anonymous workspace: hide the URNs of contacts from API clients"
-    )
-    actions.add_parser("list", help="all workspaces").set_defaults(run=run_list)
+from persistence.workspaces import Workspace, list_workspaces
+from relayboard.commands.countries import read_country
+from relayboard.commands.output import CommandFailed, opened_database, print_json
+from relayboard.usage.parts import Options
 
 
 def show(workspace: Workspace) -> dict[str, Any]:
@@ -42,7 +24,7 @@ def show(workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def run_create(options: argparse.Namespace) -> None:
+def run_create(options: Options) -> None:
     country = read_country(options.country)
     if options.timezone not in available_timezones():
         raise CommandFailed(f"{options.timezone} is not a time zone")
@@ -63,6 +45,6 @@ def run_create(options: argparse.Namespace) -> None:
     print_json(show(workspace))
 
 
-def run_list(_options: argparse.Namespace) -> None:
+def run_list(_options: Options) -> None:
     with opened_database() as database, database.reading() as tx:
         print_json([show(workspace) for workspace in list_workspaces(tx)])

@@ -9,7 +9,7 @@ import orjson
 
 from flows.definition import DefinitionError, Flow, load
 from flows.definition.exports import ExportError, ExportFile, read_export
-from relayboard.failures import CommandFailed
+from relayboard.refusal import CommandFailed
 
 
 def read_document(path: Path) -> Any:

@@ -3,10 +3,11 @@
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Index, Table, UniqueConstraint, inspect
 
 from persistence.database import Database
-from persistence.migrations import current_revision, downgrade, upgrade
+from persistence.migrations import FOLDER, current_revision, downgrade, list_revisions, upgrade
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.tables import metadata
 
@@ -74,3 +75,9 @@ def test_downgrading_to_the_beginning_leaves_no_table(empty_database: Database) 
     downgrade(empty_database.engine)
 
     assert set(inspect(empty_database.engine).get_table_names()) <= {"alembic_version"}
+
+
+def test_revisions_are_known_by_their_files_in_the_order_in_which_alembic_finds_them() -> None:
+    found = ScriptDirectory(str(FOLDER)).walk_revisions()
+
+    assert list_revisions() == tuple(each.revision for each in found)[::-1]

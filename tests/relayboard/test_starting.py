@@ -122,10 +122,10 @@ CANNOT_START = [
     ("worker", {"DATABASE_URL": "sqlite:////dev/null/x.db", "SECRET_KEY": "a-key-that-only-tests-use"}, "/dev/null"),
 ]
 WRONG_USAGE = [
-    ("serve --workers 0", "argument --workers: '0' is not a whole number between 1 and 256"),
-    ("serve --port 99999", "argument --port: '99999' is not a whole number between 0 and 65535"),
-    ("worker --workers 0", "argument --workers: '0' is not a whole number between 1 and 1000"),
-    ("webhook listen --port 99999", "argument --port: '99999' is not a whole number between 0 and 65535"),
+    ("serve --workers 0", "Invalid value for '--workers': '0' is not a whole number between 1 and 256"),
+    ("serve --port 99999", "Invalid value for '--port': '99999' is not a whole number between 0 and 65535"),
+    ("worker --workers 0", "Invalid value for '--workers': '0' is not a whole number between 1 and 1000"),
+    ("webhook listen --port 99999", "Invalid value for '--port': '99999' is not a whole number between 0 and 65535"),
 ]
 
 

@@ -6,6 +6,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("migrate",): ("", "--to head", "--to 0001"),
     ("status",): ("", "--json"),
     ("backup",): ("{folder}/backup.zip",),
+    ("completion",): ("bash", "zsh", "fish"),
     ("workspace", "create"): (
         "--name Clinics",
         "--name 'Ñandú ☕' --country rw --timezone Africa/Kigali --language kin --language eng "
@@ -156,7 +157,7 @@ SERVICES: dict[Leaf, tuple[str, ...]] = {
 }
 """Those that go on until they are told to stop."""
 
-TEXT = {("flow", "run"), ("flow", "check"), ("flow", "draw"), ("flow", "export")}
+TEXT = {("flow", "run"), ("flow", "check"), ("flow", "draw"), ("flow", "export"), ("completion",)}
 """Commands that write for people unless they are asked for JSON."""
 QUIET = {("flow", "check"), ("flow", "draw"), ("flow", "export")}
 """Those that have nothing to say when nothing is wrong, or write to a file."""

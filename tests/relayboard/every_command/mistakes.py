@@ -1,9 +1,10 @@
 """Wrong ways to call a command, made from what its parser says of each option."""
 
-import argparse
 from collections.abc import Iterator, Sequence
 
-from tests.relayboard.every_command.leaves import PARSERS, Leaf, options_of
+import click
+
+from tests.relayboard.every_command.leaves import Leaf, options_of
 
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
 TEXTS = ("", "x" * 5000 + "'; --", "tab\tline\nend\x1b[2J\u202e")
@@ -20,29 +21,29 @@ def list_mistakes(words: Leaf, good: Sequence[str]) -> Iterator[Mistake]:
     if any(action.required for action in actions):
         yield list(words), USAGE
     yield [*good, "--nonsense"], USAGE
-    if not any(action.nargs == "+" for action in actions):
+    if not any(action.nargs == -1 for action in actions):
         yield [*good, "too", "many", "words"], USAGE
     for action in actions:
         for value, statuses in _wrong_values(action):
             yield _with_value(list(good), words, action, value), statuses
 
 
-def _wrong_values(action: argparse.Action) -> Iterator[tuple[str, set[int]]]:
-    if action.nargs == 0:
+def _wrong_values(action: click.Parameter) -> Iterator[tuple[str, set[int]]]:
+    if getattr(action, "is_flag", False):
         return
-    if action.option_strings:
+    if isinstance(action, click.Option):
         yield "\udcff", USAGE
-    if action.choices is not None:
+    if isinstance(action.type, click.Choice):
         yield "nonsense", USAGE
     elif action.metavar in ("UUID", "ID"):
         yield from (("nobody", REFUSED), (NOWHERE, REFUSED), ("", REFUSED), (NOWHERE[:-1] + "ü", REFUSED))
-    elif action.dest == "output":
+    elif str(action.name) == "output":
         yield "{folder}", REFUSED
-    elif action.metavar == "FILE" and action.dest != "state":
-        is_text = action.dest.endswith("_file")
+    elif action.metavar == "FILE" and str(action.name) != "state":
+        is_text = str(action.name).endswith("_file")
         yield from ((name, REFUSED) for name in WRONG_FILES[:4] if not is_text or not name.endswith("torn.json"))
         yield WRONG_FILES[4], ANY
-    elif action.metavar in ("TIME", "SECONDS", "N") or action.dest in ("port", "limit", "level", "seconds"):
+    elif action.metavar in ("TIME", "SECONDS", "N") or str(action.name) in ("port", "limit", "level", "seconds"):
         yield from ((text, USAGE) for text in ("nonsense", "-1", "9" * 30, "1e400", "nan", ""))
     elif action.metavar == "JSON":
         yield from ((text, REFUSED) for text in ("nonsense", "[]", '"\\ud800"', '{"name": NaN}'))
@@ -54,20 +55,19 @@ def _wrong_values(action: argparse.Action) -> Iterator[tuple[str, set[int]]]:
         )
 
 
-def _with_value(arguments: list[str], words: Leaf, action: argparse.Action, value: str) -> list[str]:
+def _with_value(arguments: list[str], words: Leaf, action: click.Parameter, value: str) -> list[str]:
     """The arguments with another value of one option, given a second time if it is there: the last one counts."""
-    if not action.option_strings:
-        return [*arguments, value] if action.nargs == "?" else _with_positional(arguments, words, action, value)
-    name = action.option_strings[-1]
+    if isinstance(action, click.Argument):
+        return _with_positional(arguments, words, action, value)
+    name = action.opts[-1]
     if name not in arguments:
-        # An option of the noun stands before the verb.
-        place = 1 if any(action is own for own in PARSERS[words[:1]]._actions) else arguments.index(words[-1]) + 1
+        place = arguments.index(words[-1]) + 1
         return [*arguments[:place], name, value, *arguments[place:]]
     place = arguments.index(name)
     return [*arguments[: place + 1], value, *arguments[place + 2 :]]
 
 
-def _with_positional(arguments: list[str], words: Leaf, action: argparse.Action, value: str) -> list[str]:
-    positional = [each for each in options_of(words) if not each.option_strings]
+def _with_positional(arguments: list[str], words: Leaf, action: click.Parameter, value: str) -> list[str]:
+    positional = [each for each in options_of(words) if isinstance(each, click.Argument)]
     place = len(arguments) - len(positional) + positional.index(action)
     return [*arguments[:place], value, *arguments[place + 1 :]]

@@ -3,14 +3,12 @@
 import pytest
 
 from tests.relayboard.every_command.cases import APART, GOOD, QUIET, SERVICES, TEXT
-from tests.relayboard.every_command.leaves import LEAVES, PARSERS, Leaf, options_of
+from tests.relayboard.every_command.leaves import COMMANDS, LEAVES, Leaf, options_of
 from tests.relayboard.every_command.running import Run, arrange, find_fault
 from tests.relayboard.every_command.world import World
 
 OPTIONS = [
-    pytest.param(action, id=" ".join((*words, action.option_strings[-1] if action.option_strings else action.dest)))
-    for words in LEAVES
-    for action in options_of(words)
+    pytest.param(action, id=" ".join((*words, action.opts[-1]))) for words in LEAVES for action in options_of(words)
 ]
 
 
@@ -24,7 +22,7 @@ def test_every_option_says_what_it_is_for(action):
 
 
 def test_every_command_says_in_its_help_what_it_does():
-    assert [words for words, parser in PARSERS.items() if not parser.description] == []
+    assert [words for words, command in COMMANDS.items() if not command.help] == []
 
 
 @pytest.mark.parametrize("words", GOOD, ids=" ".join)

@@ -1,0 +1,124 @@
+"""How channels are called. Their types are declared in folders that load nothing else."""
+
+from collections.abc import Iterator
+
+import click
+
+from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
+from persistence.channels.types.declaration import Setting
+from relayboard.usage.choices import CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY
+from relayboard.usage.parts import Action, Noun, OneOf, flag, option, text_or_file, workspace
+from relayboard.usage.people import IN
+from relayboard.usage.values import Number, WholeNumber
+
+PACE = Number(SLOWEST_GATEWAY, FASTEST_GATEWAY)
+ID = "0c9f7d56-3f1e-4c0e-8a34-6f1f5e2b9a10"
+THIS = f"--channel {ID}"
+
+
+def channel() -> click.Option:
+    return option("--channel", "the channel, as `relayboard channel list` names it", required=True, metavar="UUID")
+
+
+def pace(text: str) -> click.Option:
+    return option("--messages-per-second", text, kind=PACE, metavar="N")
+
+
+def list_schemes() -> list[str]:
+    return sorted({scheme for name in GATEWAYS for scheme in TYPES[name].schemes})
+
+
+def list_settings() -> list[click.Parameter | OneOf]:
+    """An option for each setting of all types, without repeats: types may share some."""
+    named = {each.name: each for name in GATEWAYS for each in TYPES[name].settings}
+    return [part for each in named.values() for part in _setting(each)]
+
+
+def _setting(setting: Setting) -> Iterator[click.Parameter | OneOf]:
+    if setting.kind in ("text", "url"):
+        required = all(setting in TYPES[name].settings for name in GATEWAYS) and setting.is_required
+        metavar = "URL" if setting.kind == "url" else None
+        yield text_or_file(setting.flag, setting.help, required=required, metavar=metavar)
+    elif setting.kind == "secret":
+        yield option(setting.flag, f"{setting.help} is in this file; - reads it from standard input", metavar="FILE")
+    elif setting.kind == "flag":
+        yield flag(setting.flag, setting.help)
+    elif setting.kind == "number":
+        yield option(setting.flag, setting.help, kind=WholeNumber(*setting.bounds), metavar="N")
+    else:
+        yield option(setting.flag, setting.help, choices=setting.choices or ())
+
+
+CHANNEL = Noun(
+    "channel",
+    "phones and gateways",
+    Action("list", "channels.run_list", "the active channels of a workspace", workspace(), examples=(IN,)),
+    Action(
+        "claim",
+        "channels.run_claim",
+        "attach the phone that shows a claim code",
+        workspace(),
+        option("--claim-code", "the code that the phone shows", required=True),
+        option("--phone", "the phone number of its SIM card", required=True),
+        option("--name", "a name for the phone"),
+        examples=(f"{IN} --claim-code 4FD2NQ7PL --phone +250788123123 --name 'Front desk'",),
+    ),
+    Action(
+        "create",
+        "channels.run_create",
+        "a gateway that sends by HTTP",
+        workspace(),
+        option("--type", f"default: {DEFAULT_GATEWAY}", choices=GATEWAYS, default=DEFAULT_GATEWAY),
+        option("--name", "a name for the gateway", required=True),
+        option("--address", "the phone number or name that messages come from", required=True),
+        option(
+            "--scheme", "scheme of the URNs that it can send to; default: tel", choices=list_schemes(), default="tel"
+        ),
+        option("--country", "two letters, for example RW", default=""),
+        list_settings(),
+        pace("over all workers; default: no limit"),
+        examples=(f"{IN} --name Aggregator --address 8181 --send-url https://sms.example.org/send",),
+    ),
+    Action(
+        "limit",
+        "channels.run_limit",
+        "set the rate limit of a gateway",
+        channel(),
+        OneOf(pace("parts of messages, over all workers"), flag("--off", "no limit"), required=True),
+        examples=(f"{THIS} --messages-per-second 2.5", f"{THIS} --off"),
+    ),
+    Action(
+        "secret",
+        "channels.run_secret",
+        "show the URL that a gateway calls, with its secret",
+        channel(),
+        flag("--rotate", "a new secret; the former one is valid for one more day"),
+        flag("--end-former", "with --rotate: the former secret becomes invalid at once"),
+        examples=(THIS, f"{THIS} --rotate"),
+    ),
+    Action(
+        "webhook",
+        "channels.run_webhook",
+        "set the delivery URL of a channel; shows the secret that signs its events",
+        channel(),
+        OneOf(
+            text_or_file("--url", "the URL that gets events by POST"),
+            flag("--off", "send no more events"),
+            flag("--on", "switch on a receiver that was switched off after failing for long"),
+            flag("--rotate", "a new secret; for a day requests are also signed with the old one"),
+            required=True,
+        ),
+        option("--event", "repeat; default: all", choices=CHANNEL_EVENTS, several=True),
+        examples=(f"{THIS} --url https://example.org/hook --event mo_sms --event mt_sent", f"{THIS} --off"),
+    ),
+    Action(
+        "release",
+        "channels.run_release",
+        "release a channel; its unsent messages fail",
+        channel(),
+        destroys="the channel {channel} is released, and its unsent messages fail",
+        asks_pipes=False,
+        examples=(THIS,),
+    ),
+)
+ALL = (CHANNEL,)

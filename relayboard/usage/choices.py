@@ -1,0 +1,27 @@
+"""The words that options take. They stand here a second time because their own rooms take long to load; a test compares
+them (tests/relayboard/usage/test_choices.py)."""
+
+ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
+SCOPES = ("read", "write")
+TICKETERS = ("internal", "mailgun", "zendesk", "rocketchat")
+CLASSIFIERS = ("wit", "luis", "bothub")
+TEMPLATE_STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsupported_components")
+FIELD_TYPES = ("text", "number", "datetime", "state", "district", "ward")
+FIELD_ACCESSES = ("none", "view", "edit")
+TRIGGER_TYPES = (
+    "keyword",
+    "catch_all",
+    "new_conversation",
+    "missed_call",
+    "incoming_call",
+    "schedule",
+    "ticket",
+)
+KEYWORD_MATCHES = ("first", "only")
+REPEATS = ("never", "daily", "weekly", "monthly")
+CHANNEL_EVENTS = ("mo_sms", "mt_sent", "mt_dlvd", "mo_miss", "mo_call", "mt_call", "mt_miss", "alarm", "flow")
+DATE_STYLES = ("day_first", "month_first", "year_first")
+DEPENDENCIES = ("none", "flows", "all")
+DELIVERY_STATUSES = ("pending", "delivered", "failed")
+SLOWEST_GATEWAY, FASTEST_GATEWAY = 0.01, 10_000.0
+"""Messages per second."""

@@ -1,0 +1,189 @@
+"""How flows, triggers and starts are called."""
+
+from pathlib import Path
+
+import click
+
+from relayboard.usage.choices import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES
+from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
+from relayboard.usage.people import ID, IN
+from relayboard.usage.values import Moment
+
+FILE = click.Path(path_type=Path)
+THIS = f"{IN} --flow {ID}"
+TRIAL = (
+    "Type to answer. /timeout makes the wait time out, /expire makes it expire, /quit leaves. Nothing is sent, and no "
+    "webhook, e-mail or other service is called: what needs one takes its failure path."
+)
+
+
+def flow() -> click.Option:
+    return option("--flow", "the flow, as `relayboard flow list` names it", required=True, metavar="UUID")
+
+
+def file() -> click.Argument:
+    return argument("file", "a definition or an export file", kind=FILE)
+
+
+def flow_of_file() -> click.Option:
+    return option("--flow", "name or UUID of the flow; default: the first flow of the file", metavar="NAME")
+
+
+FLOW = Noun(
+    "flow",
+    "import, list, label, archive, run, check and draw flows",
+    Action(
+        "import",
+        "flows.run_import",
+        "import an export file; existing records are updated",
+        workspace(),
+        option("--media-url", "base URL of attachments in old files", default="", metavar="URL"),
+        argument("file", "an export file, as JSON", kind=FILE),
+        examples=(f"{IN} registration.json",),
+    ),
+    Action(
+        "export",
+        "flows.run_export",
+        "write flows and what they need as an export file",
+        workspace(),
+        option("--flow", "a flow; repeat; default: all", several=True, metavar="UUID"),
+        option("--campaign", "a campaign; repeat", several=True, metavar="UUID"),
+        option(
+            "--dependencies",
+            "what else to include: other flows and triggers, also campaigns (all, the default), or nothing",
+            choices=DEPENDENCIES,
+            default="all",
+        ),
+        option("--output", "the file to write; default: stdout", short="-o", kind=FILE, metavar="FILE"),
+        examples=(f"{IN} -o everything.json", f"{THIS} --dependencies none"),
+        is_table=False,
+    ),
+    Action("list", "flows.run_list", "the flows of a workspace", workspace(), examples=(IN,)),
+    Action(
+        "archive",
+        "flows.run_archive",
+        "archive a flow and interrupt the contacts in it",
+        workspace(),
+        flow(),
+        destroys="the flow {flow} is archived, and the contacts in it are interrupted",
+        asks_pipes=False,
+        examples=(THIS,),
+    ),
+    Action(
+        "change",
+        "flows.run_change",
+        "settings of a flow that are not in its definition",
+        workspace(),
+        flow(),
+        option(
+            "--ignore-triggers",
+            "keywords do not start other flows while a contact is in this flow",
+            choices=("yes", "no"),
+            required=True,
+        ),
+        examples=(f"{THIS} --ignore-triggers yes",),
+    ),
+    Action(
+        "label",
+        "flows.run_label",
+        "label a flow",
+        workspace(),
+        flow(),
+        option("--name", "the label; created if it is new", required=True),
+        flag("--remove", "remove the label"),
+        examples=(f"{THIS} --name Health",),
+    ),
+    Action(
+        "run",
+        "flow_run.run",
+        "run a flow of a file in the terminal",
+        file(),
+        flow_of_file(),
+        option("--workspace", "use its fields, groups, globals and formats; changes nothing", metavar="UUID"),
+        option("--contact", 'like {"name": "Bob", "fields": {"age": "27"}}', default="{}", metavar="JSON"),
+        option("--params", "@trigger.params of the start", default="{}", metavar="JSON"),
+        flag("--json", "print the events as JSON, one per line"),
+        more=TRIAL,
+        examples=("registration.json", """registration.json --contact '{"name": "Bob"}'"""),
+    ),
+    Action(
+        "check",
+        "flow_check.run",
+        "show the problems that an import of a file would report",
+        file(),
+        option("--workspace", "check against this workspace; changes nothing", metavar="UUID"),
+        flag("--json", "print the issues as one JSON list"),
+        more="Imports the file into a new workspace, or into the given one, and rolls the import back.",
+        examples=("registration.json",),
+    ),
+    Action(
+        "draw",
+        "flow_draw.run",
+        "draw a flow of a file as SVG",
+        file(),
+        flow_of_file(),
+        option("--output", "file to write; default: stdout", short="-o", kind=FILE, metavar="OUT.svg"),
+        examples=("registration.json --flow Welcome -o welcome.svg",),
+        is_table=False,
+    ),
+)
+TRIGGER = Noun(
+    "trigger",
+    "create, list and archive what starts flows",
+    Action(
+        "create",
+        "triggers.run_create",
+        "a new trigger",
+        workspace(),
+        option("--type", "the type of event that starts the flow", choices=TRIGGER_TYPES, required=True),
+        option("--flow", "the flow to start", required=True, metavar="UUID"),
+        option("--keyword", "a word that starts the flow; repeat", several=True, metavar="K"),
+        option(
+            "--match",
+            "whether it must be the first or the only word; default: first",
+            choices=KEYWORD_MATCHES,
+            default="first",
+        ),
+        option("--channel", "only for messages and calls through this channel", metavar="UUID"),
+        option(
+            "--group",
+            "only for contacts of this group; a schedule starts its contacts; repeat",
+            several=True,
+            metavar="UUID",
+        ),
+        option("--exclude-group", "not for contacts of this group; repeat", several=True, metavar="UUID"),
+        option("--contact", "another contact that a schedule starts; repeat", several=True, metavar="UUID"),
+        option("--at", "first time of a schedule, like 2026-05-04T08:00", kind=Moment(), metavar="TIME"),
+        option("--repeat", "how often a schedule repeats; default: never", choices=REPEATS, default="never"),
+        option("--days", "weekdays of a weekly schedule, letters of MTWRFSU", default=""),
+        examples=(
+            f"{THIS} --type keyword --keyword join",
+            f"{THIS} --type schedule --at 2026-05-04T08:00 --repeat weekly --days MWF --group {ID}",
+        ),
+    ),
+    Action("list", "triggers.run_list", "the triggers of a workspace", workspace(), examples=(IN,)),
+    Action(
+        "archive",
+        "triggers.run_archive",
+        "archive a trigger",
+        workspace(),
+        option("--trigger", "the trigger, as `relayboard trigger list` names it", required=True, metavar="UUID"),
+        examples=(f"{IN} --trigger {ID}",),
+    ),
+)
+START = Noun(
+    "start",
+    "list and stop flow starts",
+    Action("list", "starts.run_list", "the 250 most recently changed starts of users", workspace(), examples=(IN,)),
+    Action(
+        "interrupt",
+        "starts.run_interrupt",
+        "start no more contacts; contacts that were started continue",
+        workspace(),
+        option("--start", "as `relayboard start list` names it", required=True, metavar="UUID"),
+        destroys="contacts that the start {start} has not reached yet will not be started",
+        asks_pipes=False,
+        examples=(f"{IN} --start {ID}",),
+    ),
+)
+ALL = (FLOW, TRIGGER, START)

@@ -1,0 +1,237 @@
+"""The parts that commands are declared with. A declaration imports none of our rooms: help and wrong usage are answered
+at once, and the module that does the work is loaded when its command runs."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from relayboard.refusal import CommandFailed
+
+NAME = "relayboard"
+COMPLETING = "_RELAYBOARD_COMPLETE"
+"""What a shell sets that asks for completions."""
+COMMANDS = "relayboard.commands"
+WORKSPACE_VARIABLE = "RELAYBOARD_WORKSPACE"
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+Options = SimpleNamespace
+"""What was given to a command: an attribute for each option and argument, lists where several can be given."""
+
+
+class OneOf:
+    """Options of which one at most, or exactly one, can be given."""
+
+    def __init__(self, *parts: "click.Parameter | OneOf", required: bool = False) -> None:
+        self.params: list[click.Parameter] = [
+            param for part in parts for param in (part.params if isinstance(part, OneOf) else [part])
+        ]
+        self.required = required
+
+    def check(self, context: click.Context) -> None:
+        """Raises UsageError."""
+        given = [param.opts[0] for param in self.params if _is_given(context, param)]
+        if len(given) > 1:
+            raise click.UsageError(f"{given[0]} and {given[1]} cannot be given together", context)
+        if self.required and not given:
+            raise click.UsageError(f"one of {', '.join(param.opts[0] for param in self.params)} is required", context)
+
+
+Part = click.Parameter | OneOf | Sequence["Part"]
+
+
+class Action(click.Command):
+    """A command that does something: `work` names a module of `relayboard/commands/` and a function in it. `destroys`
+    says what cannot be taken back, `asks_pipes` whether this must be confirmed by `--yes` where nobody can be asked.
+    `examples` are calls without the words that lead to this command.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: str,
+        text: str,
+        *parts: Part,
+        examples: Iterable[str] = ("",),
+        more: str = "",
+        destroys: str = "",
+        asks_pipes: bool = True,
+        is_table: bool = True,
+    ) -> None:
+        found = list(_flat(parts))
+        params = [param for part in found for param in (part.params if isinstance(part, OneOf) else [part])]
+        if destroys and not any(param.name == "yes" for param in params):
+            params.append(flag("--yes", "do it without being asked"))
+        if is_table and not any(param.name == "json" for param in params):
+            params.append(flag("--json", "as JSON, also on a terminal"))
+        about = f"{text[0].upper()}{text[1:]}."
+        super().__init__(
+            name,
+            HELP,
+            params=params,
+            help=f"{about}\n\n{more}" if more else about,
+            short_help=text,
+            options_metavar="[OPTIONS]" if any(isinstance(param, click.Option) for param in params) else "",
+        )
+        self.work, self.examples = work, tuple(examples)
+        self.destroys, self.asks_pipes = destroys, asks_pipes
+        self.groups = [part for part in found if isinstance(part, OneOf)]
+
+    def load(self) -> Callable[[Options], object]:
+        """The function that does the work."""
+        module, _, function = self.work.partition(".")
+        work: Callable[[Options], object] = getattr(import_module(f"{COMMANDS}.{module}"), function)
+        return work
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            for group in self.groups:
+                group.check(ctx)
+        return rest
+
+    def invoke(self, ctx: click.Context) -> object:
+        given = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}
+        options = Options(**given, action=self.name)
+        if self.destroys and not options.yes:
+            self._confirm(self.destroys.format(**given))
+        return self.load()(options)
+
+    def _confirm(self, sentence: str) -> None:
+        """Raises CommandFailed unless it may be done."""
+        if sys.stdin.isatty() and sys.stderr.isatty():
+            if not click.confirm(f"{sentence}. Go on?", err=True):
+                raise CommandFailed("nothing was changed")
+        elif self.asks_pipes:
+            raise CommandFailed(f"{sentence}: say --yes")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+            for example in self.examples:
+                formatter.write(f"{'':{formatter.current_indent}}{ctx.command_path} {example}".rstrip() + "\n")
+
+
+class Listing(click.Group):
+    """A command with commands below it, which help shows in the order of their declaration."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+class Noun(Listing):
+    """What commands are about, such as `token`. Options that all its commands share can also stand before the verb."""
+
+    def __init__(self, name: str, text: str, *actions: Action, shared: Sequence[click.Option] = ()) -> None:
+        about = f"{text[0].upper()}{text[1:]}."
+        params = [_before_the_verb(option) for option in shared]
+        super().__init__(name, {each.name or "": each for each in actions}, params=params, help=about, short_help=text)
+        self.context_settings = HELP
+        for each in actions:
+            each.params[:0] = shared
+
+    def invoke(self, ctx: click.Context) -> object:
+        given = {name: value for name, value in ctx.params.items() if value}
+        ctx.default_map = dict.fromkeys(self.commands, given)
+        return super().invoke(ctx)
+
+
+def option(
+    name: str,
+    text: str,
+    *,
+    kind: click.ParamType[Any, Any] | None = None,
+    choices: Iterable[str] = (),
+    several: bool = False,
+    short: str = "",
+    into: str = "",
+    **more: Any,
+) -> click.Option:
+    """An option with a value; `several` can be given again and again. `into` is the attribute of its value, if that has
+    another name."""
+    listed = tuple(choices)
+    names = [each for each in (into, short, name) if each]
+    return click.Option(names, help=text, type=click.Choice(listed) if listed else kind, multiple=several, **more)
+
+
+def flag(name: str, text: str) -> click.Option:
+    """An option without a value."""
+    return click.Option([name], help=text, is_flag=True)
+
+
+def argument(
+    name: str,
+    text: str,
+    *,
+    metavar: str | None = None,
+    kind: click.ParamType[Any, Any] | None = None,
+    choices: Iterable[str] = (),
+    several: bool = False,
+) -> click.Argument:
+    """A value that is required and has no name of an option."""
+    listed = tuple(choices)
+    return click.Argument(
+        [name],
+        help=text,
+        metavar=metavar or (None if listed else name.upper()),
+        type=click.Choice(listed) if listed else kind,
+        nargs=-1 if several else 1,
+        required=True,
+    )
+
+
+def text_or_file(name: str, text: str, *, required: bool = False, metavar: str | None = None, **more: Any) -> OneOf:
+    """An option, and one with `-file` at the end for a text that is or contains a secret: everybody who lists the
+    processes sees arguments."""
+    from_file = "the same from a file, or from standard input for -, if it contains a secret"
+    return OneOf(
+        option(name, text, metavar=metavar, **more),
+        option(f"{name}-file", from_file, metavar="FILE"),
+        required=required,
+    )
+
+
+class WorkspaceOption(click.Option):
+    """An option that is also read from the environment or a file `.env`, as settings are."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        found = super().resolve_envvar_value(ctx)
+        if found or not Path(".env").is_file():
+            return found
+        from dotenv import dotenv_values  # noqa: PLC0415  # it takes as long to load as all the rest of wrong usage
+
+        return dotenv_values(".env").get(WORKSPACE_VARIABLE) or None
+
+
+def workspace() -> click.Option:
+    """The workspace option, which nearly every command needs."""
+    return WorkspaceOption(
+        ["--workspace"],
+        help=f"the workspace, as `relayboard workspace list` names it; default: {WORKSPACE_VARIABLE}",
+        metavar="UUID",
+        required=True,
+        envvar=WORKSPACE_VARIABLE,
+    )
+
+
+def _is_given(context: click.Context, param: click.Parameter) -> bool:
+    source = context.get_parameter_source(param.name or "")
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _before_the_verb(given: click.Option) -> click.Option:
+    """The same option, which the command may still demand."""
+    return click.Option(
+        [*given.opts], help=given.help, metavar=given.metavar, type=given.type, is_flag=given.is_flag, default=None
+    )
+
+
+def _flat(parts: Iterable[Part]) -> Iterator[click.Parameter | OneOf]:
+    for each in parts:
+        if isinstance(each, click.Parameter | OneOf):
+            yield each
+        else:
+            yield from _flat(each)

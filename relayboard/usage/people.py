@@ -1,0 +1,113 @@
+"""How workspaces, users, tokens and secrets are called."""
+
+from relayboard.usage.choices import DATE_STYLES, ROLES, SCOPES
+from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
+
+ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"
+IN = f"--workspace {ID}"
+
+WORKSPACE = Noun(
+    "workspace",
+    "create and list workspaces",
+    Action(
+        "create",
+        "workspaces.run_create",
+        "a new workspace",
+        option("--name", "its name", required=True),
+        option("--country", "two letters, for example RW; default: the country of the time zone", default=""),
+        option("--timezone", "IANA name, for example Africa/Kigali; default: UTC", default="UTC"),
+        option("--language", "ISO 639-3 code; repeat, the default first", several=True),
+        option("--date-style", "how dates are written; default: day_first", choices=DATE_STYLES, default="day_first"),
+        flag("--anon", "an anonymous workspace: hide the URNs of contacts from API clients"),
+        examples=("--name Clinics --country RW --timezone Africa/Kigali --language kin --language eng",),
+    ),
+    Action("list", "workspaces.run_list", "all workspaces"),
+)
+USER = Noun(
+    "user",
+    "users and their roles",
+    Action(
+        "create",
+        "users.run_create",
+        "give a user a role in a workspace",
+        workspace(),
+        option("--email", "the user's e-mail address", required=True),
+        option("--first-name", "used only for a user who is new to this server", default=""),
+        option("--last-name", "used only for a user who is new to this server", default=""),
+        option("--role", "what the user may do", choices=ROLES, required=True),
+        examples=(f"{IN} --email ann@example.org --role editor --first-name Ann --last-name Lee",),
+    ),
+    Action(
+        "list",
+        "users.run_list",
+        "the users of a workspace, the most recently joined first",
+        workspace(),
+        examples=(IN,),
+    ),
+    Action(
+        "change",
+        "users.run_change",
+        "give a user of a workspace another role",
+        workspace(),
+        option("--email", "the user's e-mail address", required=True),
+        option("--role", "the new role", choices=ROLES, required=True),
+        examples=(f"{IN} --email ann@example.org --role administrator",),
+    ),
+    Action(
+        "remove",
+        "users.run_remove",
+        "remove a user from a workspace and revoke the user's tokens for it",
+        workspace(),
+        option("--email", "the user's e-mail address", required=True),
+        destroys="{email} loses the role in this workspace and all tokens for it",
+        asks_pipes=False,
+        examples=(f"{IN} --email ann@example.org",),
+    ),
+)
+TOKEN = Noun(
+    "token",
+    "API tokens",
+    Action(
+        "create",
+        "tokens.run_create",
+        "a new token, shown once",
+        workspace(),
+        option("--email", "its owner: a user of the workspace", required=True),
+        option(
+            "--scope",
+            "what it may do; default: write, which includes read",
+            choices=SCOPES,
+            default="write",
+        ),
+        examples=(f"{IN} --email ann@example.org --scope read",),
+    ),
+    Action("list", "tokens.run_list", "the active tokens, without their secrets", workspace(), examples=(IN,)),
+    Action(
+        "revoke",
+        "tokens.run_revoke",
+        "revoke a token",
+        workspace(),
+        argument(
+            "token",
+            "its public part, as `relayboard token list` shows it; - reads the whole token from standard input",
+            metavar="PUBLIC",
+        ),
+        destroys="what uses this token is refused from now on",
+        asks_pipes=False,
+        examples=(f"{IN} 3fW8cQ1z", f"{IN} - < token.txt"),
+    ),
+)
+SECRETS = Noun(
+    "secrets",
+    "the encrypted secrets in the database",
+    Action(
+        "renew",
+        "secrets.run_renew",
+        "encrypt all with the current RELAYBOARD_SECRET_KEY",
+        flag(
+            "--drop-unreadable",
+            "delete those whose key is lost: register phones and set up webhooks and gateways again",
+        ),
+    ),
+)
+ALL = (WORKSPACE, USER, TOKEN, SECRETS)

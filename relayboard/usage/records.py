@@ -1,0 +1,270 @@
+"""How the records that flows and messages use are called."""
+
+from pathlib import Path
+
+import click
+
+from relayboard.usage.choices import CLASSIFIERS, FIELD_ACCESSES, FIELD_TYPES, TEMPLATE_STATUSES, TICKETERS
+from relayboard.usage.parts import Action, Noun, Part, argument, flag, option, text_or_file, workspace
+from relayboard.usage.people import ID, IN
+from relayboard.usage.values import WholeNumber
+
+FILE = click.Path(path_type=Path)
+SUBSCRIBER = WholeNumber(1)
+
+
+def named(text: str) -> click.Option:
+    return option("--name", text, required=True)
+
+
+def service(choices: tuple[str, ...]) -> click.Option:
+    return option("--type", "the service behind it", choices=choices, required=True)
+
+
+def creation(noun: str, text: str, *parts: Part, examples: tuple[str, ...]) -> Action:
+    return Action("create", f"creation.run_{noun}", text, workspace(), parts, examples=examples)
+
+
+FIELD = Noun(
+    "field",
+    "create contact fields, and say what agents may do with them",
+    Action(
+        "create",
+        "contact_fields.run_create",
+        "a new field",
+        workspace(),
+        named("the name; the key is derived from it"),
+        option("--type", "the type of its values; default: text", choices=FIELD_TYPES, default="text"),
+        option("--agents", "what agents may do with its values; default: view", choices=FIELD_ACCESSES, default="view"),
+        examples=(f"{IN} --name 'Due Date' --type datetime",),
+    ),
+    Action(
+        "access",
+        "contact_fields.run_access",
+        "what agents may do with a field",
+        workspace(),
+        option("--key", "the key of the field, as the API names it", required=True),
+        option("--agents", "no access, read, or read and change", choices=FIELD_ACCESSES, required=True),
+        examples=(f"{IN} --key due_date --agents none",),
+    ),
+)
+GROUP = Noun(
+    "group",
+    "create groups",
+    creation(
+        "group",
+        "a new group",
+        named("the name of the group"),
+        option("--query", "a query for its members, which a worker finds: 'fields.age >= 18'", metavar="Q"),
+        examples=(f"{IN} --name Mothers", f"{IN} --name Adults --query 'fields.age >= 18'"),
+    ),
+)
+LABEL = Noun(
+    "label",
+    "create labels",
+    creation("label", "a new label", named("the name of the label"), examples=(f"{IN} --name Urgent",)),
+)
+TOPIC = Noun(
+    "topic",
+    "create topics of tickets",
+    creation("topic", "a new topic", named("the name of the topic"), examples=(f"{IN} --name Billing",)),
+)
+GLOBAL = Noun(
+    "global",
+    "create values that flows share",
+    creation(
+        "global",
+        "a new global",
+        named("the name; in flows it is @globals. followed by the name in lower case"),
+        text_or_file("--value", "the value that flows insert", required=True),
+        examples=(f"{IN} --name 'Clinic Phone' --value 112", f"{IN} --name 'Api Key' --value-file key.txt"),
+    ),
+)
+OPTIN = Noun(
+    "optin",
+    "create subjects that contacts can agree to hear about",
+    creation("optin", "a new opt-in", named("the name of the opt-in"), examples=(f"{IN} --name News",)),
+)
+TICKETER = Noun(
+    "ticketer",
+    "create places where tickets are kept",
+    creation(
+        "ticketer",
+        "a new ticketer",
+        named("the name of the ticketer"),
+        service(TICKETERS),
+        examples=(f"{IN} --name Desk --type zendesk",),
+    ),
+)
+CLASSIFIER = Noun(
+    "classifier",
+    "create services that find intents",
+    creation(
+        "classifier",
+        "a new classifier",
+        named("the name of the classifier"),
+        service(CLASSIFIERS),
+        option("--intent", "repeat for each intent that it knows", several=True),
+        examples=(f"{IN} --name Booking --type wit --intent book --intent cancel",),
+    ),
+)
+TEMPLATE = Noun(
+    "template",
+    "texts that a gateway approved in advance",
+    creation(
+        "template",
+        "a new template, or another translation of an existing one",
+        named("its name at the gateway"),
+        option("--channel", "the channel for which it is approved", required=True, metavar="UUID"),
+        option("--locale", "language and country, for example swa-KE", required=True),
+        option("--content", "text with variables {{1}}, {{2}}, ...", required=True),
+        option("--namespace", "its namespace at the gateway, if there is one", default=""),
+        option(
+            "--status",
+            f"default: {TEMPLATE_STATUSES[0]}",
+            choices=TEMPLATE_STATUSES,
+            default=TEMPLATE_STATUSES[0],
+        ),
+        examples=(f"{IN} --name reminder --channel {ID} --locale swa-KE --content 'Karibu {{{{1}}}}'",),
+    ),
+)
+MEDIA = Noun(
+    "media",
+    "uploaded files and the space that they use",
+    Action(
+        "list",
+        "media.run_list",
+        "the files, newest first, and how much of the quota they use",
+        workspace(),
+        examples=(IN,),
+    ),
+    Action(
+        "delete",
+        "media.run_delete",
+        "delete files; messages keep their addresses, which lead nowhere then",
+        workspace(),
+        argument("media", "a file, as `relayboard media list` names it", metavar="UUID", several=True),
+        destroys="the files are deleted, and messages that name them keep addresses that lead nowhere",
+        asks_pipes=False,
+        examples=(f"{IN} {ID}",),
+    ),
+)
+CAMPAIGN = Noun(
+    "campaign",
+    "campaigns, created by the API or by an import",
+    Action(
+        "list",
+        "campaigns.run_list",
+        "the campaigns of a workspace that are not archived",
+        workspace(),
+        examples=(IN,),
+    ),
+    Action(
+        "archive",
+        "campaigns.run_archive",
+        "archive a campaign: its events no longer fire, and its group can be deleted",
+        option("--campaign", "the campaign, as `relayboard campaign list` names it", required=True, metavar="UUID"),
+        examples=(f"--campaign {ID}",),
+    ),
+)
+RESTHOOK = Noun(
+    "resthook",
+    "resthooks and their subscribers",
+    Action(
+        "create",
+        "resthooks.run_create",
+        "a new resthook; an existing one is shown",
+        workspace(),
+        option("--slug", "letters, digits, hyphens and underscores", required=True),
+        examples=(f"{IN} --slug new-birth",),
+    ),
+    Action(
+        "subscribers",
+        "resthooks.run_subscribers",
+        "the subscribers, and which were switched off after failing for long",
+        workspace(),
+        examples=(IN,),
+    ),
+    Action(
+        "secret",
+        "resthooks.run_secret",
+        "show the secret that signs calls to a subscriber",
+        workspace(),
+        option(
+            "--subscriber",
+            "its id, as `relayboard resthook subscribers` shows it",
+            kind=SUBSCRIBER,
+            required=True,
+            metavar="ID",
+        ),
+        flag("--rotate", "a new secret; for a day requests are also signed with the old one"),
+        examples=(f"{IN} --subscriber 7 --rotate",),
+    ),
+    Action(
+        "switch-on",
+        "resthooks.run_switch_on",
+        "switch on a subscriber that was switched off after failing for long",
+        workspace(),
+        option(
+            "--subscriber",
+            "its id in `relayboard resthook subscribers`",
+            kind=SUBSCRIBER,
+            required=True,
+            metavar="ID",
+        ),
+        examples=(f"{IN} --subscriber 7",),
+    ),
+)
+TICKET = Noun(
+    "ticket",
+    "open tickets",
+    Action(
+        "open",
+        "tickets.run_open",
+        "a new ticket of a contact that has no open one",
+        workspace(),
+        option("--contact", "the contact of the ticket", required=True, metavar="UUID"),
+        option("--topic", "default: General", metavar="UUID"),
+        option("--assignee", "the user to whom it is assigned", metavar="EMAIL"),
+        option("--note", "a first note"),
+        examples=(f"{IN} --contact {ID} --assignee ann@example.org --note 'Please call back'",),
+    ),
+)
+BOUNDARIES = Noun(
+    "boundaries",
+    "countries, states, districts and wards",
+    Action(
+        "import",
+        "boundaries.run_import",
+        "store the boundaries of a GeoJSON file, for all workspaces",
+        argument("file", "a GeoJSON file", kind=FILE),
+        option("--country", "two-letter code of a country that has none in the file"),
+        examples=("rwanda.geojson --country RW",),
+    ),
+    Action(
+        "alias",
+        "boundaries.run_alias",
+        "another name of a boundary in a workspace",
+        workspace(),
+        option("--boundary", "as the API names it, for example R171496", required=True, metavar="OSM_ID"),
+        named("the other name"),
+        flag("--remove", "remove the name"),
+        examples=(f"{IN} --boundary R171496 --name Urwanda",),
+    ),
+)
+ALL = (
+    FIELD,
+    GROUP,
+    LABEL,
+    TOPIC,
+    GLOBAL,
+    OPTIN,
+    TICKETER,
+    CLASSIFIER,
+    TEMPLATE,
+    MEDIA,
+    CAMPAIGN,
+    RESTHOOK,
+    TICKET,
+    BOUNDARIES,
+)

@@ -1,0 +1,132 @@
+"""How deliveries, the receiver of webhooks and the simulated phone are called."""
+
+from pathlib import Path
+
+import click
+
+from relayboard.usage.choices import DELIVERY_STATUSES
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
+from relayboard.usage.people import ID, IN
+from relayboard.usage.values import PORT, SECONDS, Moment, WholeNumber
+
+LISTED, MOST_LISTED = 50, 10_000
+STATES = ("CHA", "DIS", "FUL", "NOT", "UNK")
+CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "unk")
+SERVER = "--server http://127.0.0.1:8080"
+NUMBER = "+250788000111"
+
+WEBHOOK = Noun(
+    "webhook",
+    "a small receiver that prints and verifies events",
+    Action(
+        "listen",
+        "webhooks.run_listen",
+        "print each event as a line of JSON until interrupted",
+        option("--port", "0 for any free port; default: 8090", kind=PORT, default=8090),
+        option(
+            "--secret-file",
+            "check signatures with the secret (whsec_...) in this file; - reads it from standard input",
+            metavar="FILE",
+        ),
+        option("--reply", "answer each incoming message with this text", metavar="TEXT"),
+        examples=("--port 8090 --reply 'We are open from 8 to 12'",),
+        is_table=False,
+    ),
+)
+DELIVERY = Noun(
+    "delivery",
+    "deliveries of events to webhooks: list them, send them again",
+    Action(
+        "list",
+        "deliveries.run_list",
+        "the newest deliveries with their attempts, and the total number",
+        workspace(),
+        option("--status", "only these", choices=DELIVERY_STATUSES),
+        option("--channel", "only those of this channel", metavar="UUID"),
+        option("--limit", f"how many; default: {LISTED}", kind=WholeNumber(1, MOST_LISTED), default=LISTED),
+        examples=(f"{IN} --status failed --limit 5",),
+    ),
+    Action(
+        "resend",
+        "deliveries.run_resend",
+        "send a finished delivery, or all that failed since a time, again",
+        workspace(),
+        OneOf(
+            option("--delivery", "as `relayboard delivery list` names it", metavar="UUID"),
+            option("--failed-since", "for example 2026-03-02T08:00:00Z", kind=Moment(is_utc=True), metavar="TIME"),
+            required=True,
+        ),
+        examples=(f"{IN} --delivery {ID}", f"{IN} --failed-since 2026-03-02T08:00:00Z"),
+    ),
+    Action(
+        "test",
+        "deliveries.run_test",
+        "send an event of the type `test` to the delivery URL of a channel",
+        workspace(),
+        option("--channel", "the channel whose receiver is tested", required=True, metavar="UUID"),
+        examples=(f"{IN} --channel {ID}",),
+    ),
+)
+PHONE = Noun(
+    "phone",
+    "a simulated relayer phone, scriptable",
+    Action("register", "phone.run_phone", "register with the server; shows the claim code", examples=(SERVER,)),
+    Action("sync", "phone.run_phone", "exchange commands with the server", examples=(SERVER,)),
+    Action("show", "phone.run_phone", "show the state of the phone", examples=(SERVER,)),
+    Action(
+        "receive",
+        "phone.run_phone",
+        "an SMS arrives",
+        argument("number", "who sends it"),
+        argument("text", "what it says"),
+        examples=(f"{SERVER} {NUMBER} 'Is the clinic open?'",),
+    ),
+    Action(
+        "call",
+        "phone.run_phone",
+        "an entry of the call log",
+        argument("kind", "mo is incoming, mt outgoing; mo_miss was not answered", choices=CALL_KINDS),
+        argument("number", "who called or was called"),
+        option("--seconds", "duration in seconds; default: 0", kind=WholeNumber(0), default=0),
+        examples=(f"{SERVER} --seconds 30 mo_call {NUMBER}",),
+    ),
+    Action(
+        "send",
+        "phone.run_phone",
+        "send all waiting messages",
+        flag("--no-delivery", "the network reports no delivery"),
+        flag("--fail", "Android reports an error for each"),
+        examples=(SERVER,),
+    ),
+    Action(
+        "battery",
+        "phone.run_phone",
+        "the battery changes",
+        argument("level", "per cent", kind=WholeNumber(0, 100)),
+        option("--status", "charging, discharging (default), full, not, unknown", choices=STATES, default="DIS"),
+        examples=(f"{SERVER} 80 --status CHA",),
+    ),
+    Action("reset", "phone.run_phone", "the owner disconnects the phone", examples=(SERVER,)),
+    Action(
+        "run",
+        "phone.run_phone",
+        "sync repeatedly, send the messages of the server, report them sent and delivered",
+        option("--every", "default: 2", kind=SECONDS, default=2.0, metavar="SECONDS"),
+        option("--syncs", "end after so many syncs", kind=WholeNumber(1), metavar="N"),
+        examples=(f"{SERVER} --every 5",),
+        is_table=False,
+    ),
+    shared=(
+        option("--server", "for example http://127.0.0.1:8080", required=True, metavar="URL"),
+        option(
+            "--state",
+            "file with the phone's state; default: var/phone.json",
+            kind=click.Path(path_type=Path),
+            default=Path("var/phone.json"),
+            metavar="FILE",
+        ),
+        flag("--lagging", "behave like app 2.x, which handles each reply one sync later"),
+        option("--country", "country of the SIM of a new phone"),
+    ),
+)
+ALL = (DELIVERY, WEBHOOK, PHONE)

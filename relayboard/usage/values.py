@@ -1,0 +1,65 @@
+"""The values of options and arguments, checked while they are read."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+LARGEST_PORT = 65_535
+LONGEST_SECONDS = 86_400
+LARGEST_NUMBER = 2**31 - 1
+
+
+class WholeNumber(click.ParamType[int, Any]):
+    """A whole number between two bounds."""
+
+    name = "number"
+
+    def __init__(self, least: int, largest: int = LARGEST_NUMBER) -> None:
+        self.least, self.largest = least, largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value)
+        number = int(text) if text.isascii() and text.removeprefix("-").isdigit() and len(text) <= 20 else None
+        if number is None or not self.least <= number <= self.largest:
+            self.fail(f"{text!r} is not a whole number between {self.least} and {self.largest}", param, ctx)
+        return number
+
+
+class Number(click.ParamType[float, Any]):
+    """A number between two bounds."""
+
+    name = "number"
+
+    def __init__(self, least: float, largest: float) -> None:
+        self.least, self.largest = least, largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            given = float(value)
+        except ValueError:
+            given = math.nan
+        if not self.least <= given <= self.largest:
+            self.fail(f"{value!r} is not a number between {self.least:g} and {self.largest:g}", param, ctx)
+        return given
+
+
+class Moment(click.ParamType[datetime, Any]):
+    """A date, or a date and time, with a time zone if it is given; `is_utc` takes it for UTC otherwise."""
+
+    name = "time"
+
+    def __init__(self, *, is_utc: bool = False) -> None:
+        self.is_utc = is_utc
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        try:
+            read = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a time like 2026-03-02T08:00:00Z", param, ctx)
+        return read.replace(tzinfo=UTC) if self.is_utc and not read.tzinfo else read
+
+
+SECONDS = Number(0.001, LONGEST_SECONDS)
+PORT = WholeNumber(0, LARGEST_PORT)

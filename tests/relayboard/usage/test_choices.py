@@ -1,0 +1,31 @@
+"""The words that options take are those of the rooms behind them."""
+
+import pytest
+
+from flows.definition.exports import Dependencies
+from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
+from persistence.channels.event_form import CHANNEL_EVENTS
+from persistence.tables import deliveries
+from persistence.triggers import schedules, triggers
+from relayboard.usage import choices
+
+SAME = {
+    "ROLES": users.ROLES,
+    "SCOPES": tokens.SCOPES,
+    "TICKETERS": ticketers.TYPES,
+    "CLASSIFIERS": classifiers.TYPES,
+    "TEMPLATE_STATUSES": templates.STATUSES,
+    "FIELD_TYPES": fields.TYPES,
+    "TRIGGER_TYPES": triggers.TYPES,
+    "KEYWORD_MATCHES": triggers.KEYWORD_MATCHES,
+    "REPEATS": schedules.REPEATS,
+    "CHANNEL_EVENTS": CHANNEL_EVENTS,
+    "DATE_STYLES": workspaces.DATE_STYLES,
+    "DEPENDENCIES": [each.value for each in Dependencies],
+    "DELIVERY_STATUSES": [deliveries.PENDING, deliveries.DELIVERED, deliveries.FAILED],
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_an_option_takes_the_words_that_its_room_knows(name: str) -> None:
+    assert getattr(choices, name) == tuple(SAME[name])
