@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from uuid import uuid4
 
+import click
 import pytest
 import requests
 import yaml
@@ -213,10 +214,11 @@ def test_a_command_in_a_sentence_is_one(command: str, world: World, filled_folde
         assert leaf is not None or words == ["--help"] or run([*words, "--help"]).status == 0
         if leaf is None:
             continue
-        options = {name for action in LEAVES[tuple(leaf)]._actions for name in action.option_strings}
+        params = LEAVES[tuple(leaf)].params
+        options = {name for param in params for name in (*param.opts, "--help")}
         assert [word for word in words if word.startswith("--") and word not in options] == []
-        needed = [action for action in LEAVES[tuple(leaf)]._actions if action.required]
-        is_whole = all(set(action.option_strings) & set(words) or not action.option_strings for action in needed)
+        needed = [param for param in params if param.required]
+        is_whole = all(isinstance(param, click.Argument) or set(param.opts) & set(words) for param in needed)
         if is_whole and len(words) > len(leaf) and leaf[0] not in ("serve", "worker", "demo"):
             assert run(words, "Bob\n").status in (0, 1)
 

@@ -3,7 +3,7 @@
 from tests.relayboard.every_command.leaves import Leaf
 
 GOOD: dict[Leaf, tuple[str, ...]] = {
-    ("migrate",): ("", "--to head", "--to 0001"),
+    ("migrate",): ("", "--to head"),
     ("status",): ("", "--json"),
     ("backup",): ("{folder}/backup.zip",),
     ("completion",): ("bash", "zsh", "fish"),
