@@ -14,6 +14,8 @@ FOUND_BY_NAME = {
     "handlers.channels.": "tests/handlers/asgi/test_gateway.py",
     "persistence.backups.": "tests/persistence/backups/",
     "persistence.migrations.": "tests/persistence/test_migrations.py",
+    "persistence.": "tests/relayboard/every_command/",
+    "worker.": "tests/worker/",
     "relayboard.": "tests/relayboard/every_command/",
 }
 """Tests of modules that no test imports by name; the commands are called by their names."""
