@@ -11,6 +11,7 @@ from connexion.options import SwaggerUIOptions
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from handlers.asgi.console import Console
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
@@ -93,6 +94,7 @@ def create_app(
     )
     app: ASGIApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
     app = Explorer(app, settings)
+    app = Console(app)
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)
     app = Health(app, settings, database, limiter=lambda: service.limiter)

@@ -53,8 +53,7 @@ class Explorer:
 
     Contracts: `/api/{v1,v2}/openapi.json` and `.yaml`, `/relayers/relayer/openapi.json` and `.yaml`, without the
     service's `x-` keys; with the setting BASE_URL the URL of their server is absolute. Explorers: `/api/{v1,v2}/docs`.
-    Guides: `/guides/`. The root redirects to the explorer of the newer generation, for people who open the URL in a
-    browser.
+    Guides: `/guides/`.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -74,7 +73,7 @@ class Explorer:
         await page.send(send)
 
     def _routes(self) -> dict[str, Callable[[], PlainResponse]]:
-        routes: dict[str, Callable[[], PlainResponse]] = {"/": partial(_redirect, "api/v2/docs")}
+        routes: dict[str, Callable[[], PlainResponse]] = {}
         for generation, root in ROOTS.items():
             routes[f"{root}/openapi.json"] = partial(json_document, generation, self.base_url)
             routes[f"{root}/openapi.yaml"] = partial(yaml_document, generation, self.base_url)

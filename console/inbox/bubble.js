@@ -1,0 +1,91 @@
+/** One message of a conversation, and one that has not reached the service yet. */
+
+import { confirmFirst } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
+import { attempt } from "../parts/notices.js";
+import { post } from "../shared/api.js";
+import { may } from "../shared/session.js";
+import { clock, fullTime, t, word } from "../shared/texts.js";
+import { classes, html, useState } from "../shared/ui.js";
+import { LabelDialog } from "./label_dialog.js";
+import { discard, sendAgain } from "./outbox.js";
+
+/** @typedef {import("./thread_data.js").Message} Message */
+
+/** @type {Record<string, string>} */
+const MARKS = { queued: "clock", wired: "check", sent: "check", delivered: "double", read: "double", errored: "failed", failed: "failed" };
+
+/** @param {{message: Message, refresh: () => void}} props */
+export function Bubble({ message, refresh }) {
+  const [labels, setLabels] = useState(false);
+  const isOut = message.direction === "out";
+  const bad = isOut && ["errored", "failed"].includes(message.status);
+  return html`
+    <li class=${classes("message", isOut ? "out" : "in", message.archived && "archived")}>
+      <div class=${bad ? "bubble bad" : "bubble"}>
+        <span class="hidden">${t(isOut ? "inbox.you" : "inbox.they")}</span>
+        ${message.attachments.map((file) => html`<${Attachment} key=${file.url} file=${file} />`)}
+        ${message.visibility === "deleted" ? html`<p class="deleted">${t("message.deleted")}</p>` : message.text && html`<p class="text" dir="auto">${message.text}</p>`}
+        ${message.quick_replies.length > 0 && html`<p class="choices">${message.quick_replies.map(({ text }) => html`<span class="choice">${text}</span>`)}</p>`}
+      </div>
+      <p class="under">
+        ${message.labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}
+        ${message.flow && html`<span class="tag flow"><${Icon} name="flow" size=${12} /> ${message.flow.name}</span>`}
+        ${message.archived && html`<span class="tag">${t("folder.archived")}</span>`}
+        <time datetime=${message.created_on} title=${fullTime(message.created_on)}>${clock(message.created_on)}</time>
+        ${isOut &&
+        html`<span class=${`state ${message.status}`} title=${bad ? t("message.failed_why") : ""}>
+          <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}
+        </span>`}
+        ${!isOut && may("act_on_messages") && message.visibility !== "deleted" &&
+        html`<${Menu} label=${t("message.actions")} items=${actions(message, refresh, () => setLabels(true))} className="quiet tiny" />`}
+      </p>
+      ${labels && html`<${LabelDialog} messages=${[message]} onClose=${() => (setLabels(false), refresh())} />`}
+    </li>
+  `;
+}
+
+/** @param {Message} message @param {() => void} refresh @param {() => void} label */
+function actions({ id, archived }, refresh, label) {
+  const act = (/** @type {"archive" | "restore" | "delete"} */ action) => async () => {
+    await post("message_actions", { messages: [id], action });
+    refresh();
+  };
+  const remove = { title: t("message.delete"), text: t("message.delete_text"), submit: t("act.delete"), onYes: act("delete") };
+  return [
+    { text: t("act.label"), icon: "label", onPick: label },
+    archived
+      ? { text: t("act.restore"), icon: "inbox", onPick: () => attempt(act("restore")) }
+      : { text: t("act.archive"), icon: "archive", onPick: () => attempt(act("archive")) },
+    { text: t("act.delete"), icon: "trash", danger: true, onPick: () => confirmFirst(remove) },
+  ];
+}
+
+/** @param {{file: {content_type: string, url: string}}} props */
+export function Attachment({ file }) {
+  const [kind] = file.content_type.split("/");
+  const name = decodeURIComponent(file.url.split("/").pop() ?? "");
+  const isOurs = new URL(file.url, document.baseURI).origin === location.origin;
+  if (isOurs && kind === "image") {
+    return html`<a href=${file.url} target="_blank" rel="noopener"><img class="picture" src=${file.url} alt=${t("message.picture")} loading="lazy" /></a>`;
+  }
+  if (isOurs && kind === "audio") return html`<audio controls preload="none" src=${file.url} aria-label=${t("message.audio")}></audio>`;
+  if (isOurs && kind === "video") return html`<video controls preload="metadata" src=${file.url} aria-label=${t("message.video")}></video>`;
+  return html`<a class="file" href=${file.url} target="_blank" rel="noopener noreferrer"><${Icon} name="attach" size=${16} /> ${name}</a>`;
+}
+
+/** @param {{contact: string, message: import("./outbox.js").Outgoing}} props */
+export const Pending = ({ contact, message }) => html`
+  <li class="message out pending">
+    <div class=${message.problem ? "bubble bad" : "bubble"}>
+      ${message.attachments.length > 0 && html`<p class="file"><${Icon} name="attach" size=${16} /> ${message.attachments.length}</p>`}
+      ${message.text && html`<p class="text" dir="auto">${message.text}</p>`}
+    </div>
+    <p class="under">
+      <span class=${message.problem ? "state failed" : "state queued"} role="status">${message.problem || t("state.sending")}</span>
+      ${message.problem && html`<button type="button" class="link" onClick=${() => sendAgain(contact, message.key)}>${t("act.retry")}</button>`}
+      ${message.problem && html`<button type="button" class="link" onClick=${() => discard(contact, message.key)}>${t("act.discard")}</button>`}
+    </p>
+  </li>
+`;

@@ -1,0 +1,39 @@
+/** Choosing a folder or a label. */
+
+import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
+import { useAll } from "../shared/lists.js";
+import { go } from "../shared/router.js";
+import { may } from "../shared/session.js";
+import { t } from "../shared/texts.js";
+import { html } from "../shared/ui.js";
+
+/** @type {[string, import("../shared/texts.js").Key][]} */
+const FOLDERS = [
+  ["", "folder.all"],
+  ["inbox", "folder.inbox"],
+  ["flows", "folder.flows"],
+  ["archived", "folder.archived"],
+  ["outbox", "folder.outbox"],
+  ["sent", "folder.sent"],
+  ["failed", "folder.failed"],
+];
+
+/** @param {{folder: string, label: string}} props */
+export function Folders({ folder, label }) {
+  const labels = useAll(may("list_labels") ? "labels" : null);
+  const folders = FOLDERS.map(([name, text]) => ({
+    text: t(text),
+    checked: name === folder && !label,
+    onPick: () => go(["inbox"], { folder: name }),
+  }));
+  const labelled = labels.map(({ uuid, name }) => ({
+    text: name ?? "",
+    icon: "label",
+    checked: uuid === label,
+    onPick: () => go(["inbox"], { label: uuid }),
+  }));
+  const shown = labels.find(({ uuid }) => uuid === label)?.name ?? t(FOLDERS.find(([name]) => name === folder)?.[1] ?? "folder.all");
+  return html`<${Menu} label=${t("inbox.folders")} items=${[...folders, ...labelled]} text=${html`${shown} <${Icon} name="down" size=${16} />`}
+    className="quiet folder-button" />`;
+}

@@ -1,0 +1,31 @@
+/** Puts labels on messages and takes them off. */
+
+import { FormDialog } from "../parts/dialog.js";
+import { Field } from "../parts/small.js";
+import { post } from "../shared/api.js";
+import { useAll } from "../shared/lists.js";
+import { t } from "../shared/texts.js";
+import { html } from "../shared/ui.js";
+
+/** @param {{messages: import("./thread_data.js").Message[], onClose: () => void}} props */
+export function LabelDialog({ messages, onClose }) {
+  const labels = useAll("labels");
+  const ids = messages.map(({ id }) => id);
+  const has = (/** @type {string} */ uuid) => messages.every((message) => message.labels.some((label) => label.uuid === uuid));
+  const save = async (/** @type {FormData} */ data) => {
+    const wanted = new Set(data.getAll("label"));
+    for (const { uuid } of labels) {
+      if (wanted.has(uuid) !== has(uuid)) await post("message_actions", { messages: ids, action: wanted.has(uuid) ? "label" : "unlabel", label: uuid });
+    }
+    const fresh = String(data.get("new")).trim();
+    if (fresh) await post("message_actions", { messages: ids, action: "label", label_name: fresh });
+  };
+  return html`
+    <${FormDialog} title=${t("act.label")} submit=${t("act.save")} onSubmit=${save} onClose=${onClose}>
+      <ul class="choices-list">
+        ${labels.map(({ uuid, name }) => html`<li key=${uuid}><label><input type="checkbox" name="label" value=${uuid} defaultChecked=${has(uuid)} /> ${name}</label></li>`)}
+      </ul>
+      <${Field} label=${t("label.new")} id="label-new"><input id="label-new" name="new" maxlength="64" autocomplete="off" /><//>
+    <//>
+  `;
+}

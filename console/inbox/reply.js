@@ -1,0 +1,99 @@
+/** The box in which people write an answer. */
+
+import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
+import { attempt } from "../parts/notices.js";
+import { newKey, upload } from "../shared/api.js";
+import { keepDraft, loadDraft } from "../shared/drafts.js";
+import { countSegments } from "../shared/segments.js";
+import { number, t } from "../shared/texts.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { useKeys } from "./keys.js";
+import { resume, send } from "./outbox.js";
+import { QuickReplies } from "./quick_replies.js";
+import { savedReplies } from "./saved_replies.js";
+
+const FILES = "image/*,audio/*,video/*,application/pdf";
+
+/** @param {{contact: string, status?: string | null, urn?: string | null, onSent: () => void}} props */
+export function Reply({ contact, status, urn, onSent }) {
+  const draft = `reply.${contact}`;
+  const [text, setText] = useState(() => loadDraft(draft, ""));
+  const [files, setFiles] = useState(/** @type {{uuid: string, filename: string}[]} */ ([]));
+  const [choices, setChoices] = useState(/** @type {string[] | null} */ (null));
+  const [uploading, setUploading] = useState(false);
+  const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
+  useKeys({ reply: () => area.current?.focus(), search: () => document.getElementById("inbox-search")?.focus() });
+  useEffect(() => resume(contact, onSent), [contact]);
+  useEffect(() => fit(area.current), [text]);
+
+  const write = (/** @type {string} */ value) => {
+    setText(value);
+    keepDraft(draft, value);
+  };
+  const attach = async (/** @type {File[]} */ chosen) => {
+    setUploading(true);
+    for (const file of chosen) {
+      await attempt(async () => {
+        const { uuid } = await upload(file);
+        setFiles((old) => [...old, { uuid, filename: file.name }]);
+      });
+    }
+    setUploading(false);
+  };
+  const isEmpty = !text.trim() && files.length === 0;
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (isEmpty || uploading) return;
+    const replies = (choices ?? []).map((choice) => choice.trim()).filter(Boolean).map((choice) => ({ text: choice }));
+    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, problem: "" }, onSent);
+    write("");
+    setFiles([]);
+    setChoices(null);
+  };
+  const pressed = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+    else if (event.key === "Escape") area.current?.blur();
+  };
+  if (status && status !== "active") return html`<p class="reply-closed">${t("reply.closed")}</p>`;
+  const { characters, segments } = countSegments(text);
+  const isSms = !urn || urn.startsWith("tel:");
+  return html`
+    <form class="reply" onSubmit=${submit}
+      onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()}
+      onDrop=${(/** @type {DragEvent} */ event) => (event.preventDefault(), attach([...(event.dataTransfer?.files ?? [])]))}>
+      ${choices && html`<${QuickReplies} choices=${choices} onChange=${setChoices} />`}
+      ${files.length > 0 &&
+      html`<ul class="files">
+        ${files.map(
+          ({ uuid, filename }) => html`<li key=${uuid}>${filename}
+            <button type="button" class="quiet tiny" aria-label=${t("reply.remove_file", { name: filename })}
+              onClick=${() => setFiles(files.filter((file) => file.uuid !== uuid))}><${Icon} name="close" size=${14} /></button></li>`,
+        )}
+      </ul>`}
+      <textarea ref=${area} rows="1" dir="auto" value=${text} maxlength="4096" aria-label=${t("reply.write")} placeholder=${t("reply.write")}
+        aria-describedby="reply-count" onInput=${(/** @type {any} */ event) => write(event.target.value)} onKeyDown=${pressed}></textarea>
+      <div class="reply-bar">
+        <input ref=${picker} type="file" hidden multiple accept=${FILES} tabindex="-1"
+          onChange=${(/** @type {any} */ event) => (attach([...event.target.files]), (event.target.value = ""))} />
+        <button type="button" class="quiet icon-only" aria-label=${t("reply.attach")} title=${t("reply.attach")} disabled=${uploading}
+          onClick=${() => picker.current?.click()}><${Icon} name="attach" /></button>
+        <button type="button" class="quiet icon-only" aria-label=${t("reply.choices")} title=${t("reply.choices")} aria-pressed=${!!choices}
+          onClick=${() => setChoices(choices ? null : [""])}><${Icon} name="choices" /></button>
+        <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${savedReplies(text, (saved) => (write(saved), area.current?.focus()))} />
+        <span class="reply-count" id="reply-count">
+          ${uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) }) : ""}
+        </span>
+        <button type="submit" class="primary" disabled=${isEmpty || uploading}>${t("act.send")} <${Icon} name="send" size=${16} /></button>
+      </div>
+    </form>
+  `;
+}
+
+/** @param {HTMLTextAreaElement | null} area */
+function fit(area) {
+  if (!area) return;
+  area.style.height = "auto";
+  area.style.height = `${Math.min(area.scrollHeight + 2, 200)}px`;
+}

@@ -1,0 +1,109 @@
+/** The open conversation. */
+
+import { Icon } from "../parts/icons.js";
+import { Avatar, Problem, Waiting } from "../parts/small.js";
+import { get } from "../shared/api.js";
+import { onChange } from "../shared/live.js";
+import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
+import { dayKey, dayName, fullTime, clock, t, word } from "../shared/texts.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { Actions } from "./actions.js";
+import { Bubble, Pending } from "./bubble.js";
+import { addressOf, displayName } from "./names.js";
+import { outboxOf } from "./outbox.js";
+import { Person } from "./person.js";
+import { Reply } from "./reply.js";
+import { useThread } from "./thread_data.js";
+
+/** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
+
+/** @param {{contact: string, query: Record<string, string>}} props */
+export function Thread({ contact, query }) {
+  const person = useContact(contact);
+  const thread = useThread(contact);
+  const [showsPerson, setShowsPerson] = useState(false);
+  const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
+  const name = displayName(person.contact?.name, urn);
+  return html`
+    <section class="thread" aria-label=${name}>
+      <header class="thread-header">
+        <a class="button quiet icon-only only-narrow" href=${link(["inbox"], query)} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+        <${Avatar} name=${person.contact?.name} id=${contact} />
+        <div class="thread-who">
+          <h2>${name}</h2>
+          <p>
+            ${person.contact?.name && urn && html`<bdi>${addressOf(urn)}</bdi>`}
+            ${person.contact?.flow && html`<span class="in-flow"><${Icon} name="flow" size=${14} /> ${person.contact.flow.name}</span>`}
+          </p>
+        </div>
+        <${Actions} contact=${person.contact} messages=${thread.messages} refresh=${() => (person.refresh(), thread.refresh())} />
+        <button type="button" class="quiet icon-only" aria-pressed=${showsPerson} aria-label=${t("contact.details")} title=${t("contact.details")}
+          onClick=${() => setShowsPerson(!showsPerson)}><${Icon} name="info" /></button>
+      </header>
+      <${Course} thread=${thread} contact=${contact} />
+      ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn} onSent=${thread.refresh} />`}
+    </section>
+    ${showsPerson && person.contact && html`<${Person} contact=${person.contact} onClose=${() => setShowsPerson(false)} />`}
+  `;
+}
+
+/** @param {string} uuid */
+function useContact(uuid) {
+  const [contact, setContact] = useState(/** @type {Contact | null} */ (null));
+  const refresh = () => get("contacts", { uuid }).then((page) => setContact(page.results[0] ?? null), () => {});
+  useEffect(() => {
+    refresh();
+    return onChange(({ kind, record }) => kind === "contact" && record?.uuid === uuid && void refresh());
+  }, [uuid]);
+  return { contact, refresh };
+}
+
+/** @param {{thread: import("./thread_data.js").Thread, contact: string}} props */
+function Course({ thread, contact }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const atEnd = useRef(true);
+  const pending = outboxOf(contact);
+  const newest = thread.messages.at(-1)?.id;
+  useEffect(() => {
+    if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [newest, pending.length, thread.loading]);
+  const scrolled = () => {
+    if (box.current) atEnd.current = box.current.scrollHeight - box.current.scrollTop - box.current.clientHeight < 80;
+  };
+  return html`
+    <div class="course" ref=${box} onScroll=${scrolled} tabindex="0" role="log" aria-label=${t("inbox.messages")}>
+      ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
+      ${thread.loading && html`<${Waiting} />`}
+      ${thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
+      <ol class="course-list">${entries(thread)}</ol>
+      <ol class="course-list">
+        ${pending.map((message) => html`<${Pending} key=${message.key} contact=${contact} message=${message} />`)}
+      </ol>
+    </div>
+  `;
+}
+
+/** Messages and events by time, with a line before each day. @param {import("./thread_data.js").Thread} thread */
+function entries({ messages, events, hasOlder, refresh }) {
+  const from = hasOlder ? (messages[0]?.created_on ?? "") : "";
+  const all = [
+    ...messages.map((message) => ({ time: message.created_on, draw: () => html`<${Bubble} key=${message.id} message=${message} refresh=${refresh} />` })),
+    ...events.filter(({ time }) => time >= from).map((event) => ({ time: event.time, draw: () => html`<${EventLine} key=${event.key} event=${event} />` })),
+  ].sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+  let day = "";
+  return all.flatMap(({ time, draw }) => {
+    const isNew = dayKey(time) !== day;
+    day = dayKey(time);
+    return isNew ? [html`<li key=${day} class="day"><span>${dayName(time)}</span></li>`, draw()] : [draw()];
+  });
+}
+
+/** @param {{event: import("./thread_data.js").Event}} props */
+const EventLine = ({ event }) => html`
+  <li class="event">
+    <${Icon} name=${event.kind} size=${16} />
+    <span>${event.name ? `${event.name}: ` : ""}${word(event.kind, event.word)}</span>
+    <time datetime=${event.time} title=${fullTime(event.time)}>${clock(event.time)}</time>
+  </li>
+`;

@@ -1,0 +1,12 @@
+/** Starts the console. */
+
+import { startLive } from "./shared/live.js";
+import { startSession } from "./shared/session.js";
+import { startTexts } from "./shared/texts.js";
+import { html, render } from "./shared/ui.js";
+import { App } from "./shell/app.js";
+
+await startTexts();
+render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
+startLive();
+await startSession().catch(() => {});

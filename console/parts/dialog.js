@@ -1,0 +1,85 @@
+/** Modal dialogs. The browser keeps the focus inside, closes them with Escape, and gives the focus back. */
+
+import { explain } from "../shared/explain.js";
+import { t } from "../shared/texts.js";
+import { html, signal, useEffect, useRef, useState } from "../shared/ui.js";
+import { Icon } from "./icons.js";
+
+/**
+ * A dialog that is open while it is drawn.
+ * @param {{title: string, onClose: () => void, children?: any, wide?: boolean}} props
+ */
+export function Dialog({ title, onClose, children, wide = false }) {
+  const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    element.current?.showModal();
+  }, []);
+  return html`
+    <dialog class=${wide ? "dialog wide" : "dialog"} ref=${element} aria-labelledby="dialog-title" onClose=${onClose}
+      onClick=${(/** @type {MouseEvent} */ event) => event.target === element.current && element.current?.close()}>
+      <div class="dialog-body">
+        <header>
+          <h2 id="dialog-title">${title}</h2>
+          <button type="button" class="quiet icon-only" aria-label=${t("act.close")} onClick=${() => element.current?.close()}>
+            <${Icon} name="close" />
+          </button>
+        </header>
+        ${children}
+      </div>
+    </dialog>
+  `;
+}
+
+/**
+ * A form in a dialog: `onSubmit` does the work, and the dialog closes when it succeeded. What went wrong is shown.
+ * @param {{title: string, submit: string, onSubmit: (data: FormData) => Promise<unknown>, onClose: () => void,
+ *   children?: any, danger?: boolean, wide?: boolean}} props
+ */
+export function FormDialog({ title, submit, onSubmit, onClose, children, danger = false, wide = false }) {
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const done = async (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await onSubmit(new FormData(/** @type {HTMLFormElement} */ (event.target)));
+      onClose();
+    } catch (error) {
+      setProblem(explain(error));
+      setBusy(false);
+    }
+  };
+  return html`
+    <${Dialog} title=${title} onClose=${onClose} wide=${wide}>
+      <form onSubmit=${done}>
+        ${children}
+        ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+        <footer>
+          <button type="button" onClick=${onClose}>${t("act.cancel")}</button>
+          <button type="submit" class=${danger ? "danger" : "primary"} disabled=${busy}>${submit}</button>
+        </footer>
+      </form>
+    <//>
+  `;
+}
+
+/** @typedef {{title: string, text: string, submit: string, onYes: () => Promise<unknown>}} Question */
+/** @type {import("../shared/ui.js").Signal<Question | null>} */
+const question = signal(null);
+
+/** Asks before something that cannot be undone. @param {Question} asked */
+export const confirmFirst = (asked) => {
+  question.value = asked;
+};
+
+/** Draws the question that is asked at present. */
+export function Questions() {
+  const asked = question.value;
+  if (!asked) return null;
+  return html`
+    <${FormDialog} title=${asked.title} submit=${asked.submit} danger onSubmit=${asked.onYes}
+      onClose=${() => (question.value = null)}>
+      <p>${asked.text}</p>
+    <//>
+  `;
+}

@@ -1,0 +1,64 @@
+/** A button with a menu below it, for mouse, keyboard and screen reader. */
+
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { Icon } from "./icons.js";
+
+/**
+ * @typedef {{text: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, lang?: string}} Item
+ * @param {{label: string, items: (Item | false | null | undefined)[], icon?: string, text?: any, up?: boolean, className?: string}} props
+ */
+export function Menu({ label, items, icon = "more", text, up = false, className = "quiet icon-only" }) {
+  const [open, setOpen] = useState(false);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const shown = items.filter((item) => !!item);
+  useEffect(() => {
+    if (!open) return;
+    entries()[0]?.focus();
+    const leave = (/** @type {Event} */ event) => {
+      if (!box.current?.contains(/** @type {Node} */ (event.target))) setOpen(false);
+    };
+    document.addEventListener("pointerdown", leave);
+    return () => document.removeEventListener("pointerdown", leave);
+  }, [open]);
+  const entries = () => /** @type {HTMLElement[]} */ ([...(box.current?.querySelectorAll("[role^=menuitem]") ?? [])]);
+  const close = () => {
+    setOpen(false);
+    box.current?.querySelector("button")?.focus();
+  };
+  const move = (/** @type {KeyboardEvent} */ event) => {
+    if (!open) return;
+    const all = entries();
+    const at = all.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+    if (event.key === "Escape") close();
+    else if (event.key === "ArrowDown") all[(at + 1) % all.length].focus();
+    else if (event.key === "ArrowUp") all[(at - 1 + all.length) % all.length].focus();
+    else if (event.key === "Tab") return setOpen(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  if (shown.length === 0) return null;
+  return html`
+    <div class="menu" ref=${box} onKeyDown=${move}>
+      <button type="button" class=${className} aria-label=${label} title=${label} aria-haspopup="menu" aria-expanded=${open}
+        onClick=${() => setOpen(!open)}>
+        ${text ?? html`<${Icon} name=${icon} />`}
+      </button>
+      ${open &&
+      html`<div class=${up ? "menu-list up" : "menu-list"} role="menu" aria-label=${label}>
+        ${shown.map(
+          (item) => html`
+            <button type="button" role=${item.checked === undefined ? "menuitem" : "menuitemradio"} tabindex="-1" lang=${item.lang}
+              aria-checked=${item.checked} class=${item.danger ? "menu-item danger" : "menu-item"}
+              onClick=${() => {
+                close();
+                item.onPick();
+              }}>
+              ${item.icon && html`<${Icon} name=${item.icon} size=${18} />`} ${item.text}
+            </button>
+          `,
+        )}
+      </div>`}
+    </div>
+  `;
+}

@@ -1,0 +1,71 @@
+/** Small parts that many pages use. */
+
+import { t } from "../shared/texts.js";
+import { html, useEffect, useRef } from "../shared/ui.js";
+import { Icon } from "./icons.js";
+
+/** The initials of somebody, in one of eight colors. @param {{name: string | null | undefined, id: string}} props */
+export function Avatar({ name, id }) {
+  const words = (name ?? "").trim().split(/\s+/).filter(Boolean);
+  const letters = words.length ? [words[0], words.length > 1 ? words[words.length - 1] : ""].map((part) => [...part][0] ?? "") : [];
+  const hue = [...id].reduce((sum, sign) => (sum * 31 + sign.charCodeAt(0)) % 8, 0);
+  const isName = letters.length > 0 && /\p{L}/u.test(letters[0]);
+  return html`<span class=${`avatar hue-${hue}`} aria-hidden="true">
+    ${isName ? letters.join("").toUpperCase() : html`<${Icon} name="person" size=${18} />`}
+  </span>`;
+}
+
+/** What to say when there is nothing: it teaches. @param {{icon: string, title: string, text?: string, children?: any}} props */
+export const Empty = ({ icon, title, text, children }) => html`
+  <div class="empty">
+    <span class="empty-icon"><${Icon} name=${icon} size=${28} /></span>
+    <h2>${title}</h2>
+    ${text && html`<p>${text}</p>`} ${children}
+  </div>
+`;
+
+/** A problem with a way to try again. @param {{text: string, onRetry: () => void}} props */
+export const Problem = ({ text, onRetry }) => html`
+  <div class="problem" role="alert">
+    <span>${text}</span>
+    <button type="button" onClick=${onRetry}>${t("act.retry")}</button>
+  </div>
+`;
+
+/**
+ * The end of a list: loads more when it comes into sight, or when its button is pressed.
+ * @param {{list: {loading: boolean, hasMore: boolean, more: () => void, problem: string, reload: () => void}}} props
+ */
+export function ListEnd({ list }) {
+  const end = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (!end.current || !list.hasMore) return;
+    const seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && list.more(), {
+      rootMargin: "200px",
+    });
+    seen.observe(end.current);
+    return () => seen.disconnect();
+  });
+  if (list.problem) return html`<${Problem} text=${list.problem} onRetry=${list.reload} />`;
+  return html`<div class="list-end" ref=${end}>
+    ${list.loading ? html`<${Waiting} />` : list.hasMore && html`<button type="button" onClick=${list.more}>${t("act.more")}</button>`}
+  </div>`;
+}
+
+export const Waiting = () => html`<p class="waiting" role="status"><span class="spinner" aria-hidden="true"></span>${t("state.loading")}</p>`;
+
+/**
+ * A field of a form with its label, help and error.
+ * @param {{label: string, id: string, help?: string, problem?: string, children?: any}} props
+ */
+export const Field = ({ label, id, help, problem, children }) => html`
+  <div class="field">
+    <label for=${id}>${label}</label>
+    ${children}
+    ${help && html`<p class="help" id=${`${id}-help`}>${help}</p>`}
+    ${problem && html`<p class="problem" id=${`${id}-problem`} role="alert">${problem}</p>`}
+  </div>
+`;
+
+/** @param {{tone?: "good" | "bad" | "warn" | "calm", children?: any}} props */
+export const Badge = ({ tone = "calm", children }) => html`<span class=${`badge ${tone}`}>${children}</span>`;

@@ -1,0 +1,112 @@
+/** Lists of the API, a page at a time by its cursors. */
+
+import { cursorOf, get } from "./api.js";
+import { explain } from "./explain.js";
+import { useEffect, useRef, useState } from "./ui.js";
+
+/** @import { Filters, Listed, Readable } from "./contract.js" */
+
+/**
+ * @template I
+ * @typedef {{items: I[], loading: boolean, problem: string, hasMore: boolean, more: () => void, reload: () => void,
+ *   change: (edit: (items: I[]) => I[]) => void}} List
+ */
+
+/**
+ * The records of a list that match the filters, with a function that loads the next page.
+ * @template {Readable} N
+ * @param {N} name
+ * @param {Filters<N> | null} query null waits
+ * @returns {List<Listed<N>>}
+ */
+export function useList(name, query) {
+  return usePages(
+    query && JSON.stringify([name, query]),
+    async (cursor, stop) => {
+      const page = /** @type {any} */ (
+        await get(name, /** @type {any} */ ({ ...query, cursor: cursor ?? undefined }), stop)
+      );
+      return { items: page.results, cursor: cursorOf(page.next) };
+    },
+  );
+}
+
+/**
+ * The same for pages that are loaded in another way; `key` says which list it is, null waits.
+ * @template I
+ * @param {string | null} key
+ * @param {(cursor: string | null, stop: AbortSignal) => Promise<{items: I[], cursor: string | null}>} load
+ * @returns {List<I>}
+ */
+export function usePages(key, load) {
+  const [state, setState] = useState({ key: "", items: /** @type {I[]} */ ([]), cursor: /** @type {string | null} */ (null) });
+  const [loading, setLoading] = useState(true);
+  const [problem, setProblem] = useState("");
+  const present = useRef(new AbortController());
+
+  const fetchPage = async (/** @type {string | null} */ cursor) => {
+    if (key === null) return;
+    present.current.abort();
+    const stop = (present.current = new AbortController());
+    setLoading(true);
+    try {
+      const page = await load(cursor, stop.signal);
+      if (stop.signal.aborted) return;
+      setState((old) => ({ key, items: cursor ? [...old.items, ...page.items] : page.items, cursor: page.cursor }));
+      setProblem("");
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      setProblem(explain(error));
+    }
+    setLoading(false);
+  };
+
+  useEffect(() => {
+    fetchPage(null);
+    return () => present.current.abort();
+  }, [key]);
+
+  const isPresent = state.key === key;
+  return {
+    items: isPresent ? state.items : [],
+    loading,
+    problem,
+    hasMore: isPresent && state.cursor !== null,
+    more: () => !loading && state.cursor && fetchPage(state.cursor),
+    reload: () => void fetchPage(null),
+    change: (edit) => setState((old) => ({ ...old, items: edit(old.items) })),
+  };
+}
+
+/**
+ * All records of a short list, such as labels or topics, up to four pages; kept for the page's life.
+ * @template {Readable} N
+ * @param {N | null} name null asks for nothing
+ * @returns {Listed<N>[]}
+ */
+export function useAll(name) {
+  const [items, setItems] = useState(/** @type {Listed<N>[]} */ ([]));
+  useEffect(() => {
+    if (name) loadAll(name).then(setItems, () => {});
+  }, [name]);
+  return items;
+}
+
+/**
+ * @template {Readable} N
+ * @param {N} name
+ * @param {Filters<N>} [query]
+ * @returns {Promise<Listed<N>[]>}
+ */
+export async function loadAll(name, query) {
+  /** @type {Listed<N>[]} */
+  const items = [];
+  let cursor = null;
+  for (let pages = 0; pages < 4; pages++) {
+    const page = /** @type {any} */ (await get(name, /** @type {any} */ ({ ...query, cursor: cursor ?? undefined })));
+    items.push(...page.results);
+    cursor = cursorOf(page.next);
+    if (!cursor) break;
+  }
+  return items;
+}

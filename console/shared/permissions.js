@@ -1,0 +1,26 @@
+/** Which roles may do what, as the contract says (a test compares them). Pages hide what the API would refuse. */
+
+const all = ["administrator", "editor", "viewer", "agent"];
+const staff = ["administrator", "editor", "viewer"];
+const helpers = ["administrator", "editor", "agent"];
+const editors = ["administrator", "editor"];
+
+export const PERMISSIONS = {
+  list_messages: staff,
+  create_message: helpers,
+  act_on_messages: editors,
+  list_contacts: [...all, "surveyor"],
+  write_contact: helpers,
+  delete_contact: editors,
+  act_on_contacts: helpers,
+  list_labels: staff,
+  list_flows: [...staff, "surveyor"],
+  create_flow_start: editors,
+  list_tickets: all,
+  act_on_tickets: helpers,
+  list_channels: staff,
+  write_group: editors,
+  list_broadcasts: staff,
+  create_broadcast: editors,
+  list_users: all,
+};

@@ -1,0 +1,40 @@
+/** Where a person is: the part of the address after `#`, such as `#/inbox/UUID?folder=archived`. */
+
+import { signal } from "./ui.js";
+
+/** @typedef {{page: string, parts: string[], query: Record<string, string>}} Place */
+
+/** @returns {Place} */
+function read() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [page, ...parts] = path.split("/").map(decodeURIComponent);
+  return { page: page || "", parts, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
+}
+
+export const place = signal(read());
+window.addEventListener("hashchange", () => {
+  place.value = read();
+});
+
+/**
+ * The address of a place, for links.
+ * @param {string[]} parts
+ * @param {Record<string, string | undefined | null>} [query]
+ */
+export function link(parts, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value);
+  const search = new URLSearchParams(/** @type {[string, string][]} */ (given)).toString();
+  return `#/${parts.map(encodeURIComponent).join("/")}${search ? `?${search}` : ""}`;
+}
+
+/**
+ * @param {string[]} parts
+ * @param {Record<string, string | undefined | null>} [query]
+ * @param {{replace?: boolean}} [options]
+ */
+export function go(parts, query = {}, { replace = false } = {}) {
+  const target = link(parts, query);
+  if (replace) history.replaceState(null, "", target);
+  else location.hash = target;
+  place.value = read();
+}

@@ -1,0 +1,105 @@
+/** All texts that people read, in their language; numbers and times as they write them. */
+
+import { signal } from "./ui.js";
+
+/** @typedef {keyof typeof import("../messages/en.json")} Key */
+
+/** Languages by code, with the name that their speakers use. */
+export const LANGUAGES = {
+  en: "English",
+  fr: "Français",
+  es: "Español",
+  pt: "Português",
+  ar: "العربية",
+  sw: "Kiswahili",
+};
+const RIGHT_TO_LEFT = ["ar"];
+const KEPT = "relayboard.language";
+
+/** The code of the language that is shown. */
+export const language = signal("en");
+/** The time zone in which times are shown: that of the workspace. */
+export const zone = signal(Intl.DateTimeFormat().resolvedOptions().timeZone);
+/** @type {import("./ui.js").Signal<Record<string, string>>} */
+const texts = signal({});
+
+/** Shows the language that was chosen, or the first of the browser's that we have. */
+export async function startTexts() {
+  const wished = [localStorage.getItem(KEPT), ...navigator.languages].map((code) => (code ?? "").split("-")[0]);
+  await showLanguage(wished.find((code) => code in LANGUAGES) ?? "en");
+}
+
+/** @param {string} code */
+export async function showLanguage(code) {
+  const response = await fetch(new URL(`../messages/${code}.json`, import.meta.url));
+  texts.value = await response.json();
+  language.value = code;
+  document.documentElement.lang = code;
+  document.documentElement.dir = RIGHT_TO_LEFT.includes(code) ? "rtl" : "ltr";
+}
+
+/** @param {string} code */
+export async function chooseLanguage(code) {
+  localStorage.setItem(KEPT, code);
+  await showLanguage(code);
+}
+
+/**
+ * The text with this key, with values for its placeholders.
+ * @param {Key} key
+ * @param {Record<string, string | number>} [values]
+ */
+export function t(key, values) {
+  const text = texts.value[key] ?? key;
+  return values ? text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole)) : text;
+}
+
+/**
+ * The text of a word of the API, such as a status or a role; the word itself if there is none.
+ * @param {string} family
+ * @param {string} word
+ */
+export const word = (family, word) => texts.value[`${family}.${word}`] ?? word.replaceAll("_", " ");
+
+/** @param {number} value @param {Intl.NumberFormatOptions} [options] */
+export const number = (value, options) => new Intl.NumberFormat(language.value, options).format(value);
+
+/** @param {Date} time @param {Intl.DateTimeFormatOptions} options */
+const format = (time, options) =>
+  new Intl.DateTimeFormat(language.value, { ...options, timeZone: zone.value }).format(time);
+
+/** @param {string} time */
+export const clock = (time) => format(new Date(time), { hour: "2-digit", minute: "2-digit" });
+
+/** @param {string} time */
+export const fullTime = (time) => format(new Date(time), { dateStyle: "full", timeStyle: "medium" });
+
+/** @param {string} time */
+export const shortTime = (time) => format(new Date(time), { dateStyle: "medium", timeStyle: "short" });
+
+/** The day on which something happened, as a key that sorts. @param {string} time */
+export const dayKey = (time) =>
+  new Intl.DateTimeFormat("en-CA", { timeZone: zone.value, dateStyle: "short" }).format(new Date(time));
+
+/** The name of a day: today, yesterday, or its date. @param {string} time */
+export function dayName(time) {
+  const day = dayKey(time);
+  if (day === dayKey(new Date().toISOString())) return t("time.today");
+  if (day === dayKey(new Date(Date.now() - 86_400_000).toISOString())) return t("time.yesterday");
+  return format(new Date(time), { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+}
+
+/** A time in a list: the hour today, otherwise the date. @param {string} time */
+export function listTime(time) {
+  if (dayKey(time) === dayKey(new Date().toISOString())) return clock(time);
+  const sameYear = dayKey(time).slice(0, 4) === dayKey(new Date().toISOString()).slice(0, 4);
+  return format(new Date(time), { day: "numeric", month: "short", year: sameYear ? undefined : "numeric" });
+}
+
+/** How long something took, in its largest unit. @param {number} seconds */
+export function duration(seconds) {
+  /** @type {[number, string][]} */
+  const units = [[86_400, "day"], [3600, "hour"], [60, "minute"]];
+  const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, "second"];
+  return number(Math.round(seconds / size), { style: "unit", unit, unitDisplay: "short" });
+}

@@ -1,0 +1,21 @@
+/** The pages of the console, in the order of the navigation. A page is loaded when it is first opened. */
+
+import { may } from "../shared/session.js";
+
+/**
+ * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean,
+ *   load: () => Promise<{default: (props: {place: import("../shared/router.js").Place}) => any}>}} Page
+ */
+
+/** @type {Page[]} */
+export const PAGES = [
+  {
+    name: "inbox",
+    title: "inbox.title",
+    icon: "inbox",
+    isFor: () => may("list_messages"),
+    load: () => import("../inbox/page.js"),
+  },
+];
+
+export const openPages = () => PAGES.filter((page) => page.isFor());

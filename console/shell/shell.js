@@ -1,0 +1,98 @@
+/** The frame around every page: navigation, workspace, person, and whether the service is reached. */
+
+import { Menu } from "../parts/menu.js";
+import { Icon } from "../parts/icons.js";
+import { Avatar, Empty, Waiting } from "../parts/small.js";
+import { online } from "../shared/api.js";
+import { link, place } from "../shared/router.js";
+import { account, chooseWorkspace, signOut } from "../shared/session.js";
+import { chooseLanguage, language, LANGUAGES, t } from "../shared/texts.js";
+import { html, useEffect, useState } from "../shared/ui.js";
+import { openPages } from "./pages.js";
+import { Shortcuts } from "./shortcuts.js";
+
+export function Shell() {
+  const pages = openPages();
+  const page = pages.find((known) => known.name === place.value.page) ?? (place.value.page ? undefined : pages[0]);
+  const title = page ? t(page.title) : t("shell.unknown");
+  useEffect(() => {
+    document.title = `${title} · ${account.value?.workspace.name ?? "Relayboard"}`;
+  }, [title]);
+  return html`
+    <a class="skip" href="#main" onClick=${toMain}>${t("shell.skip")}</a>
+    <div class=${place.value.parts.length ? "shell deep" : "shell"}>
+      <${Navigation} pages=${pages} current=${page?.name} />
+      <div class="stage">
+        ${!online.value && html`<p class="banner" role="status"><${Icon} name="failed" size=${18} /> ${t("shell.offline")}</p>`}
+        ${page
+          ? html`<${Loaded} key=${page.name} page=${page} />`
+          : html`<main id="main" tabindex="-1"><${Empty} icon="help" title=${title} text=${t("shell.unknown_text")} /></main>`}
+      </div>
+    </div>
+    <${Shortcuts} pages=${pages} />
+  `;
+}
+
+const toMain = (/** @type {Event} */ event) => {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+};
+
+/** @param {{page: import("./pages.js").Page}} props */
+function Loaded({ page }) {
+  const [Shown, setShown] = useState(/** @type {any} */ (null));
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    page.load().then(
+      (module) => setShown(() => module.default),
+      () => setFailed(true),
+    );
+  }, [page]);
+  if (failed) return html`<main id="main" tabindex="-1"><${Empty} icon="failed" title=${t("error.offline")} /></main>`;
+  return Shown ? html`<${Shown} place=${place.value} />` : html`<main id="main" tabindex="-1"><${Waiting} /></main>`;
+}
+
+/** @param {{pages: import("./pages.js").Page[], current: string | undefined}} props */
+const Navigation = ({ pages, current }) => html`
+  <nav class="navigation" aria-label=${t("shell.pages")}>
+    <${WorkspaceMenu} />
+    <ul>
+      ${pages.map(
+        ({ name, title, icon }) => html`
+          <li key=${name}>
+            <a href=${link([name])} aria-current=${name === current ? "page" : undefined}>
+              <${Icon} name=${icon} /><span>${t(title)}</span>
+            </a>
+          </li>
+        `,
+      )}
+    </ul>
+    <${PersonMenu} />
+  </nav>
+`;
+
+function WorkspaceMenu() {
+  const { workspace, workspaces } = /** @type {import("../shared/session.js").Account} */ (account.value);
+  const text = html`<img src=${new URL("../images/mark.svg", import.meta.url).pathname} alt="" width="28" height="28" />
+    <span class="workspace-name">${workspace.name}</span>`;
+  if (workspaces.length < 2) return html`<div class="workspace">${text}</div>`;
+  const items = workspaces.map((other) => ({
+    text: other.name,
+    checked: other.uuid === workspace.uuid,
+    onPick: () => chooseWorkspace(other.uuid),
+  }));
+  return html`<${Menu} label=${t("shell.workspace")} items=${items} text=${text} className="workspace quiet" />`;
+}
+
+function PersonMenu() {
+  const { user } = /** @type {import("../shared/session.js").Account} */ (account.value);
+  const languages = Object.entries(LANGUAGES).map(([code, name]) => ({
+    text: name,
+    lang: code,
+    checked: code === language.value,
+    onPick: () => chooseLanguage(code),
+  }));
+  const items = [...languages, { text: t("sign_in.out"), icon: "out", onPick: signOut }];
+  const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name">${user.name || user.email}</span>`;
+  return html`<div class="person"><${Menu} label=${t("shell.person")} items=${items} text=${text} up className="quiet" /></div>`;
+}

@@ -1,0 +1,50 @@
+/** Keys that work on every page, and the dialog that lists all keys. */
+
+import { Dialog } from "../parts/dialog.js";
+import { go } from "../shared/router.js";
+import { t } from "../shared/texts.js";
+import { html, useEffect, useState } from "../shared/ui.js";
+
+/** @typedef {import("../shared/texts.js").Key} Key */
+
+/** @type {[string, Key][]} */
+const KEYS = [
+  ["?", "keys.help"],
+  ["1 – 9", "keys.pages"],
+  ["J / K", "keys.next"],
+  ["R", "keys.reply"],
+  ["/", "keys.search"],
+  ["E", "keys.archive"],
+  ["L", "keys.label"],
+  ["T", "keys.ticket"],
+  ["Ctrl + Enter", "keys.send"],
+  ["Esc", "keys.back"],
+];
+
+/** Whether a key belongs to what somebody types or to a dialog. @param {KeyboardEvent} event */
+export function isTyping(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  const isField = target.matches?.("input, textarea, select, [contenteditable]");
+  return isField || event.ctrlKey || event.metaKey || event.altKey || !!document.querySelector("dialog[open]");
+}
+
+/** @param {{pages: import("./pages.js").Page[]}} props */
+export function Shortcuts({ pages }) {
+  const [shown, setShown] = useState(false);
+  useEffect(() => {
+    const pressed = (/** @type {KeyboardEvent} */ event) => {
+      if (isTyping(event)) return;
+      const page = pages[Number(event.key) - 1];
+      if (event.key === "?") setShown(true);
+      else if (page) go([page.name]);
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, [pages.length]);
+  if (!shown) return null;
+  return html`
+    <${Dialog} title=${t("keys.title")} onClose=${() => setShown(false)}>
+      <dl class="keys">${KEYS.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${t(text)}</dd></div>`)}</dl>
+    <//>
+  `;
+}

@@ -1,0 +1,27 @@
+"""What the console shows to each role is what the API allows."""
+
+import re
+
+from handlers.asgi.console import FOLDER
+from openapi.bundle import bundle, operations
+
+SOURCE = (FOLDER / "shared" / "permissions.js").read_text()
+
+
+def lists(text: str, known: dict[str, list[str]]) -> list[str]:
+    """The roles in an expression: names of roles and, spread or alone, names of lists."""
+    found = []
+    for part in re.findall(r'"(\w+)"|(\w+)', text):
+        found += [part[0]] if part[0] else known[part[1]]
+    return found
+
+
+def test_each_role_sees_what_the_contract_allows():
+    known: dict[str, list[str]] = {}
+    for name, value in re.findall(r"^const (\w+) = \[(.*)\];$", SOURCE, re.MULTILINE):
+        known[name] = lists(value, known)
+    shown = {name: lists(value, known) for name, value in re.findall(r"^  (\w+): (.+),$", SOURCE, re.MULTILINE)}
+    allowed = {body["operationId"]: body["x-roles"] for _, _, body in operations(bundle("v2"))}
+
+    assert len(shown) > 10
+    assert {name: set(roles) for name, roles in shown.items()} == {name: set(allowed[name]) for name in shown}
