@@ -45,6 +45,7 @@ class _Parser:
     def __init__(self, tokens: list[Token], environment: Environment, resolver: Resolver | None, clock: Clock) -> None:
         self._tokens = tokens
         self._position = 0
+        self._last = self._begun = tokens[0]
         self._nesting = 0
         self._conditions = 0
         self._environment = environment
@@ -52,9 +53,13 @@ class _Parser:
         self._clock = clock
 
     def parse(self) -> Query:
-        query = self._parse_any()
-        if self._peek().kind is not TokenKind.END:
-            raise make_syntax_error(f"unexpected {self._peek().text!r} in query")
+        try:
+            query = self._parse_any()
+            if self._peek().kind is not TokenKind.END:
+                raise make_syntax_error(f"unexpected {self._take().text!r} in query")
+        except QueryError as error:
+            error.position = self._last.position if error.code == "syntax" else self._begun.position
+            raise
         return query
 
     def _parse_any(self) -> Query:
@@ -74,7 +79,7 @@ class _Parser:
         return _combine("and", children)
 
     def _parse_single(self) -> Query:
-        token = self._take()
+        token = self._begun = self._take()
         if token.kind is TokenKind.OPEN:
             return self._parse_nested()
         if token.kind not in _VALUES:
@@ -112,7 +117,7 @@ class _Parser:
         return self._tokens[self._position]
 
     def _take(self) -> Token:
-        token = self._tokens[self._position]
+        token = self._last = self._tokens[self._position]
         if token.kind is not TokenKind.END:
             self._position += 1
         return token

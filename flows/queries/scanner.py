@@ -1,6 +1,6 @@
 """Splits the text of a query into tokens (flow format, contact queries, grammar)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 import regex
@@ -24,10 +24,13 @@ class TokenKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token with its meaning: quoted text without quotes, comparators as symbols, everything else as written."""
+    """A token with its meaning: quoted text without quotes, comparators as symbols, everything else as written.
+    `position` counts the characters before it.
+    """
 
     kind: TokenKind
     text: str
+    position: int = field(default=0, compare=False)
 
 
 _SPACES = regex.compile(r"\s+")
@@ -55,9 +58,10 @@ def scan(text: str) -> list[Token]:
         if spaces:
             position = spaces.end()
             continue
-        token, position = _scan_token(text, position)
-        tokens.append(token)
-    return [*tokens, Token(TokenKind.END, "end of query")]
+        token, end = _scan_token(text, position)
+        tokens.append(replace(token, position=position))
+        position = end
+    return [*tokens, Token(TokenKind.END, "end of query", len(text))]
 
 
 def _scan_token(text: str, position: int) -> tuple[Token, int]:
@@ -71,7 +75,9 @@ def _scan_token(text: str, position: int) -> tuple[Token, int]:
         return Token(TokenKind.QUOTED, inner), quoted.end()
     if bare := _BARE.match(text, position):
         return _classify_bare(bare.group()), bare.end()
-    raise make_syntax_error(f"unexpected {character!r} in query")
+    error = make_syntax_error(f"unexpected {character!r} in query")
+    error.position = position
+    raise error
 
 
 def _classify_bare(text: str) -> Token:

@@ -11,7 +11,7 @@ from flows.queries.properties import ValueType
 from persistence.contacts.queries import SearchScope, find_matches
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import Refused
 from persistence.sql.columns import NamedRecordColumns
 from persistence.sql.names import name_key
 from persistence.tables.contacts import field, group
@@ -32,13 +32,14 @@ def open_group_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
 
 
 def match_query(tx: Transaction, workspace: Workspace, text: str, parameter: str) -> ColumnElement[bool]:
-    """The condition for the contacts that match a query of a request. Raises InvalidInput for one that is not valid."""
+    """The condition for the contacts that match a query of a request. Raises Refused for one that is not valid."""
     scope = open_scope(tx, workspace)
     try:
         query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
         return find_matches(workspace.id, query, scope)
     except QueryError as error:
-        raise InvalidInput.on(parameter, error.message) from error
+        place = "" if error.position is None else f" (character {error.position})"
+        raise Refused(f"Parameter {parameter}: {error.message}{place}.") from error
 
 
 class WorkspaceResolver:

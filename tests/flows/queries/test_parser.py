@@ -245,3 +245,21 @@ def test_no_text_makes_the_parser_fail_otherwise_than_by_refusing(text):
     except QueryError:
         return
     assert parse_query(str(query), ENVIRONMENT, RESOLVER) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "position"),
+    [
+        ("age >", 5),
+        ("age > 18 and )", 13),
+        ("name = amina §", 13),
+        ("(name = amina", 13),
+        ("name = amina and height > 3", 17),
+        ("amina and age > old", 10),
+    ],
+)
+def test_an_error_says_where_reading_stopped(text: str, position: int) -> None:
+    with pytest.raises(QueryError) as raised:
+        parse_query(text, resolver=RESOLVER)
+
+    assert raised.value.position == position

@@ -1,0 +1,99 @@
+"""`/api/v2/conversations.json` over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from persistence.changes import note_messages
+from persistence.database import Database
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.factories import make_contact, make_messages
+
+PATH = "/api/v2/conversations.json"
+LABELS = "/api/v2/labels.json"
+ACTIONS = "/api/v2/message_actions.json"
+
+
+class Inbox:
+    """A workspace in which people wrote."""
+
+    def __init__(self, api: Api, database: Database, workspace: Workspace) -> None:
+        self.api, self.database, self.workspace = api, database, workspace
+        self.people: dict[str, str] = {}
+        self.ids: dict[str, list[int]] = {}
+
+    def hear(self, name: str, count: int = 1, **values: Any) -> None:
+        """Messages of a person, who is new the first time, arrive."""
+        number = f"+25078800{len(self.people):04}"
+        self.people.setdefault(name, "") or self.people.update({name: self._meet(name, number)})
+        made = make_messages(self.database, self.workspace, self.people[name], count, **values)
+        with self.database.writing() as tx:
+            note_messages(tx, self.workspace.id, made)
+        self.ids[name] = made
+
+    def _meet(self, name: str, number: str) -> str:
+        return make_contact(self.database, self.workspace, number, name=name)
+
+    def names(self, **query: str) -> list[str]:
+        return [each["contact"]["name"] for each in self.api.results(PATH, **query)]
+
+
+@pytest.fixture
+def inbox(api: Api, database: Database, workspace: Workspace, clock: Any) -> Inbox:
+    found = Inbox(api, database, workspace)
+    for name, count in (("Amina", 2), ("Bosco", 1), ("Claire", 1)):
+        clock.advance(seconds=1)
+        found.hear(name, count)
+    return found
+
+
+def test_who_wrote_last_comes_first_with_that_message(inbox: Inbox) -> None:
+    inbox.hear("Amina", text="Are you there?")
+
+    found = inbox.api.results(PATH)
+
+    assert [(each["contact"]["name"], each["unread_count"]) for each in found] == [
+        ("Amina", 3),
+        ("Claire", 1),
+        ("Bosco", 1),
+    ]
+    assert found[0]["last_message"]["text"] == "Are you there?"
+    assert found[0]["urn"].startswith("tel:+250788")
+
+
+def test_a_conversation_that_was_read_is_no_longer_among_the_unread(inbox: Inbox) -> None:
+    body = {"contacts": [inbox.people["Bosco"]], "action": "read"}
+
+    assert inbox.api.as_role("agent").post(PATH, body).status_code == 204
+
+    assert inbox.names(unread="true") == ["Claire", "Amina"]
+    assert [each["unread_count"] for each in inbox.api.results(PATH, contact=inbox.people["Bosco"])] == [0]
+
+
+def test_nothing_is_marked_if_one_contact_is_unknown(inbox: Inbox) -> None:
+    unknown = "00000000-0000-4000-8000-000000000000"
+
+    answer = inbox.api.post(PATH, {"contacts": [inbox.people["Bosco"], unknown], "action": "read"})
+
+    assert answer.status_code == 400
+    assert len(inbox.names(unread="true")) == 3
+
+
+def test_conversations_are_found_by_folder_label_and_search(inbox: Inbox) -> None:
+    label = inbox.api.post(LABELS, {"name": "Complaint"}).json()["uuid"]
+    inbox.api.post(ACTIONS, {"messages": inbox.ids["Amina"], "action": "label", "label": label})
+    inbox.api.post(ACTIONS, {"messages": inbox.ids["Claire"], "action": "archive"})
+
+    assert inbox.names(folder="Inbox") == ["Bosco", "Amina"]
+    assert inbox.names(folder="archived") == ["Claire"]
+    assert inbox.names(label="complaint") == ["Amina"]
+    assert inbox.names(search="bosco") == ["Bosco"]
+    assert inbox.names(search="claire", folder="inbox") == []
+
+
+def test_a_search_that_cannot_be_read_is_refused_in_words(inbox: Inbox) -> None:
+    answer = inbox.api.get(PATH, search="age >")
+
+    assert answer.status_code == 400
+    assert answer.json() == {"detail": "Parameter search: expected a value after '>' in query (character 5)."}
