@@ -36,6 +36,7 @@ from handlers.errors import (
     answer_lost_race,
     answer_refusal,
     answer_rule,
+    answer_store,
     answer_too_many,
     answer_unexpected,
 )
@@ -47,7 +48,8 @@ from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
 from persistence.database import Database, Wake
 from persistence.errors import DatabaseError, LostRace, RuleBroken
-from persistence.media.store import MediaStore
+from persistence.media.opening import open_store
+from persistence.media.store import StoreUnavailable
 from persistence.secrets.encryption import KeyRing
 from relayboard.base.settings import Settings
 
@@ -77,7 +79,7 @@ def create_app(
     callbacks = RateLimiter(database, settings.callback_limit.requests, settings.callback_limit.period)
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
-    store = MediaStore(settings.media_url)
+    store = open_store(settings)
     service = Service(
         settings,
         database,
@@ -155,6 +157,7 @@ def _connexion_app() -> ASGIApp:
         ProblemException: answer_http,
         HTTPException: answer_http,
         DatabaseError: answer_database,
+        StoreUnavailable: answer_store,
         Exception: answer_unexpected,
     }
     for kind, handler in handlers.items():

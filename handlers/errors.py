@@ -9,6 +9,7 @@ from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
 
 from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, UNAVAILABLE
 from handlers.contract.operations import load_contract
 from handlers.request import context_of
 from openapi.bundle import GENERATIONS, matches
@@ -25,6 +26,7 @@ from persistence.errors import (
     is_temporary,
     took_too_long,
 )
+from persistence.media.store import StoreUnavailable
 
 logger = logging.getLogger("relayboard.api")
 
@@ -114,6 +116,12 @@ def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
     if is_temporary(error):
         return 503, "The service is overloaded or its database is not available; try again.", {"Retry-After": "1"}
     return 500, "Internal server error.", {}
+
+
+async def answer_store(request: ConnexionRequest, error: StoreUnavailable) -> ConnexionResponse:
+    """The server that keeps uploaded files does not answer."""
+    logger.error("the file store failed: %s", error)
+    return detail(503, UNAVAILABLE, {**limits_of(request), "Retry-After": RETRY_AFTER_SECONDS})
 
 
 async def answer_unexpected(request: ConnexionRequest, error: Exception) -> ConnexionResponse:

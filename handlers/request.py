@@ -1,21 +1,28 @@
 """What the layers of the service know about one request, and what a handler may read of it."""
 
+import logging
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import anyio
+import anyio.to_thread
 
 from handlers.asgi.request_body import Body
 from handlers.asgi.uploads import Upload
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
 from persistence.database import Database, Transaction
+from persistence.media.store import StoreUnavailable
 from persistence.tokens import Credentials
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
 
 KEY = "relayboard"
+
+logger = logging.getLogger("relayboard.api")
 
 
 @dataclass(slots=True)
@@ -28,7 +35,7 @@ class RequestContext:
 
     request_id: str
     body: Body
-    closing: ExitStack
+    closing: AsyncExitStack
     service: Service = field(init=False, repr=False)
     declared_type: bytes | None = None
     raw_body: bytes | None = None
@@ -39,12 +46,19 @@ class RequestContext:
     upload: Upload | None = None
     upload_is_needed: bool = False
 
-    def discard_upload(self, uuid: str) -> None:
+    async def discard_upload(self, uuid: str) -> None:
         """Delete the upload with this UUID at the end of the request, unless a row needs it. The row may also exist if
         the connection broke during the commit. The worker's trimming later gives a needed file its final name.
         """
         if not self.upload_is_needed:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._discard, uuid)
+
+    def _discard(self, uuid: str) -> None:
+        try:
             self.service.media_store.discard(uuid)
+        except StoreUnavailable as error:
+            logger.warning("a file of a failed upload is deleted later: %s", error)
 
 
 def context_of(scope: Mapping[str, Any]) -> RequestContext:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Collection
 
 from persistence.errors import DatabaseError
-from persistence.media.store import MediaStore
+from persistence.media.opening import open_store
+from persistence.media.store import StoreUnavailable
 from persistence.migrations import MigrationError, SchemaOlder, check_schema
 from relayboard.base.settings import Settings
 from relayboard.failures import describe_failure
@@ -59,11 +60,13 @@ def _pause(seconds: float, signals: Collection[int]) -> None:
 
 
 def leave_node(settings: Settings) -> None:
-    """Leave word in the media folder, so that others can tell whether this machine shares theirs."""
+    """Leave word in the media store, so that others can tell whether this machine shares theirs."""
     try:
-        MediaStore(settings.media_url).leave_node(socket.gethostname())
+        open_store(settings).leave_node(socket.gethostname())
     except OSError as error:
         logger.warning("the media folder (RELAYBOARD_MEDIA_URL) cannot be written to: %s", error.strerror)
+    except StoreUnavailable as error:
+        logger.warning("%s; files cannot be stored until it works again", error)
 
 
 class SchemaWatch:

@@ -24,7 +24,7 @@ from persistence.heartbeats import trim_heartbeats
 from persistence.limits.idempotency import trim_answers
 from persistence.limits.rate_limits import forget_windows
 from persistence.media.media import finish_received
-from persistence.media.store import MediaStore
+from persistence.media.opening import open_store
 from persistence.messages.outgoing import fail_old_messages
 from persistence.relayers.forgotten_reports import trim_forgotten
 from persistence.relayers.registrations import trim_registrations
@@ -85,7 +85,7 @@ def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
 
 def begin_archiving(runtime: Runtime) -> Callable[[], bool]:
     """The step that does one part of the archiving: trims a batch, or writes a day, or merges a month."""
-    store = MediaStore(runtime.settings.media_url)
+    store = open_store(runtime.settings)
     database = runtime.database
 
     def step() -> bool:
@@ -127,7 +127,7 @@ def begin_groups(runtime: Runtime) -> Callable[[], bool]:
 def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
     """The step that deletes one batch of old records of each kind, and files of incomplete uploads."""
 
-    store = MediaStore(runtime.settings.media_url)
+    store = open_store(runtime.settings)
     ages = Ages.of(runtime.settings)
 
     def step() -> bool:

@@ -5,7 +5,7 @@ import re
 import time
 import uuid
 from collections.abc import Collection, Iterable
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -65,7 +65,7 @@ class Guard:
         token = current_request_id.set(request_id)
         began = time.perf_counter()
         try:
-            with ExitStack() as closing:
+            async with AsyncExitStack() as closing:
                 closing.callback(body.forget)
                 scope[KEY] = RequestContext(request_id, body, closing)
                 await self._pass_on(scope, body, sender)

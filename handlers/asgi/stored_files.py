@@ -12,16 +12,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import ClassVar
 from urllib.parse import parse_qs
 
-import anyio.to_thread
-from starlette.responses import FileResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.plain_responses import detail_response, wrong_method
-from persistence.media.store import MediaStore
+from handlers.asgi.store_responses import FileSender
+from persistence.media.opening import open_store
 from relayboard.base.settings import Settings
 
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -52,7 +50,7 @@ class StoredFiles(ABC):
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self.store = MediaStore(settings.media_url)
+        self.sender = FileSender(open_store(settings), detail_response(404, self.MISSING), self.HEADERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(self.PREFIX):
@@ -62,19 +60,19 @@ class StoredFiles(ABC):
         if refused is not None:
             await refused.send(send)
             return
-        path = await anyio.to_thread.run_sync(self.find, scope["path"], scope["query_string"])
-        if path is None:
-            await detail_response(404, self.MISSING).send(send)
+        name = self.find(scope["path"], scope["query_string"])
+        if name is None:
+            await self.sender.missing.send(send)
             return
-        await FileResponse(path, media_type=self.media_type_of(path), headers=self.HEADERS)(scope, receive, send)
+        await self.sender.send(name, self.media_type_of(name), scope, receive, send)
 
     @abstractmethod
-    def find(self, path: str, query_string: bytes) -> Path | None:
-        """The file of a URL; the pattern of the path ensures that it stays inside the store."""
+    def find(self, path: str, query_string: bytes) -> str | None:
+        """The name of the file of a URL; the pattern of the path ensures that it stays inside the store."""
 
-    def media_type_of(self, path: Path) -> str:
+    def media_type_of(self, name: str) -> str:
         """The media type of a file by its extension; never a type that a browser would execute."""
-        guessed, _ = mimetypes.guess_type(path.name)
+        guessed, _ = mimetypes.guess_type(name)
         return guessed if guessed is not None and SHOWN_TYPES.match(guessed) else UNKNOWN_TYPE
 
 
@@ -90,9 +88,9 @@ class MediaFiles(StoredFiles):
         "X-Content-Type-Options": "nosniff",
     }
 
-    def find(self, path: str, query_string: bytes) -> Path | None:
+    def find(self, path: str, query_string: bytes) -> str | None:
         found = MEDIA.match(path)
-        return self.store.open_path(found.group(1)) if found is not None else None
+        return found.group(1) if found is not None else None
 
 
 class ArchiveFiles(StoredFiles):
@@ -109,7 +107,7 @@ class ArchiveFiles(StoredFiles):
         self.secret_keys = (settings.secret_key, *settings.secret_key_fallbacks)
         self.clock = clock
 
-    def find(self, path: str, query_string: bytes) -> Path | None:
+    def find(self, path: str, query_string: bytes) -> str | None:
         found = ARCHIVE.match(path)
         query = parse_qs(query_string.decode("latin-1"))
         expires, signature = query.get("expires", [""])[0], query.get("sig", [""])[0]
@@ -117,7 +115,7 @@ class ArchiveFiles(StoredFiles):
             return None
         wanted = [_sign(key, found.group(1), int(expires)) for key in self.secret_keys]
         is_ours = any(hmac.compare_digest(each.encode(), signature.encode()) for each in wanted)
-        return self.store.open_path(found.group(1)) if is_ours else None
+        return found.group(1) if is_ours else None
 
-    def media_type_of(self, path: Path) -> str:
+    def media_type_of(self, name: str) -> str:
         return "application/gzip"

@@ -55,6 +55,7 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
             await read_json(http.scope)  # no validator has read it if the contract has no body; it must be JSON anyway
         run = _run_relay if rules.generation == "relay" else _run
         answer = await _run_in_thread(run, rules, http, context)
+        await _accept_upload(context)
         encodings = http.headers.get("Accept-Encoding", "") if answer.is_list else None
         return render(answer, context.rate_limits, encodings)
 
@@ -102,7 +103,7 @@ def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None
 
 def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool = False) -> Answer:
     """Run the handler; a write that lost a race is run again on the new state."""
-    service, upload = context.service, context.upload
+    service = context.service
     if not rules.is_writing:
         database = service.database
         with database.glancing(SLOW_TIMEOUT_SECONDS) if is_slow else database.reading() as tx:
@@ -112,10 +113,15 @@ def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, i
     except DatabaseError as error:
         context.upload_is_needed = has_broken(error)
         raise
-    if upload is not None and upload.place is not None:
-        context.upload_is_needed = True
-        service.media_store.accept(upload.uuid, upload.place)
+    context.upload_is_needed = context.upload is not None and context.upload.place is not None
     return answer
+
+
+async def _accept_upload(context: RequestContext) -> None:
+    """Gives the file that a handler keeps its final name, in no thread of the database: a bucket may be slow."""
+    upload = context.upload
+    if upload is not None and upload.place is not None:
+        await anyio.to_thread.run_sync(context.service.media_store.accept, upload.uuid, upload.place)
 
 
 def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:

@@ -1,7 +1,10 @@
 """Validators with compiled schemas that replace Connexion's (by its documented `validator_map`)."""
 
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
+from typing import Any, BinaryIO
 
+import anyio.to_thread
 from starlette.types import Receive, Scope
 
 from handlers.asgi.refusals import Refusal
@@ -66,12 +69,25 @@ class UploadValidator:
         service = context.service
         context.closing.enter_context(service.uploads.take(context.credentials.workspace.id))
         uuid = new_uuid()
-        context.closing.callback(context.discard_upload, uuid)
-        with service.media_store.receiving(uuid) as file:
+        context.closing.push_async_callback(context.discard_upload, uuid)
+        async with _in_threads(service.media_store.receiving(uuid)) as file:
             context.upload = await receive_upload(context.body, form_type, file, uuid)
         # Connexion would read the form too if it got it.
         headers = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
         return replay(b"", receive), {**scope, "headers": headers}
+
+
+@asynccontextmanager
+async def _in_threads(writing: AbstractContextManager[BinaryIO]) -> AsyncIterator[BinaryIO]:
+    """A file that another thread opens and closes, because a disk or a bucket may be slow."""
+    file = await anyio.to_thread.run_sync(writing.__enter__)
+    try:
+        yield file
+    except BaseException as error:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(writing.__exit__, type(error), error, error.__traceback__)
+        raise
+    await anyio.to_thread.run_sync(writing.__exit__, None, None, None)
 
 
 async def read_json(scope: Scope) -> Receive:

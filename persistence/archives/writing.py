@@ -296,13 +296,13 @@ def _join(store: MediaStore, days: Sequence[_Day]) -> Written:
     with store.writing(location) as file:
         measured = _Measured(file)
         for day in days:
-            path = store.open_path(day.location) if day.location is not None else None
-            if path is None:
+            source = store.open(day.location) if day.location is not None else None
+            if source is None:
                 if day.record_count:
                     raise FileNotFoundError(day.location)
                 continue
-            with path.open("rb") as source:
-                shutil.copyfileobj(source, measured, PIECE_BYTES)
+            with source.stream:
+                shutil.copyfileobj(source.stream, measured, PIECE_BYTES)
     return Written(location, count, measured.size, measured.digest.hexdigest())
 
 

@@ -2,12 +2,11 @@
 
 import shutil
 import tarfile
-import time
 from collections.abc import Iterator
 
 from persistence.backups.errors import BackupError
 from persistence.backups.files import PIECE_BYTES, BackupReader, BackupWriter
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, StoredFile
 
 FIRST, LATER = "media.tar", "media-later.tar"
 SLACK_SECONDS = 5.0
@@ -21,7 +20,7 @@ class MediaPasses:
     def __init__(self, store: MediaStore, writer: BackupWriter) -> None:
         self._store = store
         self._writer = writer
-        self._since = time.time() - SLACK_SECONDS
+        self._since = store.now() - SLACK_SECONDS
         self._taken: set[str] = set()
 
     def take_first(self) -> None:
@@ -36,16 +35,12 @@ class MediaPasses:
             for name in self._store.list_names(since):
                 if name in self._taken:
                     continue
-                path = self._store.open_path(name)
-                try:
-                    file = None if path is None else path.open("rb")
-                except FileNotFoundError:
-                    file = None
+                file = self._store.open(name)
                 if file is None:  # deleted since it was listed
                     continue
-                with file:
-                    info = tar.gettarinfo(arcname=name, fileobj=file)
-                    tar.addfile(_without_owner(info), file)
+                with file.stream:
+                    info = _describe(name, file)
+                    tar.addfile(info, file.stream)
                 tar.members.clear()  # it would remember every file
                 if info.mtime >= self._since:  # young enough to be listed again
                     self._taken.add(name)
@@ -53,9 +48,9 @@ class MediaPasses:
                 manifest.media_bytes += info.size
 
 
-def _without_owner(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    info.uid = info.gid = 0
-    info.uname = info.gname = ""
+def _describe(name: str, file: StoredFile) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size, info.mtime, info.mode = file.size, file.modified, 0o600
     return info
 
 
@@ -64,7 +59,7 @@ def put_back(reader: BackupReader, store: MediaStore) -> None:
     for part in (FIRST, LATER):
         with reader.member(part) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             for name, file in _files_of(tar):
-                if store.open_path(name) is None:
+                if not store.has(name):
                     with store.writing(name) as placed:
                         shutil.copyfileobj(file, placed, PIECE_BYTES)
 
@@ -87,4 +82,4 @@ def take_away(store: MediaStore) -> None:
 def check_store_empty(store: MediaStore) -> None:
     """Raises BackupError if there are files."""
     if next(store.list_names(), None) is not None:
-        raise BackupError(f"the media folder {store.folder} holds files: restore into an empty one")
+        raise BackupError(f"{store.place} holds files: restore into an empty one")

@@ -13,6 +13,7 @@ from persistence.backups.files import BackupReader, reading_backup
 from persistence.backups.manifest import Manifest
 from persistence.backups.media import check_store_empty, put_back, take_away
 from persistence.database import Database, create_patient_engine, database_name
+from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision, downgrade, list_revisions, newest_revision, upgrade
 from persistence.secrets.encrypted_columns import Sealed
@@ -25,7 +26,7 @@ def restore_backup(path: Path, settings: Settings) -> Manifest:
     """Puts a backup into the database and the media folder of the settings. If it raises, nothing is changed. Raises
     BackupError. The schema is that of the backup: a newer program must migrate it.
     """
-    store = MediaStore(settings.media_url)
+    store = open_store(settings)
     with reading_backup(path) as reader:
         _check_fits(reader.manifest, settings)
         reader.check()

@@ -3,13 +3,17 @@
 without it a process returns only its own numbers.
 """
 
+import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Gauge,
+    Histogram,
     disable_created_metrics,
     generate_latest,
 )
@@ -24,6 +28,39 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 
 # A series of when each counter began, which processes that share a folder do not have.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped
+
+
+STORE_BUCKETS_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+shared = CollectorRegistry()
+"""What processes of both kinds count."""
+store_calls = Histogram(
+    "relayboard_media_store_seconds",
+    "Seconds of calls to the S3 server of the media store.",
+    ("operation", "outcome"),
+    registry=shared,
+    buckets=STORE_BUCKETS_SECONDS,
+)
+
+
+@dataclass(slots=True)
+class MeasuredCall:
+    """A call to the media store; one that raises counts as failed unless it `is_answered`."""
+
+    is_answered: bool = False
+
+
+@contextlib.contextmanager
+def measuring_store(operation: str) -> Iterator[MeasuredCall]:
+    """Counts a call to the media store, how long it took, and whether it failed."""
+    began = time.perf_counter()
+    call = MeasuredCall()
+    try:
+        yield call
+        call.is_answered = True
+    finally:
+        outcome = "answered" if call.is_answered else "failed"
+        store_calls.labels(operation, outcome).observe(time.perf_counter() - began)
 
 
 class PoolGauges:
@@ -67,6 +104,7 @@ def page_registry(own: CollectorRegistry, *collectors: Collector) -> CollectorRe
         MultiProcessCollector(page)  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped
     else:
         page.register(own)
+        page.register(shared)
     for collector in (ProgramCollector(), *collectors):
         page.register(collector)
     return page

@@ -44,6 +44,7 @@ Value = TypeVar("Value")
 
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
+_BUCKET_URL = re.compile(r"s3://[a-z0-9][a-z0-9._-]{1,62}(/[^?#]*)?")
 _DATABASE_URL = re.compile(
     r"""[a-z0-9+]+ ://
     ([^:/]* (:[^@]*)? @)?                     # user and password
@@ -79,6 +80,11 @@ class Settings:
     secret_key: str = field(repr=False)
     secret_key_fallbacks: tuple[str, ...] = field(repr=False)
     media_url: str = field(repr=False)
+    s3_endpoint: str
+    s3_region: str
+    s3_path_style: bool
+    s3_access_key: str = field(repr=False)
+    s3_secret_key: str = field(repr=False)
     rate_limit: RateLimit
     registration_limit: RateLimit
     callback_limit: RateLimit
@@ -133,6 +139,11 @@ def load_settings(environ: Mapping[str, str] | None = None, *, makes_secret_key:
         secret_key=read("SECRET_KEY", "", _secret_key) or _kept_secret_key(database_url, makes_secret_key),
         secret_key_fallbacks=read("SECRET_KEY_FALLBACKS", "", _secret_keys),
         media_url=read("MEDIA_URL", "file://var/media", _media_url),
+        s3_endpoint=read("S3_ENDPOINT", "", _service_url).rstrip("/"),
+        s3_region=read("S3_REGION", "", str),
+        s3_path_style=read("S3_PATH_STYLE", "off", _switch),
+        s3_access_key=read("S3_ACCESS_KEY", "", _header_value),
+        s3_secret_key=read("S3_SECRET_KEY", "", _header_value),
         rate_limit=read("RATE_LIMIT", "2500/hour", _rate_limit),
         registration_limit=read("REGISTRATION_LIMIT", "1000/hour", _rate_limit),
         page_size=read("PAGE_SIZE", "250", _count),
@@ -243,7 +254,10 @@ def _queue_url(text: str) -> str:
 
 
 def _media_url(text: str) -> str:
-    return _scheme(text, ("file",), "file://var/media")
+    example = "file://var/media or s3://bucket/prefix"
+    if _scheme(text, ("file", "s3"), example).startswith("s3:") and not _BUCKET_URL.fullmatch(text):
+        raise ValueError(f"expected a URL like {example}")
+    return text
 
 
 def _base_url(text: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from persistence.backups.copying import copy_database
 from persistence.backups.restoring import restore_backup
 from persistence.backups.writing import write_backup
-from persistence.media.store import MediaStore
+from persistence.media.opening import open_store
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import opened_database, print_json
 from relayboard.usage.parts import Options
@@ -14,7 +14,7 @@ from relayboard.usage.parts import Options
 def run_backup(options: Options) -> None:
     settings = load_settings(makes_secret_key=False)
     with opened_database(settings) as database:
-        made = write_backup(database, MediaStore(settings.media_url), Path(options.output))
+        made = write_backup(database, open_store(settings), Path(options.output))
     manifest = made.manifest
     print_json(
         {

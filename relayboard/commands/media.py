@@ -1,7 +1,7 @@
 """`relayboard media list|delete`."""
 
 from persistence.media.media import delete_media, list_media, read_usage
-from persistence.media.store import MediaStore
+from persistence.media.opening import open_store
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.usage.parts import Options
@@ -17,7 +17,7 @@ def run_list(options: Options) -> None:
 
 def run_delete(options: Options) -> None:
     settings = load_settings()
-    store = MediaStore(settings.media_url)
+    store = open_store(settings)
     with opened_database(settings) as database, database.writing() as tx:
         workspace = workspace_named(tx, options.workspace)
         places = {uuid: delete_media(tx, workspace.id, uuid) for uuid in options.media}

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection
 
 from persistence.database import database_name
+from persistence.media.opening import check_store_package
 from persistence.migrations import BASE, goes_back, move_to
 from persistence.migrations.distribution import distribute
 from relayboard.base.logs import configure_logging
@@ -37,6 +38,7 @@ def prepare(settings: Settings) -> None:
     error if something is wrong."""
     from worker.app import check_queue  # noqa: PLC0415  # loads all drivers of queues, which `migrate` does not need
 
+    check_store_package(settings)
     migrate_database(settings)
     check_database(settings)
     check_queue(settings.queue_url)

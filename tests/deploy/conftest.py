@@ -72,7 +72,7 @@ def program(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
         commands = folder / "venv" / "bin"
         if is_mine:
             run_uv("venv", "--quiet", "--python", sys.executable, str(folder / "venv"))
-            run_uv("pip", "install", "--quiet", "--python", str(commands / "python"), f"{built.wheel}[traces]")
+            run_uv("pip", "install", "--quiet", "--python", str(commands / "python"), f"{built.wheel}[traces,s3]")
     return commands
 
 

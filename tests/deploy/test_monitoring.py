@@ -14,6 +14,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from handlers.asgi import metrics as of_api
+from relayboard.base.metrics import store_calls
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import running_service, wait_until
 from tests.channel_rows import add_channel, add_contact, add_outgoing
@@ -90,7 +91,8 @@ def series(text: str) -> dict[str, set[str]]:
 def declared() -> dict[str, set[str]]:
     """What counts things that seldom happen, with the labels that its samples will have."""
     rare = (of_worker.attempts, of_worker.switched_off, of_worker.failures, of_api.requests)
-    return {f"{each._name}_total": set(each._labelnames) for each in rare}
+    calls = {f"{store_calls._name}_{end}": set(store_calls._labelnames) for end in ("bucket", "sum", "count")}
+    return calls | {f"{each._name}_total": set(each._labelnames) for each in rare}
 
 
 def ask(expression: Any) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from sqlalchemy import Table, func, insert, select
 
 from persistence.archives.archives import MESSAGE, RUN
 from persistence.database import Database, Transaction
-from persistence.media.store import MediaStore
+from persistence.media.folder import FolderStore
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
@@ -41,8 +41,8 @@ def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> MediaStore:
-    return MediaStore(f"file://{tmp_path / 'media'}")
+def store(tmp_path: Path) -> FolderStore:
+    return FolderStore(f"file://{tmp_path / 'media'}")
 
 
 def add_old_records(database: Database, workspace: Workspace) -> dict[str, list[int]]:
@@ -98,7 +98,7 @@ def kill_amid_work(database: Database, environment: dict[str, str]) -> None:
         process.wait()
 
 
-def read_archives(database: Database, store: MediaStore) -> dict[str, Counter[int]]:
+def read_archives(database: Database, store: FolderStore) -> dict[str, Counter[int]]:
     """How often each record is in files that count, by type."""
     found: dict[str, Counter[int]] = {MESSAGE: Counter(), RUN: Counter()}
     with database.reading() as tx:
@@ -113,7 +113,7 @@ def read_archives(database: Database, store: MediaStore) -> dict[str, Counter[in
 
 
 def test_every_record_is_archived_once(
-    database: Database, workspace: Workspace, environment: dict[str, str], store: MediaStore
+    database: Database, workspace: Workspace, environment: dict[str, str], store: FolderStore
 ) -> None:
     ids = add_old_records(database, workspace)
 

@@ -1,11 +1,8 @@
 """The media store always has exactly one file for every record, within the quota."""
 
-import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +10,10 @@ from sqlalchemy import event, select
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.media.media import RECEIVED_SECONDS, finish_received
+from persistence.media import media as media_records
+from persistence.media.folder import FolderStore
+from persistence.media.media import finish_received
+from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.tables.messages import media
 from relayboard.base.settings import Settings
@@ -27,11 +27,17 @@ MakeClient = Callable[..., AbstractContextManager[TestClient]]
 
 @pytest.fixture
 def store(settings: Settings) -> MediaStore:
-    return MediaStore(settings.media_url)
+    return open_store(settings)
 
 
-def files_of(store: MediaStore) -> list[Path]:
-    return [each for each in store.folder.rglob("*") if each.is_file()]
+def files_of(store: MediaStore) -> list[str]:
+    return sorted(store.list_names())
+
+
+@pytest.fixture
+def long_ago(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From then on as if the files had been received long ago."""
+    return lambda: monkeypatch.setattr(media_records, "RECEIVED_SECONDS", -2.0)
 
 
 def upload(api: Api, content: bytes = PICTURE, kind: str = "image/png") -> Any:
@@ -121,13 +127,16 @@ def test_a_replayed_upload_leaves_one_file(api: Api, store: MediaStore) -> None:
     assert len(files_of(store)) == 1
 
 
-def test_a_file_that_cannot_take_its_place_at_once_does_so_later(api: Api, store: MediaStore) -> None:
-    place = store.folder / api.workspace.uuid
-    store.folder.mkdir(parents=True)
+def test_a_file_that_cannot_take_its_place_at_once_does_so_later(
+    api: Api, settings: Settings, store: MediaStore, long_ago: Callable[[], None]
+) -> None:
+    folder = FolderStore(settings.media_url).folder
+    place = folder / api.workspace.uuid
+    folder.mkdir(parents=True)
     place.write_bytes(b"in the way")
     response = upload(api)
     place.unlink()
-    age_received(store)
+    long_ago()
 
     finish_received(api.database, store)
 
@@ -139,7 +148,7 @@ def test_a_file_that_cannot_take_its_place_at_once_does_so_later(api: Api, store
 
 
 def test_what_a_killed_process_received_is_deleted_when_nobody_can_be_writing_it_any_more(
-    api: Api, store: MediaStore
+    api: Api, store: MediaStore, long_ago: Callable[[], None]
 ) -> None:
     for uuid in ("0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e", "1f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"):
         with store.receiving(uuid) as file:
@@ -147,17 +156,18 @@ def test_what_a_killed_process_received_is_deleted_when_nobody_can_be_writing_it
 
     finish_received(api.database, store)
     young = len(files_of(store))
-    age_received(store)
+    long_ago()
     finish_received(api.database, store)
 
     assert (young, files_of(store)) == (2, [])
 
 
-def test_the_files_of_people_are_for_their_owner_only(api: Api, store: MediaStore) -> None:
+def test_the_files_of_people_are_for_their_owner_only(api: Api, settings: Settings) -> None:
     upload(api)
 
-    modes = {each.stat().st_mode & 0o777 for each in files_of(store)}
-    folders = {each.stat().st_mode & 0o777 for each in store.folder.rglob("*") if each.is_dir()}
+    found = list(FolderStore(settings.media_url).folder.rglob("*"))
+    modes = {each.stat().st_mode & 0o777 for each in found if each.is_file()}
+    folders = {each.stat().st_mode & 0o777 for each in found if each.is_dir()}
     assert (modes, folders) == ({0o600}, {0o700})
 
 
@@ -219,11 +229,3 @@ class TestQuotas:
                 assert upload(small, b"x" * 200).status_code == 500
 
         assert upload(small, b"x" * 200).status_code == 201
-
-
-def age_received(store: MediaStore) -> None:
-    """As if the files had been received long ago."""
-
-    moment = time.time() - RECEIVED_SECONDS - 1
-    for each in (store.folder / "received").iterdir():
-        os.utime(each, (moment, moment))

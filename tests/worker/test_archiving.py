@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +12,7 @@ from sqlalchemy import func, insert, select
 from persistence.archives import writing as archive_writing
 from persistence.archives.writing import archive_next_day
 from persistence.labels import create_label
+from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.tables.messages import label, message, message_label
 from persistence.tables.service import archive
@@ -50,19 +50,26 @@ def archive_all(runtime):
 
 @pytest.fixture
 def store(settings):
-    return MediaStore(settings.media_url)
+    return open_store(settings)
 
 
-def files_of(store: MediaStore) -> list[Path]:
-    return [path for path in store.folder.rglob("*") if path.is_file()]
+def files_of(store: MediaStore) -> list[str]:
+    return sorted(store.list_names())
+
+
+def content_of(store: MediaStore, name: str) -> bytes:
+    file = store.open(name)
+    assert file is not None
+    with file.stream:
+        return file.stream.read()
 
 
 def in_milliseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def ids_in(path: Path) -> list[int]:
-    return [json.loads(line)["id"] for line in gzip.decompress(path.read_bytes()).splitlines()]
+def ids_in(store: MediaStore, name: str) -> list[int]:
+    return [json.loads(line)["id"] for line in gzip.decompress(content_of(store, name)).splitlines()]
 
 
 def living(database) -> list[int]:
@@ -83,7 +90,7 @@ def test_days_of_a_finished_month_become_one_file(api, add, archive_all, databas
 
     (record,) = api.results(PATH)
     (path,) = files_of(store)
-    packed = path.read_bytes()
+    packed = content_of(store, path)
     assert {key: record[key] for key in record if key != "download_url"} == {
         "archive_type": "message",
         "type": "message",
@@ -95,7 +102,7 @@ def test_days_of_a_finished_month_become_one_file(api, add, archive_all, databas
     }
     assert download(api, record["download_url"]).content == packed
     assert [json.loads(line) for line in gzip.decompress(packed).splitlines()] == shown
-    assert ids_in(path) == ids
+    assert ids_in(store, path) == ids
     assert living(database) == []
 
 
@@ -142,7 +149,7 @@ def test_late_reports_of_a_day_are_left_in_place_when_the_rest_of_it_is_archived
 
     archive_all()
 
-    assert sorted(ids for path in files_of(store) for ids in ids_in(path)) == sorted([late, punctual])
+    assert sorted(ids for path in files_of(store) for ids in ids_in(store, path)) == sorted([late, punctual])
     assert living(database) == []
 
 
@@ -197,7 +204,7 @@ def test_of_two_that_archive_the_same_day_one_is_recorded(add, archive_all, data
     with database.reading() as tx:
         assert tx.execute(select(func.count()).select_from(archive)).scalar_one() == 1
     (path,) = files_of(store)
-    assert ids_in(path) == ids
+    assert ids_in(store, path) == ids
 
 
 @pytest.mark.parametrize("stage", range(6))
@@ -210,7 +217,7 @@ def test_work_that_ends_after_any_step_is_taken_up_again(api, add, runtime, arch
     archive_all()
 
     (path,) = files_of(store)
-    assert (ids_in(path), living(database)) == (ids, [])
+    assert (ids_in(store, path), living(database)) == (ids, [])
 
 
 def test_a_file_that_nobody_finished_counts_for_nothing(add, archive_all, database, store, monkeypatch):
@@ -229,4 +236,4 @@ def test_a_file_that_nobody_finished_counts_for_nothing(add, archive_all, databa
 
     with database.reading() as tx:
         places = tx.execute(select(archive.c.location).where(archive.c.location.is_not(None))).scalars().all()
-    assert [ids_in(store.folder / place) for place in places] == [ids]
+    assert [ids_in(store, place) for place in places] == [ids]

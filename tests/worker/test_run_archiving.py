@@ -3,11 +3,11 @@
 import gzip
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
 
+from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.runs import flow_run, flow_session
@@ -54,13 +54,13 @@ def archive_all(runtime):
 
 @pytest.fixture
 def store(settings):
-    return MediaStore(settings.media_url)
+    return open_store(settings)
 
 
 def lines_in(store: MediaStore) -> list[dict]:
     """The records in all files, file after file."""
-    paths = sorted(path for path in store.folder.rglob("*") if path.is_file())
-    return [json.loads(line) for path in paths for line in gzip.decompress(Path(path).read_bytes()).splitlines()]
+    files = [store.open(name) for name in sorted(store.list_names())]
+    return [json.loads(line) for file in files for line in gzip.decompress(file.stream.read()).splitlines()]
 
 
 def living(database, table=flow_run) -> list[int]:

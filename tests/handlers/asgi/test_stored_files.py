@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from handlers.asgi.stored_files import MediaFiles
-from persistence.media.store import MediaStore
+from persistence.media.opening import open_store
 from relayboard.base.settings import load_settings
 from tests.handlers.exchange import Echo, exchange
 
@@ -21,7 +21,7 @@ def files(tmp_path: Path) -> MediaFiles:
         "RELAYBOARD_MEDIA_URL": f"file://{tmp_path}/media",
     }
     settings = load_settings(environment)
-    store = MediaStore(settings.media_url)
+    store = open_store(settings)
     stored = dict.fromkeys([NAME + ending for ending in (".jpg", ".svg", ".html", "")], b"0123456789")
     for name, content in (stored | {"loose.jpg": b"hidden"}).items():
         with store.writing(name) as file:

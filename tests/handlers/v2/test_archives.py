@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert
 
 from persistence.database import Database
-from persistence.media.store import MediaStore
+from persistence.media.opening import open_store
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
@@ -111,7 +111,7 @@ class TestDownload:
     def address(self, api: Api, database: Database, workspace: Workspace, settings: Settings) -> str:
         """Path and query of a download address."""
         location = add(database, workspace, date(2025, 11, 2))
-        with MediaStore(settings.media_url).writing(location) as file:
+        with open_store(settings).writing(location) as file:
             file.write(b"content")
         parts = urlsplit(api.results(PATH)[0]["download_url"])
         return f"{parts.path}?{parts.query}"

@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, func, inspect, select
 
 from persistence.database import Database
 from persistence.heartbeats import Worker, record_heartbeat
-from persistence.media.store import MediaStore
+from persistence.media.folder import FolderStore
 from persistence.migrations import newest_revision
 from persistence.tables import metadata
 from persistence.tables.contacts import contact, contact_urn
@@ -107,7 +107,7 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         api = service.api(workspace)
         uploaded = api.upload("/api/v2/media.json", "photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg")
         assert uploaded.status_code == 201, uploaded.text
-        with MediaStore(f"file://{folder / 'media'}").writing(ARCHIVE) as file:
+        with FolderStore(f"file://{folder / 'media'}").writing(ARCHIVE) as file:
             file.write(b"archived")
         lists = read_lists(api)
         backup = folder / "backup.zip"
@@ -291,7 +291,7 @@ def occupied(url: str, folder: Path, how: str) -> Iterator[str]:
     """A place that is not empty; the sentence that says so."""
     environment = environment_for(url, folder)
     if how == "files":
-        with MediaStore(f"file://{folder / 'media'}").writing("archives/old.gz") as file:
+        with FolderStore(f"file://{folder / 'media'}").writing("archives/old.gz") as file:
             file.write(b"old")
         yield "holds files: restore into an empty one"
         return

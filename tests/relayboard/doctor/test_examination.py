@@ -259,7 +259,7 @@ BROKEN: dict[str, tuple[Callable[[Patient], None], str, str]] = {
     "newer schema": (schema_newer, "schema", "start that one"),
     "queue away": (queue_away, "queue", "start it, or correct RELAYBOARD_QUEUE_URL"),
     "media not writable": (media_not_writable, "media", "let the user that runs Relayboard write there"),
-    "media not shared": (media_not_shared, "media", "mount one folder on all machines"),
+    "media not shared": (media_not_shared, "media", "let all machines use one folder or one bucket"),
     "another key": (another_key, "key", "Set that key again"),
     "no key": (no_key, "settings", "give the key of this installation"),
     "nobody at the base URL": (nobody_at_base_url, "base URL", "start the service, or correct RELAYBOARD_BASE_URL"),
