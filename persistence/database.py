@@ -78,12 +78,15 @@ def _no_wake(kinds: frozenset[str]) -> None:
 
 
 class Transaction:
-    """A unit of work: a connection in one transaction, the time when it began, and the wake-ups after its commit."""
+    """A unit of work: a connection in one transaction, the time when it began, and the wake-ups after its commit.
+    `is_alone` says that each of its statements is a transaction (when reading on PostgreSQL).
+    """
 
-    __slots__ = ("_before_commit", "_kinds", "connection", "held_workspaces", "now", "read_clock", "sqlite")
+    __slots__ = ("_before_commit", "_kinds", "connection", "held_workspaces", "is_alone", "now", "read_clock", "sqlite")
 
-    def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
+    def __init__(self, connection: Connection, clock: Callable[[], datetime], *, is_alone: bool = False) -> None:
         self.connection = connection
+        self.is_alone = is_alone
         self.read_clock = clock
         self.now = clock()
         self.sqlite = connection.dialect.name == "sqlite"
@@ -162,16 +165,25 @@ class Database:
         if keys is not None:
             give_keys(self.engine, keys)
         self.sqlite = self.engine.dialect.name == "sqlite"
-        alone = {} if self.sqlite else {"isolation_level": "AUTOCOMMIT"}
-        self._reading_engine = self.engine.execution_options(**alone)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A unit of work that only reads. On PostgreSQL it has no transaction: under READ COMMITTED a transaction would
         not make its statements agree, and BEGIN and COMMIT would double the round trips of a page.
         """
-        with self._reading_engine.connect() as connection, connection.begin():
-            yield Transaction(connection, self.clock)
+        with self.engine.connect() as connection:
+            if self.sqlite:
+                with connection.begin():
+                    yield Transaction(connection, self.clock)
+                return
+            driver: Any = connection.connection.dbapi_connection
+            # Set here and not as an isolation level, because SQLAlchemy would send a statement to reset it.
+            driver.autocommit = True
+            try:
+                yield Transaction(connection, self.clock, is_alone=True)
+            finally:
+                if not driver.closed:
+                    driver.autocommit = False
 
     @contextlib.contextmanager
     def glancing(self, timeout_seconds: float) -> Iterator[Transaction]:

@@ -8,13 +8,15 @@ from sqlalchemy import ColumnElement, FromClause, Select, Table, select
 
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import as_text
+from persistence.sql.json_sql import as_text, is_declared
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
 from persistence.workspaces import Workspace
 
 RECORDS_PER_STATEMENT = 250
+EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "before", "after", "reverse", "paths"})
+"""Parameters whose values do not matter for the plan of a statement: the same index serves all."""
 
 Condition = ColumnElement[bool]
 Values = Mapping[str, Any]
@@ -68,7 +70,11 @@ class ListSpec:
 
     def select(self, query: ListQuery, order: Order) -> Selection:
         """The matching records."""
-        return Selection(self._record(query), self._source(query), self.table.c.id, order, self.conditions(query))
+        record, is_made_anew = self._record(query), callable(self.source)
+        is_fixed = is_declared(record) and not is_made_anew
+        is_even = is_fixed and query.values.keys() <= EVEN
+        conditions = self.conditions(query)
+        return Selection(record, self._source(query), self.table.c.id, order, conditions, is_fixed, is_even)
 
     def select_ids(self, query: ListQuery) -> Select[int]:
         """The ids of all matching records."""

@@ -200,6 +200,10 @@ def declare_record(fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[An
     return record
 
 
+def is_declared(record: ColumnElement[Any]) -> bool:
+    return id(record) in _DECLARED
+
+
 _DECLARED: dict[int, ColumnElement[Any]] = {}
 """The declared records by identity; they live as long as the process."""
 

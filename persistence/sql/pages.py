@@ -10,14 +10,28 @@ from functools import cached_property
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Date, FromClause, Select, Subquery, bindparam, select, tuple_, union_all
-from sqlalchemy.types import Integer, TypeEngine
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Date,
+    FromClause,
+    Select,
+    Subquery,
+    bindparam,
+    select,
+    tuple_,
+    type_coerce,
+    union_all,
+)
+from sqlalchemy.types import Integer, NullType, TypeEngine
 
 from persistence.database import Transaction
-from persistence.sql.columns import TIME_LAYOUT, UtcDateTime, time_text
+from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
 from persistence.sql.json_sql import as_text
+from persistence.sql.kept_statements import execute_kept
 
 CURSOR_LENGTH = 1000
+AFTER, AFTER_ID = "after_value", "after_id"
 
 
 class InvalidCursor(Exception):
@@ -53,6 +67,8 @@ class Order:
 class Selection:
     """Records of a list. `conditions` and `order` choose ids (they may use another table than `source`, for example a
     join table); `source` is the table, or join of tables, from which `record` is built, `source_id` its id column.
+    `is_fixed` says that record, source and order are the same objects each time; then the statement is compiled once.
+    `is_even` says that one plan is good for all values of the conditions.
     """
 
     record: ColumnElement[Any]
@@ -60,6 +76,8 @@ class Selection:
     source_id: ColumnElement[int]
     order: Order
     conditions: Sequence[ColumnElement[bool]]
+    is_fixed: bool = False
+    is_even: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,11 @@ class Position:
     value: datetime | date | int | str
     id: int
     backward: bool = False
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The parameters of a statement that reads what comes after it."""
+        return {AFTER: self.value, AFTER_ID: self.id}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +144,43 @@ def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | st
 def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, size: int) -> Page:
     """One page of records as JSON texts in one statement."""
     backward = position is not None and position.backward
-    reading = chosen.order.reversed if backward else chosen.order
-    picked = pick_ids(reading, chosen.conditions, position, size + 1, sqlite=tx.sqlite)
-    key, tie = picked.c.key, picked.c.id
-    statement = (
-        select(as_text(chosen.record).label("document"), key, tie)
-        .select_from(picked.join(chosen.source, chosen.source_id == tie))
-        .order_by(*Order(key, tie, reading.descending).sorting)
-    )
-    rows = tx.execute(statement).all()
+    order = chosen.order.reversed if backward else chosen.order
+
+    def build() -> Select[*tuple[Any, ...]]:
+        return _page_statement(chosen, order, position, size + 1, sqlite=tx.sqlite)
+
+    values = {} if position is None else position.values
+    if chosen.is_fixed:
+        parts = (chosen.record, chosen.source, order)
+        variant = (size, position is None)
+        rows = execute_kept(tx, parts, variant, chosen.conditions, build, values, is_even=chosen.is_even)
+    else:
+        rows = tx.execute(build(), values or None).all()
     more = len(rows) > size
     rows = rows[:size][::-1] if backward else rows[:size]
-    first = Position(rows[0].key, rows[0].id, True) if rows else None
-    last = Position(rows[-1].key, rows[-1].id) if rows else None
+    kind = order.column.type
+    first = Position(_read_key(tx, kind, rows[0][1]), rows[0][2], True) if rows else None
+    last = Position(_read_key(tx, kind, rows[-1][1]), rows[-1][2]) if rows else None
     has_next, has_previous = (True, more) if backward else (more, position is not None)
-    return Page([row.document for row in rows], last if has_next else None, first if has_previous else None)
+    return Page([row[0] for row in rows], last if has_next else None, first if has_previous else None)
+
+
+def _page_statement(
+    chosen: Selection, order: Order, position: Position | None, most: int, *, sqlite: bool
+) -> Select[*tuple[Any, ...]]:
+    picked = pick_ids(order, chosen.conditions, position, most, sqlite=sqlite)
+    key, tie = picked.c.key, picked.c.id
+    return (
+        select(as_text(chosen.record).label("document"), type_coerce(key, NullType()), tie)
+        .select_from(picked.join(chosen.source, chosen.source_id == tie))
+        .order_by(*Order(key, tie, order.descending).sorting)
+    )
+
+
+def _read_key(tx: Transaction, kind: TypeEngine[Any], value: Any) -> Any:
+    """A sort value as the driver returned it, in the type of its column."""
+    read = kind.dialect_impl(tx.dialect).result_processor(tx.dialect, None)
+    return value if read is None else read(value)
 
 
 def pick_ids(
@@ -160,8 +205,13 @@ def pick_ids(
 def is_beyond(order: Order, position: Position) -> ColumnElement[bool]:
     """Whether a record comes after a position."""
     here = tuple_(order.column, order.id)
-    there = tuple_(bindparam(None, position.value, type_=order.column.type), position.id)
+    there = tuple_(*_placeholders(order, position))
     return here < there if order.descending else here > there
+
+
+def _placeholders(order: Order, position: Position) -> tuple[BindParameter[Any], BindParameter[int]]:
+    """The parameters with the values of a position: of `Position.values`."""
+    return bindparam(AFTER, position.value, type_=order.column.type), bindparam(AFTER_ID, position.id, type_=BigId)
 
 
 def _cut(ordered: Select[Any], limit: int, offset: int) -> Subquery:
@@ -171,10 +221,11 @@ def _cut(ordered: Select[Any], limit: int, offset: int) -> Subquery:
 def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Subquery:
     # SQLite seeks only on the first column of a row value, so a long series of equal sort values would be scanned.
     sorting = order.sorting
-    after_id = order.id < position.id if order.descending else order.id > position.id
-    after_value = order.column < position.value if order.descending else order.column > position.value
+    value, record_id = _placeholders(order, position)
+    after_id = order.id < record_id if order.descending else order.id > record_id
+    after_value = order.column < value if order.descending else order.column > value
     most = limit + offset
-    tied = base.where(order.column == position.value, after_id).order_by(sorting[1]).limit(most).subquery()
+    tied = base.where(order.column == value, after_id).order_by(sorting[1]).limit(most).subquery()
     later = base.where(after_value).order_by(*sorting).limit(most).subquery()
     both = union_all(select(tied.c.id, tied.c.key), select(later.c.id, later.c.key)).subquery()
     outer = Order(both.c.key, both.c.id, order.descending)

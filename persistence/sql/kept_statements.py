@@ -1,0 +1,149 @@
+"""Statements that are built and compiled once for each set of conditions, and later sent as text with new values.
+Building and compiling the statement of a page takes several times longer than sending it. PostgreSQL prepares those
+that a connection uses often: it spends most of the time of a short list on planning.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import BindParameter, ColumnElement, Connection, Row, Select
+from sqlalchemy.engine import Dialect
+
+from persistence.database import Transaction
+
+MOST_KEPT = 2000
+"""Sets of conditions; the one that was kept first is forgotten for a new one."""
+PREPARED_AFTER = 20
+"""Uses of a statement by a connection."""
+MOST_PREPARED = 100
+"""Statements of a connection; each takes up to a hundred kilobytes of its server process."""
+PREPARED = "prepared_statements"
+PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
+
+Shape = tuple[Hashable, ...]
+Rows = Sequence[Row[*tuple[Any, ...]]]
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A compiled statement. `constants` are its values that no condition has, `names` the parameters with the values
+    of its conditions, in their order. `held` are the objects whose identities its shape contains.
+    """
+
+    text: str
+    constants: dict[str, Any]
+    names: tuple[str, ...]
+    processors: Mapping[str, Callable[[Any], Any]]
+    positions: Sequence[str] | None
+    held: tuple[object, ...]
+    number: int
+
+    def parameters(self, given: Sequence[BindParameter[Any]], values: Values) -> Any:
+        found = dict(self.constants)
+        for name, bind in zip(self.names, given, strict=True):
+            found[name] = self._processed(name, bind.effective_value)
+        for name, value in values.items():
+            found[name] = self._processed(name, value)
+        return found if self.positions is None else tuple(found[name] for name in self.positions)
+
+    @cached_property
+    def preparation(self) -> str:
+        """The command that prepares the statement."""
+        places: dict[str, str] = {}
+
+        def number(found: re.Match[str]) -> str:
+            name = found.group(1)
+            return "%" if name is None else places.setdefault(name, f"${len(places) + 1}")
+
+        return f"PREPARE kept_{self.number} AS {PLACEHOLDER.sub(number, self.text)}"
+
+    @cached_property
+    def execution(self) -> str:
+        """The command that executes it once it is prepared."""
+        names = dict.fromkeys(name for name in PLACEHOLDER.findall(self.text) if name)
+        return f"EXECUTE kept_{self.number}({', '.join(f'%({name})s' for name in names)})"
+
+    def _processed(self, name: str, value: Any) -> Any:
+        process = self.processors.get(name)
+        return value if process is None else process(value)
+
+
+_NUMBERS = itertools.count(1)
+_KEPT: dict[Shape, _Kept | None] = {}
+"""None for a statement whose text depends on values, such as the number of items of a list."""
+
+
+def execute_kept(
+    tx: Transaction,
+    parts: Sequence[object],
+    variant: Shape,
+    conditions: Sequence[ColumnElement[bool]],
+    build: Callable[[], Select[*tuple[Any, ...]]],
+    values: Values,
+    *,
+    is_even: bool = False,
+) -> Rows:
+    """The rows of the statement that `build` makes of `parts`, `variant` and `conditions`. The parts are objects that
+    exist once, and contain no value that changes. `values` are the other parameters, by name. Columns have the types of
+    the driver. `is_even` says that one plan is good for all values, so that the statement may be prepared.
+    """
+    keys = [key for condition in conditions if (key := condition._generate_cache_key()) is not None]
+    if len(keys) < len(conditions):
+        return tx.execute(build(), values or None).all()
+    shape = (tx.dialect.name, *map(id, parts), *variant, *(key.key for key in keys))
+    given = [bind for key in keys for bind in key.bindparams]
+    if shape not in _KEPT:
+        _keep(shape, _compile(build(), tx.dialect, given, values, tuple(parts)))
+    kept = _KEPT.get(shape)
+    if kept is None:
+        return tx.execute(build(), values or None).all()
+    parameters = kept.parameters(given, values)
+    if tx.is_alone and is_even and _is_prepared(tx.connection, kept):
+        return tx.connection.exec_driver_sql(kept.execution, parameters).all()
+    return tx.connection.exec_driver_sql(kept.text, parameters).all()
+
+
+def _is_prepared(connection: Connection, kept: _Kept) -> bool:
+    """Whether this connection has prepared the statement; it does so when it has used it often."""
+    uses: dict[int, int] = connection.info.setdefault(PREPARED, {})
+    count = uses[kept.number] = uses.get(kept.number, 0) + 1
+    if count != PREPARED_AFTER:
+        return count > PREPARED_AFTER
+    if sum(count >= PREPARED_AFTER for count in uses.values()) > MOST_PREPARED:
+        uses[kept.number] = 0
+        return False
+    cursor = connection.connection.cursor()
+    cursor.execute(kept.preparation)
+    cursor.close()
+    return True
+
+
+def _keep(shape: Shape, kept: _Kept | None) -> None:
+    if len(_KEPT) >= MOST_KEPT:
+        _KEPT.pop(next(iter(_KEPT)), None)
+    _KEPT[shape] = kept
+
+
+def _compile(
+    statement: Select[*tuple[Any, ...]],
+    dialect: Dialect,
+    given: Sequence[BindParameter[Any]],
+    values: Values,
+    held: tuple[object, ...],
+) -> _Kept | None:
+    compiled: Any = statement.compile(dialect=dialect, compile_kwargs={"render_postcompile": True})
+    names = [name for bind in given if (name := compiled.bind_names.get(bind)) is not None]
+    if len(names) < len(given) or any(bind.expanding or bind.literal_execute for bind in given):
+        return None
+    processors: Mapping[str, Any] = compiled._bind_processors
+    constants = {
+        name: processors[name](value) if name in processors else value
+        for name, value in compiled.params.items()
+        if name not in names and name not in values
+    }
+    return _Kept(str(compiled), constants, tuple(names), processors, compiled.positiontup, held, next(_NUMBERS))
