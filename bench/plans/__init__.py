@@ -1,0 +1,1 @@
+"""The cost of every list and filter of the API on a large data set."""

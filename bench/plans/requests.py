@@ -1,0 +1,171 @@
+"""The requests that are measured: every list of both generations alone, with each of its filters, and with each two of
+them that may be used together.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+from urllib.parse import urlencode
+
+from sqlalchemy import select
+
+from handlers.contract.operations import OperationRules, load_contract
+from handlers.contract.parameters import Parameter
+from persistence.database import Transaction
+from persistence.tables.contacts import contact, contact_urn, group
+from persistence.tables.flows import flow
+from persistence.tables.messages import label, message
+from persistence.tables.runs import flow_run
+
+LARGE = {"contacts", "messages", "runs"}
+"""Resources whose lists grow with the data set; the filters of others are measured alone."""
+PLACES = {"cursor", "page"}
+DEEP_PAGE = 201
+
+Values = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    generation: str
+    resource: str
+    query: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        shown = "&".join(f"{name}={value[:12]}" for name, value in self.query)
+        return f"{self.generation} {self.resource}{'?' + shown if shown else ''}"
+
+    @property
+    def path(self) -> str:
+        return f"/api/{self.generation}/{self.resource}.json?{urlencode(self.query)}"
+
+
+def list_requests(tx: Transaction) -> Iterator[ListRequest]:
+    """All requests; their values are read from the data set."""
+    chosen = choose_values(tx)
+    for generation in ("v2", "v1"):
+        for rules in load_contract(generation).values():
+            if rules.id.rpartition(".")[2].startswith("list_"):
+                yield from _requests_of(generation, rules, chosen)
+
+
+def _requests_of(generation: str, rules: OperationRules, chosen: Mapping[str, Values]) -> Iterator[ListRequest]:
+    resource = rules.path.rpartition("/")[2].removesuffix(".json")
+    known = chosen.get(resource, {})
+    yield ListRequest(generation, resource, ())
+    if generation == "v1" and resource in LARGE:
+        yield ListRequest(generation, resource, (("page", str(DEEP_PAGE)),))
+    options = {
+        name: known.get(name) or _example(parameter)
+        for name, parameter in rules.parameters.items()
+        if name not in PLACES
+    }
+    for name, values in options.items():
+        for value in values:
+            yield ListRequest(generation, resource, ((name, value),))
+    if resource not in LARGE:
+        return
+    for (one, values), (other, others) in combinations(options.items(), 2):
+        for value in values:
+            for second in others:
+                yield ListRequest(generation, resource, ((one, value), (other, second)))
+
+
+def _example(parameter: Parameter) -> list[str]:
+    """A value for a filter of a list that stays short: nothing need match it."""
+    kinds = {
+        "uuid": "6bbbf6b1-4b1c-4b0e-9bcd-6f0c59ad9d3f",
+        "integer": "1",
+        "boolean": "true",
+        "time": "2025-07-01T00:00:00Z",
+    }
+    return [kinds.get(parameter.kind, "other")] if parameter.name not in WORDS else [WORDS[parameter.name]]
+
+
+WORDS = {"archive_type": "message", "type": "message", "period": "daily", "status": "sent", "call_type": "mt_call"}
+"""Values of parameters that accept only some words."""
+
+
+def choose_values(tx: Transaction) -> dict[str, Values]:
+    """Values by resource and parameter: records with very many, with some and with few others, and times at the
+    beginning, in the middle and at the end.
+    """
+    contacts = [
+        _uuid(tx, contact, 1),
+        _uuid(
+            tx, contact, tx.execute(select(contact.c.id).order_by(contact.c.id.desc()).limit(1)).scalar_one() * 3 // 4
+        ),
+    ]
+    groups = [_named(tx, group, f"group {number}") for number in (1, 5, 13, 18)]
+    labels = [_named(tx, label, f"label {number}") for number in (1, 3, 10)]
+    flows = [_named(tx, flow, f"flow {number}") for number in (1, 2)]
+    flow_ids = [str(_id(tx, flow, f"flow {number}")) for number in (1, 2)]
+    urns = ["tel:" + tx.execute(select(contact_urn.c.path).where(contact_urn.c.contact_id == 1)).scalar_one()]
+    times: dict[str, Sequence[str]] = {
+        "before": ["2025-02-01T00:00:00Z", "2025-11-01T00:00:00Z"],
+        "after": ["2025-02-01T00:00:00Z", "2025-12-30T00:00:00Z"],
+    }
+    middle = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(1)).scalar_one() // 2
+    names = [f"Label {number}" for number in (1, 3, 7, 10)]
+    return {
+        "contacts": {
+            "uuid": contacts[1:],
+            "urn": urns,
+            "urns": urns,
+            "group": groups,
+            "group_uuids": groups,
+            "deleted": ["true"],
+            "reverse": ["true"],
+            **times,
+        },
+        "messages": {
+            "id": [str(middle)],
+            "uuid": [_uuid(tx, message, middle)],
+            "broadcast": ["1"],
+            "contact": contacts,
+            "folder": ["inbox", "flows", "archived", "outbox", "sent", "failed", "incoming"],
+            "label": [*labels, names[1]],
+            "group_uuids": groups,
+            "status": ["E", "F", "H", "D", "S", "Q"],
+            "direction": ["I", "O"],
+            "archived": ["1", "0"],
+            "type": ["I", "F", "V"],
+            "urn": urns,
+            "urns": urns,
+            "text": ["number"],
+            "flow": flow_ids,
+            "relayer": ["1", "9"],
+            "channel": ["2"],
+            **times,
+        },
+        "runs": {
+            "id": ["1000"],
+            "run": ["1000"],
+            "uuid": [_uuid(tx, flow_run, 1000)],
+            "flow": flows,
+            "flow_uuid": flows,
+            "contact": contacts,
+            "group_uuids": groups,
+            "responded": ["true"],
+            "paths": ["false"],
+            "reverse": ["true"],
+            **times,
+        },
+        "flows": {"flow": flow_ids, "uuid": flows, "type": ["message"], "archived": ["1"], "label": ["none"], **times},
+    }
+
+
+def _uuid(tx: Transaction, table: Any, record_id: int) -> str:
+    found: str = tx.execute(select(table.c.uuid).where(table.c.id == record_id)).scalar_one()
+    return found
+
+
+def _named(tx: Transaction, table: Any, key: str) -> str:
+    found: str = tx.execute(select(table.c.uuid).where(table.c.name_key == key)).scalar_one()
+    return found
+
+
+def _id(tx: Transaction, table: Any, key: str) -> int:
+    found: int = tx.execute(select(table.c.id).where(table.c.name_key == key)).scalar_one()
+    return found
