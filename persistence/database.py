@@ -178,12 +178,12 @@ class Database:
                 return
             driver: Any = connection.connection.dbapi_connection
             # Set here and not as an isolation level, because SQLAlchemy would send a statement to reset it.
-            driver.autocommit = True
+            driver.set_session(autocommit=True)
             try:
                 yield Transaction(connection, self.clock, is_alone=True)
             finally:
                 if not driver.closed:
-                    driver.autocommit = False
+                    driver.set_session(autocommit=False)
 
     @contextlib.contextmanager
     def glancing(self, timeout_seconds: float) -> Iterator[Transaction]:
