@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -10,14 +11,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 logger = logging.getLogger("relayboard.processes")
 
 STOP_TIMEOUT_SECONDS = 30.0
+LOOK_SECONDS, SHORT_LOOK_SECONDS = 0.2, 0.02
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 15.0
 STEADY_SECONDS = 60.0
@@ -29,21 +31,54 @@ LIFELINE = "RELAYBOARD_LIFELINE_FD"
 READY = "RELAYBOARD_READY_FD"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)
+KILLED_STATUS = 128
+"""With the number of a signal it is the exit status that shells give a process ended by it."""
+
+
+class Process(Protocol):
+    """As much of `subprocess.Popen` as a supervisor needs."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int) -> None: ...
 
 
 @dataclass(slots=True)
 class Child:
-    """One process to keep running: its name, its command, and the file descriptors it inherits."""
+    """One process to keep running: its name, its command, and the file descriptors it inherits. It is started once the
+    child `after` it is ready. If it is the main one, everything ends with it and with its status.
+    """
 
     name: str
-    command: Sequence[str]
+    command: Sequence[str] = ()
     descriptors: tuple[int, ...] = ()
     log: Path | None = None
-    process: subprocess.Popen[bytes] | None = None
+    after: "Child | None" = None
+    is_main: bool = False
+    process: Process | None = None
     ends_in_a_row: int = 0
     start_again_at: float = 0.0
     ready_since: float | None = None
     ready_reading: int | None = None
+
+    def launch(self, own: Mapping[str, str], inherited: Sequence[int], _closed: Sequence[int]) -> Process:
+        """A new process with these variables of its own. It inherits these descriptors and has the others closed."""
+        with _opened_log(self.log) as log:
+            return subprocess.Popen(
+                self.command,
+                pass_fds=(*inherited, *self.descriptors),
+                env={**os.environ, **own},
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self, process: Process) -> None:
+        """End the process by SIGKILL, with everything it started."""
+        os.killpg(process.pid, signal.SIGKILL)
 
     def note_ready(self) -> None:
         """Check whether the process has reported that it works (see `tell_ready`)."""
@@ -65,45 +100,62 @@ class Supervisor:
     """Starts children, restarts those that die, and stops all of them together. A child that ends again and again is
     restarted with a growing back-off, and finally everything is stopped, so that the failure is visible from outside.
     The children hold the reading end of a pipe; if the supervisor dies for any reason, the pipe closes and they stop
-    (see `follow_lifeline`). They share a folder of metrics, so that each of them shows those of all.
+    (see `follow_lifeline`); so does a supervisor that is itself the child of one. They share a folder of metrics, so
+    that each of them shows those of all. `on_ready` is called once all have been ready.
     """
 
     children: list[Child]
     stopping: threading.Event = field(default_factory=threading.Event)
     first_pause_seconds: float = FIRST_PAUSE_SECONDS
+    on_ready: Callable[[], None] | None = None
     _lifeline: tuple[int, int] = (-1, -1)
     _metrics_folder: str = ""
 
     def run(self) -> int:
-        """Keep the children running until `stop` is called; 0 after a clean stop, 1 when a child cannot be kept up."""
+        """Keep the children running until `stop` is called; 0 after a clean stop, 1 when a child cannot be kept up, and
+        the status of the main child if that has ended.
+        """
         with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
             self._metrics_folder = os.environ.get(METRICS_FOLDER, folder)
             return self._watch()
 
     def _watch(self) -> int:
         self._lifeline = os.pipe()
-        for child in self.children:
-            self._start(child)
-        status = 0
-        while not status and not self.stopping.wait(0.2):
+        status = None
+        while status is None and not self.stopping.is_set():
             for child in self.children:
-                if not self._look_after(child):
-                    status = 1
+                status = self._look_after(child) if status is None else status
+            if self.on_ready is not None and all(child.ready_since is not None for child in self.children):
+                self.on_ready()
+                self.on_ready = None
+            if status is None and self._wait():
+                self.stop()
         self._stop_children()
-        return status
+        return status or 0
 
     def stop(self) -> None:
         self.stopping.set()
 
-    def _look_after(self, child: Child) -> bool:
-        """Restart a child that has ended, when its back-off is over; False if there is no point in trying again."""
+    def _wait(self) -> bool:
+        """Waits a little, or until `stop` is called; returns whether the supervisor of this supervisor is gone."""
+        is_waited_for = any(child.after is not None and child.ready_since is None for child in self.children)
+        self.stopping.wait(SHORT_LOOK_SECONDS if is_waited_for else LOOK_SECONDS)
+        above = [int(os.environ[LIFELINE])] if LIFELINE in os.environ else []
+        return bool(select.select(above, [], [], 0)[0])
+
+    def _look_after(self, child: Child) -> int | None:
+        """Start a child, also one that has ended, when its back-off is over; a status if everything is to end."""
         child.note_ready()
         if child.process is None:
-            if time.monotonic() >= child.start_again_at:
+            is_awaited = child.after is None or child.after.ready_since is not None
+            if is_awaited and time.monotonic() >= child.start_again_at:
                 self._start(child)
-            return True
+            return None
         ended = child.process.poll()
-        return True if ended is None else self._note_end(child, ended)
+        if ended is not None and child.is_main:
+            child.process = None
+            return ended if ended >= 0 else KILLED_STATUS - ended
+        return None if ended is None or self._note_end(child, ended) else 1
 
     def _note_end(self, child: Child, ended: int) -> bool:
         if child.process is not None:
@@ -131,35 +183,29 @@ class Supervisor:
         return True
 
     def _start(self, child: Child) -> None:
-        reading, _ = self._lifeline
+        reading, writing = self._lifeline
         child.close_ready()
         child.ready_since = None
-        child.ready_reading, telling = os.pipe()
-        os.set_blocking(child.ready_reading, False)
+        ready_reading, telling = os.pipe()
+        child.ready_reading = ready_reading
+        os.set_blocking(ready_reading, False)
         own = {LIFELINE: str(reading), READY: str(telling), METRICS_FOLDER: self._metrics_folder}
-        with _opened_log(child.log) as log:
-            child.process = subprocess.Popen(
-                child.command,
-                pass_fds=(reading, telling, *child.descriptors),
-                env={**os.environ, **own},
-                stderr=log,
-                start_new_session=True,
-            )
+        child.process = child.launch(own, (reading, telling), (writing, ready_reading))
         os.close(telling)
 
     def _stop_children(self) -> None:
-        running = [child.process for child in self.children if child.process is not None]
-        for process in running:
+        running = [(child, child.process) for child in self.children if child.process is not None]
+        for _, process in running:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
-        for process in running:
+        for child, process in running:
             try:
                 process.wait(max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 logger.error("process %s did not stop in time and is killed", process.pid)
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                    child.kill(process)
                 process.wait()
         for child in self.children:
             child.close_ready()
@@ -213,13 +259,15 @@ def follow_lifeline() -> None:
 
 
 @contextlib.contextmanager
-def stopped_by_signals(supervisor: Supervisor) -> Iterator[None]:
-    """Until the block ends, SIGINT and SIGTERM stop the supervisor's children cleanly."""
+def stopped_by_signals(
+    supervisor: Supervisor, numbers: Iterable[int] = (signal.SIGINT, signal.SIGTERM)
+) -> Iterator[None]:
+    """Until the block ends, these signals stop the supervisor's children cleanly."""
 
     def stop(_number: int, _frame: object) -> None:
         supervisor.stop()
 
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    previous = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:

@@ -18,11 +18,14 @@ logger = logging.getLogger("relayboard.worker")
 
 
 @contextlib.contextmanager
-def beating(database: Database, threads: int, every_seconds: float = BEAT_SECONDS) -> Iterator[Worker]:
+def beating(
+    database: Database, threads: int, every_seconds: float = BEAT_SECONDS, *, pid: int | None = None
+) -> Iterator[Worker]:
     """Writes heartbeats until the block ends, and then deletes the row. A failed heartbeat stops no work: the next one
-    may succeed, and the log reports the failure once.
+    may succeed, and the log reports the failure once. `pid` is that of the worker, this process if nothing else is
+    said.
     """
-    worker = Worker(socket.gethostname(), os.getpid(), threads, program_version(), list_revisions()[-1])
+    worker = Worker(socket.gethostname(), pid or os.getpid(), threads, program_version(), list_revisions()[-1])
     ended = threading.Event()
     thread = threading.Thread(
         target=_beat, args=(database, worker, ended, every_seconds), name="heartbeat", daemon=True

@@ -163,6 +163,9 @@ JOBS = (
     Job("trimming", begin_trimming, every_seconds=600),
 )
 
+SENDING = ("sending", "webhooks")
+"""The jobs that call gateways and receivers, which senders do."""
+
 BATCH = 1000
 
 

@@ -1,4 +1,7 @@
-"""A worker process: a Huey consumer that runs all jobs, and stops gracefully on SIGINT and SIGTERM."""
+"""The processes of a worker, which stop gracefully on SIGINT, SIGTERM and SIGHUP: a Huey consumer that runs jobs, and
+senders, which call gateways and receivers. Python computes in one thread of a process at a time: in processes of their
+own, thousands of calls of one workspace take no time from conversations of others.
+"""
 
 import logging
 import resource
@@ -15,12 +18,13 @@ from persistence.secrets.encryption import KeyRing
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
 from worker.app import create_queue, declare_run, declare_sweeps
+from worker.bell import Bell, ring_at_wake, ring_first
 from worker.heartbeat import beating
 from worker.job_pool import JobPool
-from worker.jobs import JOBS, Job
+from worker.jobs import JOBS, SENDING, Job
 from worker.metrics import connections
 from worker.runtime import Runtime, open_http
-from worker.wake import Waker
+from worker.wake import Waker, make_wake
 
 logger = logging.getLogger("relayboard.worker")
 
@@ -30,6 +34,8 @@ END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SWITCH_SECONDS = 0.001
 """A thread that has computed for so long lets another go on: work of one workspace waits less for that of another."""
 SPARE_CONNECTIONS = 5
+SENDER_CONNECTIONS = 3
+"""Two dispatchers, and one for what is recorded alone."""
 OPEN_FILES = 16_384
 
 
@@ -40,10 +46,13 @@ def run_worker_process(
     *,
     prepare: Callable[[Collection[int]], None] | None = None,
     on_ready: Callable[[], None] | None = None,
+    bell: Bell | None = None,
+    pid: int | None = None,
 ) -> int:
     """Works until SIGINT or SIGTERM: then starts nothing new, finishes running jobs, and returns 0. `threads` is the
     number of jobs that run at the same time. `prepare` is called first, with the signals that arrive meanwhile; after a
-    signal no work begins. `on_ready` is called when work begins.
+    signal no work begins. `on_ready` is called when work begins. With a bell, senders call gateways and receivers, and
+    this process only wakes them. `pid` is that of the worker, this process if nothing else is said.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -53,7 +62,7 @@ def run_worker_process(
         prepare(early)
         if early:
             return 0
-    jobs = tuple(jobs)
+    jobs = tuple(job for job in jobs if bell is None or job.kind not in SENDING)
     queue = create_queue(settings.queue_url)
     database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=KeyRing.of(settings))
     runtime = Runtime(settings, database, open_http(settings))
@@ -61,7 +70,9 @@ def run_worker_process(
         runtime.closing.callback(database.close)
         connections.follow("worker", database.watch_connections)
         pool = JobPool(jobs, runtime)
-        database.wake = Waker(declare_run(queue, pool.run)).wake
+        run = pool.run if bell is None else ring_first(bell, pool.run)
+        wake = Waker(declare_run(queue, run)).wake
+        database.wake = wake if bell is None else ring_at_wake(bell, wake)
         declare_sweeps(queue, pool.run, jobs)
         consumer = GracefulConsumer(
             queue,
@@ -74,9 +85,34 @@ def run_worker_process(
         consumer.early_signals = early
         consumer.on_ready = on_ready or _do_nothing
         settle_collection()
-        with beating(database, threads):
+        with beating(database, threads, pid=pid):
             consumer.run()
         runtime.stopping.set()
+    return 0
+
+
+def run_sender_process(settings: Settings, bell: Bell, *, on_ready: Callable[[], None]) -> int:
+    """Calls gateways and receivers until SIGINT or SIGTERM; then starts no further calls, records those that run, and
+    returns 0. Needs no queue: the bell wakes it, and without being woken it looks as often as these jobs need.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
+    _allow_many_files()
+    stopping = threading.Event()
+    for number in END_SIGNALS:
+        signal.signal(number, lambda _number, _frame: stopping.set())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
+    jobs = [job for job in JOBS if job.kind in SENDING]
+    database = Database(settings.database_url, pool_size=SENDER_CONNECTIONS, keys=KeyRing.of(settings))
+    runtime = Runtime(settings, database, open_http(settings), stopping)
+    with runtime.closing:
+        runtime.closing.callback(database.close)
+        connections.follow("worker", database.watch_connections)
+        pool = JobPool(jobs, runtime)
+        database.wake = ring_at_wake(bell, make_wake(settings))
+        bell.answer(pool.run, {job.kind: job.every_seconds for job in jobs})
+        on_ready()
+        settle_collection()
+        stopping.wait()
     return 0
 
 
@@ -93,6 +129,8 @@ def _note_early_signals() -> list[int]:
     early: list[int] = []
     for number in END_SIGNALS:
         signal.signal(number, lambda received, _frame: early.append(received))
+    # Those who fork a worker block signals until it can note them.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
     return early
 
 

@@ -2,9 +2,12 @@
 
 import contextlib
 import logging
+import os
 import socket
 import sys
-from collections.abc import Collection
+import tempfile
+from collections.abc import Iterator
+from functools import partial
 
 from persistence.database import database_name
 from persistence.media.opening import check_store_package
@@ -12,25 +15,19 @@ from persistence.migrations import BASE, goes_back, move_to
 from persistence.migrations.distribution import distribute
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
-from relayboard.base.tracing import tracing
 from relayboard.commands.output import CommandFailed, print_json
 from relayboard.processes import (
+    METRICS_FOLDER,
     Supervisor,
-    follow_lifeline,
-    is_supervised,
     listen,
     service_children,
     stopped_by_signals,
-    tell_ready,
     url_of,
 )
 from relayboard.startup import check_database, configured_database, migrate_database
 from relayboard.usage.parts import Options
 
 logger = logging.getLogger("relayboard.processes")
-
-ALONE_SECONDS = 10.0
-"""A worker without a supervisor gives up after this long without a database or a queue, and says why."""
 
 
 def prepare(settings: Settings) -> None:
@@ -66,27 +63,27 @@ def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
 
 
 def run_worker(options: Options) -> int:
-    # They load the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
-    from relayboard.waiting import SchemaWatch, leave_node, wait_until_usable  # noqa: PLC0415
-    from worker.process import run_worker_process  # noqa: PLC0415
-
     settings = load_settings()
     configure_logging(settings.log_format)
-    follow_lifeline()
-    patience_seconds = None if is_supervised() else ALONE_SECONDS
+    with shared_counts(options.metrics_port):
+        # It loads the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
+        from relayboard.worker_processes import run_worker_processes  # noqa: PLC0415
 
-    def prepare_worker(signals: Collection[int]) -> None:
-        wait_until_usable(settings, signals, patience_seconds)
+        shown = partial(shown_metrics, options.metrics_host, options.metrics_port)
+        return run_worker_processes(settings, options.workers, options.senders, shown)
 
-    def begin() -> None:
-        tell_ready()
-        leave_node(settings)
-        watch.start()
 
-    watch = SchemaWatch(settings)
-    with shown_metrics(options.metrics_host, options.metrics_port), tracing(settings, "worker"):
-        status = run_worker_process(settings, options.workers, prepare=prepare_worker, on_ready=begin)
-    return 1 if watch.has_ended else status
+@contextlib.contextmanager
+def shared_counts(port: int | None) -> Iterator[None]:
+    """A folder in which the processes of a worker count, if its metrics are requested; to be entered before the
+    library of metrics is imported, which looks for it then.
+    """
+    if port is None or METRICS_FOLDER in os.environ:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
+        os.environ[METRICS_FOLDER] = folder
+        yield
 
 
 def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextManager[object]:

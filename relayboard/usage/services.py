@@ -10,6 +10,7 @@ from relayboard.usage.values import PORT, WholeNumber
 DEFAULT_PORT = 8080
 MOST_API_PROCESSES = 256
 MOST_THREADS = 1000
+MOST_SENDERS = 64
 FILE = click.Path(path_type=Path)
 
 SERVE = Action(
@@ -37,12 +38,19 @@ WORKER = Action(
         "--workers", "number of worker threads; default: 10", kind=WholeNumber(1, MOST_THREADS), default=10, metavar="N"
     ),
     option(
+        "--senders",
+        "number of processes that call gateways and webhooks, 0 to have the worker's one process do it; default: 1, "
+        "with SQLite 0",
+        kind=WholeNumber(0, MOST_SENDERS),
+        metavar="N",
+    ),
+    option(
         "--metrics-port",
         "serve the metrics of this worker there, 0 for any port that is free; without it nowhere",
         kind=PORT,
     ),
     option("--metrics-host", "address for metrics; 0.0.0.0 for all; default: 127.0.0.1", default="127.0.0.1"),
-    examples=("", "--workers 20 --metrics-port 9100"),
+    examples=("", "--workers 20 --senders 2 --metrics-port 9100"),
     is_table=False,
 )
 MIGRATE = Action(

@@ -11,6 +11,7 @@ from typing import TextIO
 import pytest
 
 from relayboard.processes import CANNOT_START, ENDS_IN_A_ROW, METRICS_FOLDER, Child, Supervisor
+from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 
 TELL_FOLDER = f"""
@@ -124,3 +125,50 @@ def test_a_child_that_worked_and_was_killed_from_outside_always_comes_back(told)
     assert thread.is_alive()
     supervisor.stop()
     thread.join()
+
+
+TELL_AND_WAIT = """
+import os, signal, sys
+from relayboard.processes import tell_ready
+tell_ready()
+os.write(int(sys.argv[1]), b"begun\\n")
+signal.pause()
+"""
+
+
+def test_everything_ends_with_the_main_child_and_with_its_status(told):
+    stream, writing = told
+    other = Child("other", [sys.executable, "-c", TELL_AND_WAIT, str(writing)], (writing,))
+    waiting, ending = os.pipe()
+    wait_and_end = f"import os; os.read({waiting}, 1); os._exit(7)"
+    main = Child("main", [sys.executable, "-c", wait_and_end], (waiting,), is_main=True)
+    returned = []
+    supervisor = Supervisor([main, other])
+    thread = threading.Thread(target=lambda: returned.append(supervisor.run()))
+    thread.start()
+    assert stream.readline() == "begun\n"
+
+    os.write(ending, b"!")
+    thread.join()
+
+    assert returned == [7]
+    assert other.process.poll() is not None
+    os.close(waiting)
+    os.close(ending)
+
+
+def test_a_child_waits_for_the_one_before_it_and_then_all_are_ready(told):
+    stream, writing = told
+    first = Child("first", [sys.executable, "-c", TELL_AND_WAIT, str(writing)], (writing,))
+    second = Child("second", [sys.executable, "-c", TELL_AND_WAIT, str(writing)], (writing,), after=first)
+    ready = threading.Event()
+    supervisor = Supervisor([second, first], on_ready=ready.set)
+    thread = threading.Thread(target=supervisor.run)
+    thread.start()
+
+    assert [stream.readline(), stream.readline()] == ["begun\n"] * 2
+    assert ready.wait(PATIENCE_SECONDS)
+    supervisor.stop()
+    thread.join()
+
+    assert first.ready_since < second.ready_since

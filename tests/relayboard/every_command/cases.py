@@ -151,7 +151,7 @@ APART: dict[Leaf, tuple[str, ...]] = {
 
 SERVICES: dict[Leaf, tuple[str, ...]] = {
     ("serve",): ("--port 0", "--host ::1 --port 0 --workers 2 --no-worker"),
-    ("worker",): ("", "--workers 2", "--metrics-host 127.0.0.1 --metrics-port 0"),
+    ("worker",): ("", "--workers 2 --senders 1", "--metrics-host 127.0.0.1 --metrics-port 0"),
     ("demo",): ("--port 0",),
     ("webhook", "listen"): ("--port 0 --secret-file {secret_file} --reply Thanks", "--port 0"),
 }

@@ -1,0 +1,150 @@
+"""A worker of several processes, each of which is killed."""
+
+import os
+import re
+import signal
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import requests
+
+from persistence.database import Database
+from persistence.deliveries.records import Ledger
+from relayboard import cli
+from testbed.forked import fork
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
+from tests.console_script import started
+from tests.worker.events import Sender
+from tests.worker.receivers import Reply, receiving
+
+JOBS, SENDER = 0, 1
+
+
+@pytest.fixture
+def environment(database_url, tmp_path):
+    return {
+        **os.environ,
+        "RELAYBOARD_DATABASE_URL": database_url,
+        "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
+        "RELAYBOARD_SECRET_KEY": "a-key-for-tests-only",
+        "RELAYBOARD_MEDIA_URL": f"file://{tmp_path / 'media'}",
+        "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.05,0.05,0.05",
+        "RELAYBOARD_WEBHOOK_TIMEOUT_SECONDS": "2",
+    }
+
+
+@pytest.fixture
+def real_database(database_url):
+    """The database under the real clock."""
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def start_worker(environment):
+    workers = []
+
+    def start(*options):
+        workers.append(fork(cli.main, ["worker", *options], environment=environment))
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        if worker.poll() is None:
+            worker.kill()
+            worker.wait()
+
+
+def children_of(pid):
+    """The processes that it started, in the order of their starts."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def wait_for_children(pid, count):
+    wait_until(lambda: len(children_of(pid)) == count, f"{count} processes of the worker")
+    return children_of(pid)
+
+
+def is_running(pid):
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def test_a_sender_that_is_killed_is_replaced_and_every_event_arrives(real_database, start_worker):
+    seen = Counter()
+
+    def respond(request):
+        seen[request.headers["webhook-id"]] += 1
+        threading.Event().wait(0.01)
+        return Reply(200)
+
+    with receiving(respond) as receiver:
+        sender = Sender(real_database, receiver.url)
+        events = sender.send(120)
+        worker = start_worker("--senders", "1")
+        killed = set()
+        for count in (20, 60):
+            assert receiver.wait_for(count, PATIENCE_SECONDS)
+            pid = wait_for_children(worker.pid, 2)[SENDER]
+            killed.add(pid)
+            os.kill(pid, signal.SIGKILL)
+        ledger = sender.wait_until_done()
+
+        assert ledger == Ledger(pending=0, delivered=len(events), failed=0)
+        assert set(seen) == set(events)
+        assert len(killed) == 2
+        worker.terminate()
+        assert worker.wait(PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.parametrize("killed", ["the parent", "the process of jobs"])
+def test_when_the_others_are_killed_a_sender_ends_and_records_what_it_began(real_database, start_worker, killed):
+    go_on = threading.Event()
+
+    def respond(_request):
+        return Reply(200 if go_on.wait(PATIENCE_SECONDS) else 500)
+
+    with receiving(respond) as receiver:
+        sender = Sender(real_database, receiver.url)
+        sender.send(1)
+        worker = start_worker("--senders", "1")
+        assert receiver.wait_for(1, PATIENCE_SECONDS)
+        children = wait_for_children(worker.pid, 2)
+        os.kill(worker.pid if killed == "the parent" else children[JOBS], signal.SIGKILL)
+        go_on.set()
+
+        assert sender.wait_until_done() == Ledger(pending=0, delivered=1, failed=0)
+        assert worker.wait(PATIENCE_SECONDS) == (-signal.SIGKILL if killed == "the parent" else 128 + signal.SIGKILL)
+        wait_until(lambda: not any(is_running(pid) for pid in children), "the end of the others")
+
+
+def test_a_worker_has_one_sender_and_on_sqlite_none(database_url, start_worker, real_database):
+    with receiving() as receiver:
+        sender = Sender(real_database, receiver.url)
+        sender.send(1)
+        worker = start_worker()
+        assert receiver.wait_for(1, PATIENCE_SECONDS)
+
+        assert len(children_of(worker.pid)) == (0 if database_url.startswith("sqlite") else 2)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_metrics_of_a_worker_count_what_its_sender_does(real_database, environment, tmp_path):
+    command = [sys.executable, "-m", "relayboard", "worker", "--senders", "1", "--metrics-port", "0"]
+    with receiving() as receiver:
+        sender = Sender(real_database, receiver.url)
+        sender.send(1)
+        with started(folder=Path.cwd(), environment=environment, command=command) as worker:
+            address = worker.wait_for(r"metrics of this worker are at (http://\S+)").group(1)
+            counted = re.compile(r'^relayboard_delivery_attempts_total\{outcome="delivered"\} 1\.0$', re.MULTILINE)
+
+            wait_until(lambda: counted.search(requests.get(address, timeout=60).text), "the attempt to be counted")
+            assert worker.stop() == 0
