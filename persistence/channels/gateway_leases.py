@@ -1,5 +1,6 @@
 """Leases parts of messages in the queue of HTTP gateways, and records their outcomes."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
@@ -8,10 +9,8 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     FromClause,
-    Select,
     and_,
     delete,
-    exists,
     func,
     literal,
     or_,
@@ -29,6 +28,7 @@ from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, WIRED
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.sql.due_work import has_row
 from persistence.stamps import later
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
@@ -120,7 +120,8 @@ def list_due_gateways(tx: Transaction) -> list[tuple[int, int]]:
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
     gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
     theirs = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
-    has_due = or_(*(exists().where(theirs, *_is_due(gateway_send, each, tx.now)) for each in (CONVERSATION, BULK)))
+    one = select(literal(1)).select_from(gateway_send).correlate(channel)
+    has_due = or_(*(has_row(one.where(theirs, *_is_due(gateway_send, each, tx.now))) for each in (CONVERSATION, BULK)))
     known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
     due = select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
     return [(workspace_id or 0, channel_id) for workspace_id, channel_id in tx.execute(due)]
@@ -153,9 +154,9 @@ def _is_due(table: FromClause, priority: int, now: datetime) -> tuple[ColumnElem
 
 
 def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
-    if not rooms:
+    ids = _pick_first(tx, rooms)
+    if not ids:
         return []
-    picks = union_all(*(_pick(channel_id, room, tx.now) for channel_id, room in rooms.items()))
     rows = gateway_send.c
     counts = (rows.error_count, rows.parts_begun, rows.parts_accepted)
     text = (message.c.urn, message.c.text, message.c.attachments, message.c.quick_replies)
@@ -165,25 +166,33 @@ def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
         select(*columns, *counts, *text, *state)
         .join(message, message.c.id == rows.message_id)
         .join(contact, contact.c.id == message.c.contact_id)
-        .where(rows.id.in_(picks), rows.due_on <= tx.now)
+        .where(rows.id.in_(ids), rows.due_on <= tx.now)
         .order_by(rows.priority, rows.due_on, rows.id)
         .with_for_update(of=gateway_send, skip_locked=True)
     )
     return [_DuePart(**row._mapping) for row in tx.execute(statement)]
 
 
-def _pick(channel_id: int, room: int, now: datetime) -> Select[int]:
-    """The ids of the first due parts of a gateway; each priority is a separate range of the index."""
+def _pick_first(tx: Transaction, rooms: Mapping[int, int]) -> list[int]:
+    """The ids of the first due parts of each gateway; each priority is a separate range of the index. A statement of
+    its own: in one with others PostgreSQL may look for them once for each part that waits.
+    """
+    if not rooms:
+        return []
+    rows = gateway_send.c
     ranges = []
-    for priority in (CONVERSATION, BULK):
-        one = gateway_send.alias()
-        due = select(one.c.id, one.c.priority, one.c.due_on).where(
-            one.c.channel_id == channel_id, *_is_due(one, priority, now)
-        )
-        ranges.append(select(due.order_by(one.c.due_on, one.c.id).limit(room).subquery()))
-    both = union_all(*ranges).subquery()
-    first = select(both.c.id).order_by(both.c.priority, both.c.due_on, both.c.id).limit(room).subquery()
-    return select(first.c.id)
+    for channel_id, room in rooms.items():
+        for priority in (CONVERSATION, BULK):
+            due = rows.channel_id == channel_id, *_is_due(gateway_send, priority, tx.now)
+            first = select(rows.priority, rows.due_on, rows.id, rows.channel_id).where(*due)
+            ranges.append(first.order_by(rows.due_on, rows.id).limit(room).subquery())
+    picked: list[int] = []
+    taken: Counter[int] = Counter()
+    for _, _, part_id, channel_id in sorted(map(tuple, tx.execute(union_all(*(select(each) for each in ranges))))):
+        if taken[channel_id] < rooms[channel_id]:
+            taken[channel_id] += 1
+            picked.append(part_id)
+    return picked
 
 
 def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:

@@ -6,16 +6,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
+    ARRAY,
+    BigInteger,
+    CompoundSelect,
+    Integer,
     RowMapping,
     Select,
-    and_,
+    Text,
     bindparam,
+    cast,
     func,
     insert,
     literal,
     or_,
     select,
+    true,
     union_all,
     update,
 )
@@ -23,7 +28,7 @@ from sqlalchemy import (
 from persistence.database import Transaction
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.due_work import list_receivers
-from persistence.tables.deliveries import DELIVERED, PENDING, DeliveryColumns, delivery, delivery_attempt
+from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
 
@@ -99,24 +104,16 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
     """Leases due deliveries, oldest first, up to a number per workspace and receiver. Until the lease ends no other
     worker gets them.
     """
-    picks = [
-        _pick(workspace_id, receiver, room, tx.now) for (workspace_id, receiver), room in rooms.items() if room > 0
-    ]
-    if not picks:
+    wanted = [(workspace_id, receiver, room) for (workspace_id, receiver), room in rooms.items() if room > 0]
+    if not wanted:
         return []
-    mine = (
-        select(delivery.c.id)
-        .where(delivery.c.id.in_(union_all(*picks)), _is_due(delivery.c, tx.now))
-        .with_for_update(skip_locked=True)
-    )
-    columns = [delivery.c[name] for name in DueDelivery.__slots__ if name != "attempt"]
-    taken = tx.execute(
-        update(delivery)
-        .where(delivery.c.id.in_(mine.scalar_subquery()))
-        .values(due_on=tx.now + lease)
-        .returning(*columns, delivery.c.attempts)
-    )
-    leased = [_from_row(row) for row in taken.mappings()]
+    found = tx.execute(_pick_each(wanted, tx.now)) if tx.sqlite else tx.execute(_PICK_AND_LOCK, _arrays(wanted, tx.now))
+    due_on = tx.now + lease
+    leased = [_from_row(row, due_on) for row in found.mappings()]
+    if leased:
+        theirs = delivery.c.workspace_id.in_(sorted({each.workspace_id for each in leased}))
+        mine = delivery.c.id.in_([each.id for each in leased])
+        tx.execute(update(delivery).where(theirs, mine).values(due_on=due_on))
     return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
 
 
@@ -147,19 +144,46 @@ def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, At
         end_subscriptions(tx, workspace_id, subscriber_ids)
 
 
-def _is_due(rows: DeliveryColumns, now: datetime) -> ColumnElement[bool]:
-    return and_(rows.status == literal(PENDING, literal_execute=True), rows.due_on <= now)
+def _select_due(now: Any) -> Select[*tuple[Any, ...]]:
+    is_pending = delivery.c.status == literal(PENDING, literal_execute=True)
+    return select(*_LEASED).where(is_pending, delivery.c.due_on <= now).order_by(delivery.c.due_on, delivery.c.id)
 
 
-def _pick(workspace_id: int, receiver: str, room: int, now: datetime) -> Select[int]:
-    one = delivery.alias()
-    theirs = (one.c.workspace_id == workspace_id) & (one.c.receiver == receiver)
-    due = select(one.c.id).where(theirs, _is_due(one.c, now)).order_by(one.c.due_on, one.c.id)
-    return select(due.limit(room).subquery().c.id)
+def _pick_each(wanted: Sequence[tuple[int, str, int]], now: datetime) -> CompoundSelect[*tuple[Any, ...]]:
+    """For SQLite, where nobody else writes meanwhile."""
+    due = _select_due(now)
+    picks = [
+        due.where(delivery.c.workspace_id == workspace_id, delivery.c.receiver == receiver).limit(room).subquery()
+        for workspace_id, receiver, room in wanted
+    ]
+    return union_all(*(select(pick) for pick in picks))
 
 
-def _from_row(row: RowMapping) -> DueDelivery:
-    values = {**row, "body": row["body"].encode(), "attempt": row["attempts"] + 1}
+def _pick_and_lock() -> Select[*tuple[Any, ...]]:
+    """For PostgreSQL: a seek in the index for each of the wanted receivers, whatever its statistics say. Its text is
+    always the same.
+    """
+    names, types = ("workspace_id", "receiver", "room"), (BigInteger, Text, Integer)
+    arrays = [cast(bindparam(name), ARRAY(of)) for name, of in zip(names, types, strict=True)]
+    wanted = func.unnest(*arrays).table_valued(*names, name="wanted").render_derived()
+    theirs = (delivery.c.workspace_id == wanted.c.workspace_id, delivery.c.receiver == wanted.c.receiver)
+    due = _select_due(bindparam("now", type_=delivery.c.due_on.type)).where(*theirs).limit(wanted.c.room)
+    locked = due.correlate(wanted).with_for_update(skip_locked=True).lateral("due")
+    return select(locked).select_from(wanted.join(locked, true()))
+
+
+_LEASED = [delivery.c[name] for name in DueDelivery.__slots__ if name not in ("attempt", "due_on")]
+_LEASED.append(delivery.c.attempts)
+_PICK_AND_LOCK = _pick_and_lock()
+
+
+def _arrays(wanted: Sequence[tuple[int, str, int]], now: datetime) -> dict[str, Any]:
+    workspace_ids, receivers, rooms = zip(*wanted, strict=True)
+    return {"workspace_id": list(workspace_ids), "receiver": list(receivers), "room": list(rooms), "now": now}
+
+
+def _from_row(row: RowMapping, due_on: datetime) -> DueDelivery:
+    values = {**row, "body": row["body"].encode(), "attempt": row["attempts"] + 1, "due_on": due_on}
     del values["attempts"]
     return DueDelivery(**values)
 

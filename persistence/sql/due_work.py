@@ -3,7 +3,7 @@ workspaces with due work and then take some work of one workspace, so that all a
 is spread over several machines by workspace needs only one of them.
 """
 
-from sqlalchemy import Column, ColumnElement, String, and_, case, func, literal, select
+from sqlalchemy import Column, ColumnElement, Select, String, and_, case, func, literal, select
 
 from persistence.database import Transaction
 
@@ -23,8 +23,8 @@ def list_due_workspaces(
     owners = select(func.min(workspace_id).label("id")).where(waits).cte("owners", recursive=True)
     following = select(func.min(workspace_id)).where(waits, workspace_id > owners.c.id)
     owners = owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
-    has_due = select(literal(1)).where(waits, is_due, workspace_id == owners.c.id).correlate(owners).exists()
-    return list(tx.execute(select(owners.c.id).where(has_due)).scalars())
+    due = select(literal(1)).where(waits, is_due, workspace_id == owners.c.id).correlate(owners)
+    return list(tx.execute(select(owners.c.id).where(has_row(due))).scalars())
 
 
 def list_receivers(
@@ -45,6 +45,13 @@ def list_receivers(
     owner = case((following.is_not(None), pairs.c.owner), else_=beyond.correlate(pairs).scalar_subquery())
     pairs = pairs.union_all(select(owner, func.coalesce(following, "")).where(pairs.c.owner.is_not(None)))
     mine = and_(waits, is_due, workspace_id == pairs.c.owner, receiver == pairs.c.name)
-    has_due = select(literal(1)).where(mine).correlate(pairs).exists()
-    found = select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_due)
+    due = select(literal(1)).where(mine).correlate(pairs)
+    found = select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_row(due))
     return [(owner_id, name) for owner_id, name in tx.execute(found)]
+
+
+def has_row(found: Select[int]) -> ColumnElement[bool]:
+    """Whether there is one, by a seek for each row of the outer query. EXISTS could become a join, for which PostgreSQL
+    reads everything that is due: by its statistics, which it mostly takes while little waits, that is one row.
+    """
+    return found.limit(1).scalar_subquery().is_not(None)
