@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import (
     ARRAY,
     BigInteger,
+    ColumnElement,
     CompoundSelect,
     Integer,
     RowMapping,
@@ -164,7 +165,7 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
     always the same.
     """
     names, types = ("workspace_id", "receiver", "room"), (BigInteger, Text, Integer)
-    arrays = [cast(bindparam(name), ARRAY(of)) for name, of in zip(names, types, strict=True)]
+    arrays: list[ColumnElement[Any]] = [cast(bindparam(name), ARRAY(of)) for name, of in zip(names, types, strict=True)]
     wanted = func.unnest(*arrays).table_valued(*names, name="wanted").render_derived()
     theirs = (delivery.c.workspace_id == wanted.c.workspace_id, delivery.c.receiver == wanted.c.receiver)
     due = _select_due(bindparam("now", type_=delivery.c.due_on.type)).where(*theirs).limit(wanted.c.room)
