@@ -1,7 +1,6 @@
 """Upgrades by the names of the commands, with the present program and one that is a version ahead."""
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,15 +8,19 @@ from typing import Any
 
 import pytest
 import requests
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, inspect, update
 from sqlalchemy.engine import make_url
 
 from persistence.database import Database
 from persistence.migrations import current_revision, newest_revision
 from persistence.migrations.turns import taking_turns
+from persistence.tables.channels import channel
 from persistence.workspace_setup import create_workspace
+from persistence.workspaces import Workspace
+from testbed.gateways import SECRET, add_gateway
 from testbed.running import wait_until
 from testbed.tokens import KEYS, SECRET_KEY, make_token
+from testbed.traffic import Outside, Traffic
 from tests.console_script import Started, call, make_environment, started
 from tests.next_version import REVISION, make_next_version
 
@@ -215,60 +218,17 @@ def wait_until_ready(url: str) -> None:
     wait_until(is_ready, f"{url} to be ready")
 
 
-class Balancer:
-    """Requests to one of several nodes, as a balancer sends them: to the next one when a node takes no more."""
-
-    def __init__(self, token: str) -> None:
-        self.nodes: list[str] = []
-        self.made: list[str] = []
-        self.failed: list[str] = []
-        self.stopping = threading.Event()
-        self._token = token
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> "Balancer":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stopping.set()
-        self._thread.join()
-
-    def wait_for_more(self, count: int = 5) -> None:
-        wanted = len(self.made) + count
-        wait_until(lambda: len(self.made) >= wanted or bool(self.failed), f"{count} more requests")
-
-    def _run(self) -> None:
-        number = 0
-        while not self.stopping.is_set():
-            number += 1
-            urn = f"tel:+2507880{number:05d}"
-            answer = self._post({"name": f"Contact {number}", "urns": [urn]})
-            if answer is not None and answer.status_code == 201:
-                self.made.append(urn)
-            else:
-                self.failed.append(f"{urn}: {answer.text if answer is not None else 'no node'}")
-
-    def _post(self, body: Any) -> requests.Response | None:
-        for node in [*self.nodes, *self.nodes]:
-            try:
-                answer = requests.post(
-                    f"{node}/api/v2/contacts.json",
-                    json=body,
-                    headers={"Authorization": f"Token {self._token}"},
-                    timeout=60,
-                )
-            except requests.ConnectionError:
-                continue
-            if answer.status_code != 503:
-                return answer
-        return None
-
-
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_two_nodes_are_upgraded_one_after_the_other_and_no_request_fails(
+def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost(
     environment: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
+    """Each node runs the API and a worker; a while both versions do."""
+    environment = {
+        **environment,
+        "RELAYBOARD_QUEUE_URL": database_url,
+        "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.1,0.1",
+    }
     newer = next_version(environment, tmp_path, works_for_older=True)
     database = Database(database_url, keys=KEYS)
     with database.writing() as tx:
@@ -276,8 +236,7 @@ def test_two_nodes_are_upgraded_one_after_the_other_and_no_request_fails(
     token = make_token(database, workspace, "administrator")
 
     def start(place: ExitStack, program: dict[str, str]) -> Started:
-        options = ("--no-worker", "--port", "0")
-        return place.enter_context(started("serve", *options, folder=tmp_path, environment=program))
+        return place.enter_context(started("serve", "--port", "0", folder=tmp_path, environment=program))
 
     def ready_url(node: Started) -> str:
         url = node.wait_for(LISTENING).group(1)
@@ -285,21 +244,39 @@ def test_two_nodes_are_upgraded_one_after_the_other_and_no_request_fails(
         return url
 
     with ExitStack() as place:
-        balancer = Balancer(token)
+        outside = Outside()
+        place.callback(outside.close)
+        callback = add_watched_gateway(database, workspace, outside)
         old = [start(place, environment) for _ in range(2)]
-        balancer.nodes = [ready_url(node) for node in old]
-        with balancer:
-            balancer.wait_for_more()
-            for place_of_node, node in enumerate(old):
+        traffic = Traffic([ready_url(node) for node in old], token, callback, outside)
+        with traffic.flowing():
+            wait_for_more(traffic)
+            for number, node in enumerate(old):
                 assert node.stop() == 0
-                balancer.wait_for_more()
-                balancer.nodes[place_of_node] = ready_url(start(place, newer))
-                balancer.wait_for_more()
-                for each in balancer.nodes:
+                wait_for_more(traffic)
+                traffic.nodes[number] = ready_url(start(place, newer))
+                wait_for_more(traffic)
+                for each in traffic.nodes:
                     assert requests.get(f"{each}/health/ready", timeout=30).status_code == 200
+        traffic.wait_for_rest()
 
-    assert balancer.failed == []
-    with database.reading() as tx:
-        assert tx.execute(text("select count(*) from contact")).scalar_one() == len(balancer.made)
+    assert (traffic.failed, traffic.lost) == ([], [])
+    assert [text for text, count in outside.sent.items() if count > 1] == []
     assert current_revision(database.engine) == REVISION
     database.close()
+
+
+def add_watched_gateway(database: Database, workspace: Workspace, outside: Outside) -> str:
+    """A gateway whose SMS and events go `outside`; the path that it calls."""
+    channel_id = add_gateway(database, workspace, f"{outside.url}/send")
+    with database.writing() as tx:
+        values = {"webhook_url": f"{outside.url}/hook"}
+        uuid = tx.execute(
+            update(channel).where(channel.c.id == channel_id).values(values).returning(channel.c.uuid)
+        ).scalar_one()
+    return f"/c/ex/{uuid}/{SECRET}"
+
+
+def wait_for_more(traffic: Traffic, count: int = 5) -> None:
+    wanted = traffic.rounds + count
+    wait_until(lambda: traffic.rounds >= wanted or bool(traffic.failed), f"{count} more rounds")
