@@ -38,6 +38,7 @@ from handlers.errors import (
     answer_rule,
     answer_store,
     answer_too_many,
+    answer_too_many_attempts,
     answer_unexpected,
 )
 from handlers.read_lanes import SLOW_AT_ONCE, ReadLanes
@@ -46,6 +47,7 @@ from handlers.service import Service
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
+from persistence.accounts.signing_in import TooManyAttempts
 from persistence.database import Database, Wake
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.opening import open_store
@@ -152,6 +154,7 @@ def _connexion_app() -> ASGIApp:
         RuleBroken: answer_rule,
         LostRace: answer_lost_race,
         TooManyRequests: answer_too_many,
+        TooManyAttempts: answer_too_many_attempts,
         Refusal: answer_refusal,
         ClientGone: answer_gone,
         ProblemException: answer_http,

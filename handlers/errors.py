@@ -1,7 +1,9 @@
 """Errors as responses: the only place where rule violations and failures become status codes and bodies."""
 
 import logging
+import math
 from collections.abc import Mapping
+from datetime import datetime
 
 import orjson
 from connexion.exceptions import ProblemException
@@ -13,6 +15,7 @@ from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, UNAVAILABLE
 from handlers.contract.operations import load_contract
 from handlers.request import context_of
 from openapi.bundle import GENERATIONS, matches
+from persistence.accounts.signing_in import TooManyAttempts
 from persistence.errors import (
     Clash,
     DatabaseError,
@@ -87,6 +90,17 @@ async def answer_too_many(request: ConnexionRequest, error: TooManyRequests) -> 
     seconds = error.retry_after_seconds
     text = f"Too many requests; try again in {seconds} seconds."
     return detail(429, text, {**limits_of(request), "Retry-After": str(seconds)})
+
+
+async def answer_too_many_attempts(request: ConnexionRequest, error: TooManyAttempts) -> ConnexionResponse:
+    """Somebody tried too often to sign in, or to prove a password or code."""
+    attempts, now = error.attempts, context_of(request.scope).service.database.clock()
+    return await answer_too_many(request, TooManyRequests(seconds_until(attempts.ends_on, now)))
+
+
+def seconds_until(end: datetime, now: datetime) -> int:
+    """Whole seconds, at least 1."""
+    return max(1, math.ceil((end - now).total_seconds()))
 
 
 async def answer_http(request: ConnexionRequest, error: ProblemException | HTTPException) -> ConnexionResponse:

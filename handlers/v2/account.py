@@ -3,19 +3,19 @@
 from typing import Any
 
 from handlers.answers import Answer, as_json
+from handlers.people import door_of, person_in
 from handlers.request import PersonRequest, Request
 from persistence.accounts.accounts import (
-    Account,
     change_names,
+    change_password,
     choose_workspace,
     list_memberships,
     read_account,
-    set_password,
 )
 from persistence.accounts.passwords import check_password
 from persistence.accounts.sign_ins import end_other_sign_ins
+from persistence.accounts.two_factor_actions import prove_password
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, LostRace
 from persistence.tokens import Credentials
 
 NAMES = ("first_name", "last_name")
@@ -26,14 +26,8 @@ def read_account_record(request: Request) -> Answer:
 
 
 def change_account(request: PersonRequest) -> Answer:
-    who, body, service = request.credentials, request.body, request.service
-    assert who is not None, "the contract asks for a cookie"
-    password_hash = former_hash = None
-    if "password" in body:
-        with service.database.reading() as tx:
-            present = read_account(tx, who.user_id)
-        former_hash = present.password_hash
-        password_hash = _new_hash(request, present)
+    who, body, service = person_in(request), request.body, request.service
+    former_hash, password_hash = _new_hash(request) if "password" in body else (None, None)
 
     def change(tx: Transaction) -> dict[str, Any]:
         chosen = who.workspace.uuid
@@ -42,22 +36,19 @@ def change_account(request: PersonRequest) -> Answer:
             chosen = body["workspace"].lower()
             choose_workspace(tx, who.user_id, chosen)
         if password_hash is not None:
-            if read_account(tx, who.user_id).password_hash != former_hash:
-                raise LostRace
-            set_password(tx, who.user_id, password_hash)
+            change_password(tx, who.user_id, former_hash, password_hash)
             end_other_sign_ins(tx, who.user_id, who.sign_in_id)
         return _show(tx, who, chosen)
 
     return as_json(200, service.database.write(change))
 
 
-def _new_hash(request: PersonRequest, present: Account) -> str:
-    """The hash of the new password. Raises InvalidInput, also if the old password is not right."""
-    body, passwords = request.body, request.service.passwords
-    check_password(body["password"], present.email)
-    if not passwords.fits(present.password_hash, body.get("old_password", "")):
-        raise InvalidInput.on("old_password", "This is not your password.")
-    return passwords.hash(body["password"])
+def _new_hash(request: PersonRequest) -> tuple[str | None, str]:
+    """The hashes of the present and the new password. Raises InvalidInput, also if the old password is not right."""
+    who, body = person_in(request), request.body
+    check_password(body["password"], who.email)
+    present = prove_password(door_of(request), who.user_id, body.get("old_password", ""), "old_password")
+    return present.password_hash, request.service.passwords.hash(body["password"])
 
 
 def _show(tx: Transaction, who: Credentials, chosen_uuid: str) -> dict[str, Any]:

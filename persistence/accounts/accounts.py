@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LostRace
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, user, workspace
 from persistence.tables.sign_ins import account
 
@@ -80,7 +80,14 @@ def list_memberships(tx: Transaction, user_id: int) -> list[Member]:
 
 def set_password(tx: Transaction, user_id: int, password_hash: str) -> None:
     """Gives a user another password."""
-    _set(tx, user_id, password_hash=password_hash, password_changed_on=tx.now)
+    store_account(tx, user_id, password_hash=password_hash, password_changed_on=tx.now)
+
+
+def change_password(tx: Transaction, user_id: int, former: str | None, present: str) -> None:
+    """The same, if nobody changed the password since the former hash was read; otherwise raises LostRace."""
+    if read_account(tx, user_id).password_hash != former:
+        raise LostRace
+    set_password(tx, user_id, present)
 
 
 def renew_password_hash(tx: Transaction, user_id: int, former: str, present: str) -> None:
@@ -94,7 +101,7 @@ def choose_workspace(tx: Transaction, user_id: int, uuid: str) -> None:
     chosen = next((each for each in list_memberships(tx, user_id) if each.uuid == uuid.lower()), None)
     if chosen is None:
         raise InvalidInput.on("workspace", "This is not one of your workspaces.")
-    _set(tx, user_id, chosen_id=chosen.workspace_id)
+    store_account(tx, user_id, chosen_id=chosen.workspace_id)
 
 
 def change_names(tx: Transaction, user_id: int, names: dict[str, str]) -> None:
@@ -106,6 +113,7 @@ def change_names(tx: Transaction, user_id: int, names: dict[str, str]) -> None:
         tx.execute(update(user).where(user.c.id == user_id).values(**names))
 
 
-def _set(tx: Transaction, user_id: int, **values: str | int | datetime | None) -> None:
+def store_account(tx: Transaction, user_id: int, **values: str | int | datetime | list[str] | None) -> None:
+    """Sets columns of a user's account, which is created if it is missing."""
     statement = tx.upsert(account).values(user_id=user_id, **values)
     tx.execute(statement.on_conflict_do_update(index_elements=["user_id"], set_=values))

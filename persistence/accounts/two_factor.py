@@ -1,5 +1,6 @@
 """Codes of an authenticator app (TOTP, RFC 6238: SHA-1, six digits, 30 seconds), and recovery codes."""
 
+import secrets
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -9,6 +10,19 @@ from persistence.tokens import keyed_hash
 
 STEP_SECONDS = 30
 STEPS_BESIDE = 1
+RECOVERY_CODES = 10
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Without letters and digits that look alike."""
+
+
+def make_totp_secret() -> str:
+    """160 random bits in base 32, as RFC 4226 advises."""
+    return pyotp.random_base32(32)
+
+
+def totp_uri(secret: str, email: str, issuer: str) -> str:
+    """The `otpauth://` address that authenticator apps read from a QR code."""
+    return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=issuer)
 
 
 def accepted_step(secret: str, code: str, now: datetime, last_step: int | None) -> int | None:
@@ -16,11 +30,20 @@ def accepted_step(secret: str, code: str, now: datetime, last_step: int | None) 
     code is accepted once. None for a wrong code."""
     totp = pyotp.TOTP(secret)
     present = int(now.timestamp()) // STEP_SECONDS
-    for step in range(present - STEPS_BESIDE, present + STEPS_BESIDE + 1):
+    for step in range(max(0, present - STEPS_BESIDE), present + STEPS_BESIDE + 1):
         is_new = last_step is None or step > last_step
         if pyotp.utils.strings_equal(totp.generate_otp(step), code) and is_new:
             return step
     return None
+
+
+def make_recovery_codes() -> list[str]:
+    """Codes like `k7wqm-3xd9p` (50 bits each)."""
+    return [f"{_letters(5)}-{_letters(5)}" for _ in range(RECOVERY_CODES)]
+
+
+def _letters(count: int) -> str:
+    return "".join(secrets.choice(LETTERS) for _ in range(count))
 
 
 def hash_recovery_code(code: str, secret_key: str) -> str:
