@@ -1,8 +1,11 @@
 """What handlers of people's own accounts share."""
 
+from handlers.answers import Answer
 from handlers.asgi.browsers import make_cookie
+from handlers.errors import seconds_until
 from handlers.request import PersonRequest
-from persistence.accounts.signing_in import Door
+from persistence.accounts.limits import Attempts
+from persistence.accounts.signing_in import Door, SignedIn, read_sign_in
 from persistence.tokens import Credentials
 
 SECONDS_PER_DAY = 86_400
@@ -17,6 +20,23 @@ def person_in(request: PersonRequest) -> Credentials:
     """Who is signed in, in operations for which the contract asks for a cookie."""
     assert request.credentials is not None
     return request.credentials
+
+
+def answer_session(request: PersonRequest, signed_in: SignedIn) -> Answer:
+    """A new session, with its cookie and what is left of the attempts to sign in."""
+    with request.service.database.reading() as tx:
+        record = read_sign_in(tx, signed_in)
+    headers = {"Set-Cookie": cookie_of(request, signed_in.key), **limit_headers(request, signed_in.attempts)}
+    return Answer(201, record, headers)
+
+
+def limit_headers(request: PersonRequest, attempts: Attempts) -> dict[str, str]:
+    """What is left of the attempts to sign in."""
+    return {
+        "RateLimit-Limit": str(attempts.limit),
+        "RateLimit-Remaining": str(attempts.remaining),
+        "RateLimit-Reset": str(seconds_until(attempts.ends_on, request.service.database.clock())),
+    }
 
 
 def cookie_of(request: PersonRequest, key: str | None) -> str:

@@ -112,6 +112,7 @@ class PersonRequest:
     credentials: Credentials | None
     key: str | None
     root: str
+    stored_root: str
     query: dict[str, Any]
     body: dict[str, Any]
     browser: Browser

@@ -37,6 +37,7 @@ from worker.flows.incoming import begin_incoming
 from worker.flows.parked import begin_parked
 from worker.flows.starts import begin_starts
 from worker.flows.timers import begin_timers
+from worker.mail import begin_mail
 from worker.runtime import Runtime
 from worker.turns import ListDue, begin_turns
 from worker.webhooks.dispatcher import begin_webhooks
@@ -157,6 +158,7 @@ JOBS = (
     Job("campaigns", begin_campaigns, every_seconds=5),
     Job("schedules", begin_schedules, every_seconds=5),
     Job("groups", begin_groups, every_seconds=10),
+    Job("mail", begin_mail, every_seconds=30),
     Job("alarms", begin_alarms, every_seconds=60),
     Job("expiry", begin_expiry, every_seconds=3600),
     Job("archives", begin_archiving, every_seconds=3600),

@@ -15,7 +15,8 @@ JSON_TYPE = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class OperationRules:
-    """One operation, compiled from its YAML. If it `runs_itself`, its handler opens its transactions."""
+    """One operation, compiled from its YAML. If it `runs_itself`, its handler opens its transactions;
+    if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key."""
 
     id: str
     generation: str
@@ -31,6 +32,7 @@ class OperationRules:
     is_upload: bool
     is_setting_up: bool
     runs_itself: bool
+    keeps_no_answer: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
 
     @property
@@ -86,6 +88,7 @@ def _compile(
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
         verbatim_fields=_verbatim_fields(content, components),
         is_setting_up=bool(operation.get("x-sets-up")),
+        keeps_no_answer=bool(operation.get("x-keeps-no-answer")),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,
         responses={

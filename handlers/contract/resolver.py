@@ -131,7 +131,7 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
     if context.upload is not None:
         context.upload.place = None  # a previous attempt may have set it
     key = http.headers.get("Idempotency-Key")
-    if key is None or rules.method != "post":
+    if key is None or rules.method != "post" or rules.keeps_no_answer:
         return _call_handler(tx, rules, http, context)
     if not 1 <= len(key) <= KEY_LENGTH:
         raise Refused(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
@@ -196,6 +196,7 @@ def _run_itself(rules: OperationRules, http: HttpRequest, context: RequestContex
         credentials=getattr(context, "credentials", None),
         key=cookie_in(http.headers.get("Cookie", "")),
         root=base_url(context.service, http),
+        stored_root=stored_root(context.service, http),
         query=context.query,
         body=context.json or {},
         browser=Browser(http.client.host if http.client else "", http.headers.get("User-Agent", "")),

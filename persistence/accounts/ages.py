@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Table, delete, select
 
 from persistence.database import Transaction
 from persistence.tables.audit import audit_event
-from persistence.tables.sign_ins import invitation, sign_in, sign_in_link, sign_in_window
+from persistence.tables.sign_ins import account_mail, invitation, sign_in, sign_in_link, sign_in_window
 from relayboard.base.settings import Settings
 
 LINK_AGE = timedelta(minutes=15)
@@ -41,6 +41,7 @@ def trim_accounts(tx: Transaction, ages: Ages, limit: int) -> int:
         _trim(tx, sign_in, sign_in.c.id, sign_in.c.seen_on, now - ages.idle, limit),
         _trim(tx, sign_in_link, sign_in_link.c.id, sign_in_link.c.created_on, now - LINK_AGE, limit),
         _trim(tx, invitation, invitation.c.id, invitation.c.created_on, now - INVITATION_AGE, limit),
+        _trim(tx, account_mail, account_mail.c.id, account_mail.c.created_on, now - INVITATION_AGE, limit),
         _trim(tx, sign_in_window, sign_in_window.c.subject, sign_in_window.c.began_on, now - ages.window, limit),
     ]
     if ages.audit is not None:

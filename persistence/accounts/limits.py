@@ -29,6 +29,13 @@ def count_attempt(tx: Transaction, settings: Settings, email: str, address: str)
     return max(refusing, key=lambda each: each.ends_on) if refusing else of_account
 
 
+def count_mail(tx: Transaction, settings: Settings, email: str, address: str) -> Attempts:
+    """Counts a request for a link by mail, apart from attempts with a password."""
+    of_account = _take(tx, f"mail:{email.lower()}", settings.sign_in_limit)
+    of_address = _take(tx, _address(address), settings.address_sign_in_limit)
+    return of_address if of_account.is_granted and not of_address.is_granted else of_account
+
+
 def forgive_attempts(tx: Transaction, email: str, address: str) -> None:
     """After a success the account has its whole limit again, and the IP address this one attempt."""
     rows = sign_in_window.c

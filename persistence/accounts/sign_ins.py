@@ -24,6 +24,7 @@ from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
 
 PREFIX = "rbs_"
 SEEN_STEP = timedelta(minutes=1)
+BY_PASSWORD, BY_LINK, BY_INVITATION = "password", "link", "invitation"
 
 
 @dataclass(frozen=True, slots=True)

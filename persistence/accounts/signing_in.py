@@ -6,7 +6,7 @@ from persistence.accounts.accounts import Account, find_account, list_membership
 from persistence.accounts.codes import takes_code
 from persistence.accounts.limits import Attempts, count_attempt, forgive_attempts
 from persistence.accounts.passwords import Passwords
-from persistence.accounts.sign_ins import SIGN_INS, Browser, create_sign_in, end_by_key
+from persistence.accounts.sign_ins import BY_PASSWORD, SIGN_INS, Browser, create_sign_in, end_by_key
 from persistence.database import Database, Transaction
 from persistence.errors import NotAllowed
 from persistence.lists import ListQuery
@@ -69,7 +69,7 @@ def sign_in_by_password(door: Door, email: str, password: str, code: str | None)
             raise NotAllowed(REFUSED)
         if renewed is not None:
             renew_password_hash(tx, found.user_id, stored, renewed)
-        return enter(tx, door, found, "password", code, attempts)
+        return enter(tx, door, found, BY_PASSWORD, code, attempts)
 
     return door.database.write(finish)
 
@@ -79,12 +79,20 @@ def _begin(tx: Transaction, door: Door, email: str) -> tuple[Attempts, Account |
     return attempts, find_account(tx, email) if attempts.is_granted else None
 
 
-def enter(tx: Transaction, door: Door, found: Account, method: str, code: str | None, attempts: Attempts) -> SignedIn:
+def enter(
+    tx: Transaction,
+    door: Door,
+    found: Account,
+    method: str,
+    code: str | None,
+    attempts: Attempts,
+    refused: str = REFUSED,
+) -> SignedIn:
     """Creates the sign-in of somebody who has proved to be this user. Raises NotAllowed without the code that the
     account asks for, and for users without a workspace."""
     is_member = bool(list_memberships(tx, found.user_id))
     if not is_member or not takes_code(tx, found.user_id, code, door.secret_keys):
-        raise NotAllowed(REFUSED)
+        raise NotAllowed(refused)
     forgive_attempts(tx, found.email, door.browser.address)
     if door.former_key is not None:
         end_by_key(tx, door.former_key, door.secret_keys)

@@ -1,9 +1,9 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Named, String, Table, TypedColumns
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, TypedColumns
 
-from persistence.secrets.encrypted_columns import sealed_column
+from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
 from persistence.sql.columns import (
     Json,
     NumberedColumns,
@@ -79,9 +79,11 @@ class InvitationColumns(RecordColumns):
     email: Named[str] = Column(String(EMAIL_LENGTH))
     role: Named[str] = Column(String(16))
     user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    is_proof: Named[bool] = Column(Boolean)
     public: Named[str] = Column(String(SECRET_PUBLIC_LENGTH), unique=True)
     hash: Named[str] = Column(String(HASH_LENGTH))
     created_on: Named[datetime] = Column(UtcDateTime)
+    expires_on: Named[datetime] = Column(UtcDateTime)
 
 
 invitation = numbered_table(
@@ -90,7 +92,28 @@ invitation = numbered_table(
     Index("ix_invitation_page", "workspace_id", "created_on", "id"),
     Index("ix_invitation_created", "created_on"),
 )
-"""`user_id` is the user who invited, null for a command. The row is deleted when the invitation is accepted."""
+"""`user_id` is the user who invited, null for a command. `is_proof`: the link went only to the mailbox or to an
+operator. The row is deleted when the invitation is accepted."""
+
+
+class AccountMailColumns(NumberedColumns):
+    kind: Named[str] = Column(String(10))
+    recipient: Named[str] = Column(String(EMAIL_LENGTH))
+    content = sealed_json_column("account_mail", "content")
+    attempts: Named[int] = Column(Integer)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    due_on: Named[datetime] = Column(UtcDateTime)
+    expires_on: Named[datetime] = Column(UtcDateTime)
+
+
+account_mail = numbered_table(
+    "account_mail",
+    AccountMailColumns,
+    Index("ix_account_mail_due", "due_on", "id"),
+    Index("ix_account_mail_expires", "expires_on"),
+    Index("ix_account_mail_created", "created_on"),
+)
+"""Letters that workers have to send; their links are secrets."""
 
 
 class SignInWindowColumns(TypedColumns):

@@ -13,7 +13,7 @@ from persistence.tables import metadata
 
 GLOBAL = {
     *("registration_window", "schema_note", "secret_key_check", "waiting_registration", "worker_heartbeat"),
-    *("account", "sign_in", "sign_in_link", "sign_in_window"),
+    *("account", "account_mail", "sign_in", "sign_in_link", "sign_in_window"),
 }
 """What is of no workspace, and nothing of a workspace refers to it."""
 

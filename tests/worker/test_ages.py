@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, func, insert, select, update
 
+from persistence.accounts.mail import post
 from persistence.heartbeats import Worker, record_heartbeat
 from persistence.limits.idempotency import claim_key
 from persistence.limits.rate_limits import Origin
@@ -25,7 +26,7 @@ from persistence.tables.channels import (
 )
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.service import kept_answer, worker_heartbeat
-from persistence.tables.sign_ins import invitation, sign_in, sign_in_link, sign_in_window
+from persistence.tables.sign_ins import account_mail, invitation, sign_in, sign_in_link, sign_in_window
 from tests.contract.filled_workspace import fill_workspace
 from worker.jobs import begin_trimming
 
@@ -59,7 +60,17 @@ def beat(tx: Any, workspace: Any) -> None:
     record_heartbeat(tx, Worker("here", 1, 10, "0.1.0", "0001"))
 
 
+def write_letter(tx: Any, workspace: Any) -> None:
+    post(tx, "sign_in", "amina@example.org", {}, HOUR)
+
+
+def try_to_sign_in(tx: Any, workspace: Any) -> None:
+    values = {"subject": "account:amina@example.org", "began_on": tx.now, "taken": 1}
+    tx.execute(insert(sign_in_window).values(**values))
+
+
 TRIMMED = {
+    "account_mail": Age(7 * DAY, account_mail.c.created_on, None, write_letter),
     "audit_event": Age(365 * DAY, audit_event.c.created_on),
     "campaign_fire": Age(90 * DAY, campaign_fire.c.fired_on),
     "channel": Age(90 * DAY, channel.c.last_seen, channel.c.workspace_id.is_not(None), register),
@@ -74,7 +85,7 @@ TRIMMED = {
     "resthook_event": Age(2 * DAY, resthook_event.c.created_on),
     "sign_in": Age(DAY, sign_in.c.seen_on),
     "sign_in_link": Age(timedelta(minutes=15), sign_in_link.c.created_on),
-    "sign_in_window": Age(HOUR, sign_in_window.c.began_on),
+    "sign_in_window": Age(HOUR, sign_in_window.c.began_on, None, try_to_sign_in),
     "sync_record": Age(
         7 * DAY,
         sync_record.c.created_on,

@@ -90,9 +90,11 @@ def _accounts() -> None:
         sa.Column("email", sa.String(length=254), nullable=False),
         sa.Column("role", sa.String(length=16), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=True),
+        sa.Column("is_proof", sa.Boolean(), nullable=False),
         sa.Column("public", sa.String(length=16), nullable=False),
         sa.Column("hash", sa.String(length=64), nullable=False),
         sa.Column("created_on", TIME, nullable=False),
+        sa.Column("expires_on", TIME, nullable=False),
         sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_invitation_user_id")),
         sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_invitation_workspace_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_invitation")),
@@ -137,6 +139,22 @@ def _accounts() -> None:
     )
     op.create_index("ix_sign_in_link_created", "sign_in_link", ["created_on"])
     op.create_index("ix_sign_in_link_user", "sign_in_link", ["user_id"])
+    op.create_table(
+        "account_mail",
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("kind", sa.String(length=10), nullable=False),
+        sa.Column("recipient", sa.String(length=254), nullable=False),
+        sa.Column("content", sa.Text(), nullable=True),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.Column("due_on", TIME, nullable=False),
+        sa.Column("expires_on", TIME, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_account_mail")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_account_mail_due", "account_mail", ["due_on", "id"])
+    op.create_index("ix_account_mail_expires", "account_mail", ["expires_on"])
+    op.create_index("ix_account_mail_created", "account_mail", ["created_on"])
     with op.batch_alter_table("api_token", schema=None) as batch_op:
         batch_op.add_column(sa.Column("expires_on", TIME, nullable=True))
         batch_op.add_column(sa.Column("name", sa.String(length=64), nullable=True))
@@ -147,7 +165,7 @@ def _no_accounts() -> None:
     with op.batch_alter_table("api_token", schema=None) as batch_op:
         for column in ("areas", "name", "expires_on"):
             batch_op.drop_column(column)
-    for table in ("sign_in_link", "sign_in", "invitation", "audit_event", "account", "sign_in_window"):
+    for table in ("sign_in_link", "sign_in", "invitation", "audit_event", "account", "sign_in_window", "account_mail"):
         op.drop_table(table)
 
 

@@ -1,4 +1,4 @@
-"""The e-mail of flows, sent by one mail server (flow format, send_email)."""
+"""The e-mail of flows and about accounts, sent by one mail server (flow format, send_email)."""
 
 import logging
 import smtplib
@@ -41,7 +41,7 @@ class FlowEmail:
                 self._hand_in(message, list(dict.fromkeys(addresses)), deadline)
             except (OSError, smtplib.SMTPException, ValueError) as error:
                 problem = _explain(error) if deadline.seconds_left else "the mail server did not answer in time"
-                logger.warning("e-mail of a flow was not sent: %s", problem)
+                logger.warning("an e-mail was not sent: %s", problem)
                 raise ServiceError(problem) from error
 
     def _write(self, addresses: Sequence[str], subject: str, body: str) -> EmailMessage:
