@@ -11,6 +11,7 @@ ROOMS = ("flows", "handlers", "openapi", "persistence", "relayboard", "worker")
 FOUND_BY_NAME = {
     "flows.expressions.functions.": "tests/flows/expressions/functions/",
     "flows.": "tests/flows/engine/rules/",
+    "handlers.v2.": "tests/handlers/v2/",
     "handlers.channels.": "tests/handlers/asgi/test_gateway.py",
     "persistence.backups.": "tests/persistence/backups/",
     "persistence.migrations.": "tests/persistence/test_migrations.py",

@@ -5,7 +5,7 @@ Every text of a row contains a mark (`w3r1`: row 1 of workspace 3), so that a te
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -70,6 +70,7 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("flow_start", "start_type"): "api",
     ("flow_start", "status"): "completed",
     ("label", "message_count"): 1,
+    ("invitation", "expires_on"): datetime(2100, 1, 1, tzinfo=UTC),
     ("invitation", "role"): "editor",
     ("membership", "role"): "editor",
     ("sign_in", "method"): "password",
