@@ -90,7 +90,9 @@ def measure(url: str, options: argparse.Namespace) -> dict[str, dict[str, float]
         meter = Meter(running.processes["api"].pid, url)
         found = {}
         for number, each in enumerate(asked):
-            found[str(each)] = _cost(running, meter, session, each.path, options.times)
+            cost = found[str(each)] = _cost(running, meter, session, each.path, options.times)
+            if cost["postgresql"] > LIMIT_MS:
+                print(f"{each}: {cost}", file=sys.stderr, flush=True)
             if number % 100 == 0:
                 print(f"{number} of {len(asked)}", file=sys.stderr)
     database.close()

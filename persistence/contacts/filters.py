@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Select, select
 from persistence.contacts.addresses import find_urns
 from persistence.contacts.urns import is_one_of
 from persistence.errors import Refused
-from persistence.lists import Condition, ListQuery, Rule
+from persistence.lists import Condition, ListQuery, Rule, never
 from persistence.sql.columns import is_uuid
 from persistence.tables.contacts import contact_urn, group, group_membership
 
@@ -36,7 +36,21 @@ def in_groups(column: ColumnElement[Any]) -> Rule:
 
     def rule(query: ListQuery, uuids: Sequence[str]) -> Condition:
         theirs = group.c.uuid.in_([uuid for uuid in uuids if is_uuid(uuid)])
-        members = select(group_membership.c.contact_id).join(group, group.c.id == group_membership.c.group_id)
-        return column.in_(members.where(group.c.workspace_id == query.workspace.id, theirs))
+        return of_members(query, column, theirs)
 
     return rule
+
+
+def of_members(query: ListQuery, column: ColumnElement[Any], is_meant: ColumnElement[bool]) -> Condition:
+    """Records of the members of the groups that meet a condition. The groups are looked up first, because the database
+    then knows how many members they have and finds those of a small group by the group, those of a large one by the
+    order of the list.
+    """
+    wanted = select(group.c.id).where(group.c.workspace_id == query.workspace.id, is_meant)
+    group_ids = query.tx.execute(wanted).scalars().all()
+    if not group_ids:
+        return never(column)
+    members = group_membership.c
+    is_theirs = members.group_id == group_ids[0] if len(group_ids) == 1 else members.group_id.in_(group_ids)
+    mine = members.workspace_id == query.workspace.id
+    return column.in_(select(members.contact_id).where(mine, is_theirs))

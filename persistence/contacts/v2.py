@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import Boolean, ColumnElement, case, literal, literal_column, null, select, type_coerce
 
 from persistence.contacts.addresses import read_lookup
+from persistence.contacts.filters import of_members
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
 from persistence.sql.json_sql import JsonPart, json_list, json_map, json_record, json_text_list
 from persistence.sql.names import is_called
@@ -93,11 +94,7 @@ def _owns(query: ListQuery, text: str) -> Condition:
 
 
 def _is_member(query: ListQuery, reference: str) -> Condition:
-    return contact.c.id.in_(
-        select(group_membership.c.contact_id)
-        .join(group, group.c.id == group_membership.c.group_id)
-        .where(group.c.workspace_id == query.workspace.id, is_called(group, reference))
-    )
+    return of_members(query, contact.c.id, is_called(group, reference))
 
 
 CONTACTS = ListSpec(
