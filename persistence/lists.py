@@ -44,10 +44,11 @@ SimpleRule = Callable[[ListQuery, Any], Condition]
 class ListSpec:
     """The list of a resource in one generation of the API; responses to creating and changing a record show the same
     records. `table` contains the records; if it has a `workspace_id`, only the caller's are found. `record` is built
-    from `source`, by default from the table; `masked` replaces it in anonymous workspaces, and `show` changes its JSON
-    text. `standing` conditions always apply. `options` are parameters that are not filters: the order, the record or
-    the standing conditions depend on them. `changing` names the filters of numbered pages whose result can change for a
-    record (see `fetch_numbered_page`); None means that the order can change.
+    from `source`, by default from the table; `masked` replaces it in anonymous workspaces. `show` changes its JSON
+    text, and `finish` changes all records of a page. `standing` conditions always apply. `options` are parameters that
+    are not filters: the order, the record or the standing conditions depend on them. `changing` names the filters of
+    numbered pages whose result can change for a record (see `fetch_numbered_page`); None means that the order can
+    change.
     """
 
     table: Table
@@ -57,6 +58,7 @@ class ListSpec:
     source: FromClause | Callable[[ListQuery], FromClause] | None = None
     masked: ColumnElement[Any] | None = None
     show: Callable[[str], str] | None = None
+    finish: Callable[[ListQuery, list[str]], list[str]] | None = None
     standing: Sequence[Condition] | Callable[[ListQuery], Sequence[Condition]] = ()
     options: frozenset[str] = frozenset()
     changing: frozenset[str] | None = None
@@ -98,9 +100,11 @@ class ListSpec:
         query.tx.flush()
         statement = select(as_text(self._record(query))).select_from(self._source(query))
         found = query.tx.execute(statement.where(*self._mine(query), *conditions).order_by(*order_by))
-        return self.shown(list(found.scalars()))
+        return self.shown(query, list(found.scalars()))
 
-    def shown(self, records: list[str]) -> list[str]:
+    def shown(self, query: ListQuery, records: list[str]) -> list[str]:
+        if self.finish is not None:
+            records = self.finish(query, records)
         return records if self.show is None else [self.show(record) for record in records]
 
     def _record(self, query: ListQuery) -> ColumnElement[Any]:
@@ -121,14 +125,14 @@ class ListSpec:
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
     """A page of a list at a position, in one statement besides those that look up references in parameters."""
     page = fetch_page(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
-    return Page(spec.shown(page.records), page.next, page.previous)
+    return Page(spec.shown(query, page.records), page.next, page.previous)
 
 
 def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> NumberedPage:
     """Page `number`, from 1, of a list of v1. Raises RecordMissing beyond the end."""
     selection = spec.select(query, spec.order_of(query.values))
     page = fetch_numbered_page(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
-    return NumberedPage(spec.shown(page.records), page.count)
+    return NumberedPage(spec.shown(query, page.records), page.count)
 
 
 def read_list(query: ListQuery, spec: ListSpec) -> list[str]:

@@ -7,13 +7,13 @@ from sqlalchemy import ColumnElement, literal_column, null, select
 
 from flows.urns import Urn
 from persistence.contacts.filters import in_groups, select_owners
-from persistence.contacts.v2 import fields_of_contact, only_deleted, status_flag, urns_of_contact
+from persistence.contacts.v2 import STORED_FIELDS, only_deleted, show_fields, status_flag, urns_of_contact
 from persistence.contacts.writes import delete_contacts
 from persistence.database import Transaction
 from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of, within
 from persistence.sql.columns import split
-from persistence.sql.json_sql import JsonDocument, json_record, json_text_list
+from persistence.sql.json_sql import JsonDocument, declare_record, json_text_list
 from persistence.sql.names import name_key
 from persistence.sql.pages import Order
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
@@ -41,16 +41,15 @@ FIRST_PHONE = (
 )
 
 
-def _contact_record(query: ListQuery) -> ColumnElement[Any]:
-    masked = query.workspace.is_anonymous
-    return json_record(
+def _build_record(*, masked: bool) -> ColumnElement[Any]:
+    return declare_record(
         {
             "uuid": contact.c.uuid,
             "name": contact.c.name,
             "language": contact.c.language,
             "group_uuids": _groups_of_contact(group.c.uuid),
             "urns": NOTHING if masked else urns_of_contact(masked=False),
-            "fields": fields_of_contact(query.workspace.id, for_agent=False),
+            "fields": STORED_FIELDS,
             "blocked": status_flag(BLOCKED),
             "failed": status_flag(STOPPED),
             "modified_on": contact.c.modified_on,
@@ -66,8 +65,10 @@ def _of_addresses(query: ListQuery, texts: Sequence[str]) -> Condition:
 
 CONTACTS_V1 = ListSpec(
     contact,
-    _contact_record,
+    _build_record(masked=False),
     Order(contact.c.modified_on, contact.c.id),
+    masked=_build_record(masked=True),
+    finish=show_fields,
     standing=only_deleted,
     options=frozenset({"deleted"}),
     filters={

@@ -1,13 +1,16 @@
 """Contacts as v2 shows them: the record, and the list with its filters."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, case, literal, literal_column, null, select, type_coerce
+import orjson
+from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_column, null, select, type_coerce
 
 from persistence.contacts.addresses import read_lookup
 from persistence.contacts.filters import of_members
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
-from persistence.sql.json_sql import JsonPart, json_list, json_map, json_record, json_text_list
+from persistence.sql.json_sql import JsonDocument, declare_record, json_list, json_record, json_text_list
+from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import is_called
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
 from persistence.tables.flows import FLOW_REF, flow
@@ -50,35 +53,65 @@ def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
     )
 
 
-def fields_of_contact(workspace_id: int, *, for_agent: bool) -> ColumnElement[Any]:
-    """Every field of the workspace by key, with the part of the value that has the field's own type."""
-    conditions = [field.c.workspace_id == workspace_id, ~contact.c.is_deleted]
+STORED_FIELDS = JsonDocument(unless_deleted(contact.c.fields))
+"""The values of a contact as they are stored, which `show_fields` replaces by what people see."""
+
+
+def show_fields(query: ListQuery, records: list[str], *, for_agent: bool = False) -> list[str]:
+    """Records with every field of the workspace by key, and the part of the value that has the field's own type. The
+    database would look up each field in each contact, which takes twenty times longer.
+    """
+    if not records:
+        return records
+    conditions = [field.c.workspace_id == query.workspace.id]
     if for_agent:
-        conditions.append(field.c.agent_access != "none")
-    value = JsonPart(contact.c.fields, field.c.uuid, field.c.type)
-    return json_map(
-        select(field.c.key.label("key"), value.label("item")).where(*conditions).order_by(field.c.id).correlate(contact)
+        conditions.append(field.c.agent_access != literal_column("'none'"))
+
+    def build() -> Select[*tuple[Any, ...]]:
+        return select(field.c.uuid, field.c.key, field.c.type).where(*conditions).order_by(field.c.id)
+
+    rows = execute_kept(query.tx, (field,), (), conditions, build, {}, is_even=True)
+    known = {str(uuid): (key, kind) for uuid, key, kind in rows}
+    nothing: dict[str, str | None] = {key: None for key, _ in known.values()}
+    return [_show_fields(record, known, nothing) for record in records]
+
+
+def _show_fields(record: str, known: Mapping[str, tuple[str, str]], nothing: Mapping[str, str | None]) -> str:
+    document = orjson.loads(record)
+    stored = document["fields"]
+    shown = {} if stored is None else dict(nothing)
+    for uuid, value in (stored or {}).items():
+        if uuid in known:
+            key, kind = known[uuid]
+            shown[key] = value.get(kind)
+    document["fields"] = shown
+    return orjson.dumps(document).decode()
+
+
+def _finish(query: ListQuery, records: list[str]) -> list[str]:
+    """Fields that agents may not see are left out for them."""
+    return show_fields(query, records, for_agent=query.is_agent)
+
+
+def _build_record(*, masked: bool) -> ColumnElement[Any]:
+    """Anonymous workspaces mask URNs."""
+    return declare_record(
+        {
+            "uuid": contact.c.uuid,
+            "name": contact.c.name,
+            "status": unless_deleted(contact.c.status),
+            "language": contact.c.language,
+            "urns": urns_of_contact(masked=masked),
+            "groups": GROUPS_OF_CONTACT,
+            "fields": STORED_FIELDS,
+            "flow": CURRENT_FLOW,
+            "created_on": contact.c.created_on,
+            "modified_on": contact.c.modified_on,
+            "last_seen_on": contact.c.last_seen_on,
+            "blocked": status_flag(BLOCKED),
+            "stopped": status_flag(STOPPED),
+        }
     )
-
-
-def _contact_record(query: ListQuery) -> ColumnElement[Any]:
-    """Anonymous workspaces mask URNs, and fields that agents may not see are left out for them."""
-    parts = {
-        "uuid": contact.c.uuid,
-        "name": contact.c.name,
-        "status": unless_deleted(contact.c.status),
-        "language": contact.c.language,
-        "urns": urns_of_contact(masked=query.workspace.is_anonymous),
-        "groups": GROUPS_OF_CONTACT,
-        "fields": fields_of_contact(query.workspace.id, for_agent=query.is_agent),
-        "flow": CURRENT_FLOW,
-        "created_on": contact.c.created_on,
-        "modified_on": contact.c.modified_on,
-        "last_seen_on": contact.c.last_seen_on,
-        "blocked": status_flag(BLOCKED),
-        "stopped": status_flag(STOPPED),
-    }
-    return json_record(parts)
 
 
 def only_deleted(query: ListQuery) -> list[Condition]:
@@ -99,8 +132,10 @@ def _is_member(query: ListQuery, reference: str) -> Condition:
 
 CONTACTS = ListSpec(
     contact,
-    _contact_record,
+    _build_record(masked=False),
     reversible(contact.c.modified_on, contact.c.id),
+    masked=_build_record(masked=True),
+    finish=_finish,
     standing=only_deleted,
     options=frozenset({"deleted", "reverse"}),
     filters={

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, bindparam, func, literal, literal_column, select
 
 from persistence.tables.channels import channel
-from persistence.tables.messages import VISIBLE, message
+from persistence.tables.messages import ARCHIVED, VISIBLE, message
 
 INCOMING, OUTGOING = "in", "out"
 QUEUED, HANDLED, WIRED, SENT = "queued", "handled", "wired", "sent"
@@ -22,6 +22,10 @@ IS_UNSENT = (message.c.direction == literal(OUTGOING, literal_execute=True)) & _
 IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) & (
     message.c.status == literal(QUEUED, literal_execute=True)
 )
+RARE = (QUEUED, WIRED, ERRORED, FAILED)
+IS_RARE = _listed(*RARE)
+IS_ARCHIVED = message.c.visibility == literal_column(f"'{ARCHIVED}'")
+IS_VOICE = message.c.type == literal_column("'voice'")
 IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])
 """Conditions of partial indexes, repeated in statements: SQLite uses such an index only if the statement contains
 its condition."""

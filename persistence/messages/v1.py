@@ -14,8 +14,12 @@ from persistence.messages.states import (
     FAILED,
     HANDLED,
     INCOMING,
+    IS_ARCHIVED,
+    IS_RARE,
+    IS_VOICE,
     OUTGOING,
     QUEUED,
+    RARE,
     READ,
     SENT,
     WIRED,
@@ -74,7 +78,7 @@ def _visible(query: ListQuery) -> list[Condition]:
     """Deleted messages are never listed."""
     if "archived" not in query.values:
         return [message.c.visibility != DELETED]
-    return [message.c.visibility == (ARCHIVED if query.values["archived"] else VISIBLE)]
+    return [IS_ARCHIVED if query.values["archived"] else message.c.visibility == VISIBLE]
 
 
 def _with_letters(column: ColumnElement[str], letters: Mapping[str, str]) -> Rule:
@@ -87,11 +91,21 @@ def _with_letters(column: ColumnElement[str], letters: Mapping[str, str]) -> Rul
     return rule
 
 
+def _with_status(_query: ListQuery, asked: Sequence[str]) -> list[Condition]:
+    """Messages whose status is shown as one of these letters, in any case."""
+    capitals = [letter.upper() for letter in asked]
+    wanted = [word for word, letter in STATUS_LETTERS.items() if letter in capitals]
+    # Rare statuses have an index of their own.
+    is_rare = [IS_RARE] if wanted and set(wanted) <= set(RARE) else []
+    return [one_of(message.c.status)(_query, wanted) if wanted else never(message.c.id), *is_rare]
+
+
 def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:
-    is_spoken, is_flow = message.c.type == VOICE, message.c.flow_id.is_not(None)
+    is_spoken, is_flow = IS_VOICE, message.c.flow_id.is_not(None)
     meanings = {"V": is_spoken, "F": and_(~is_spoken, is_flow), "I": and_(~is_spoken, ~is_flow)}
     capitals = [letter.upper() for letter in letters]
-    return or_(never(message.c.id), *(meanings[letter] for letter in capitals if letter in meanings))
+    asked = [meanings[letter] for letter in dict.fromkeys(capitals) if letter in meanings]
+    return or_(*asked) if asked else never(message.c.id)
 
 
 def _with_text(_query: ListQuery, part: str) -> Condition:
@@ -154,7 +168,7 @@ MESSAGES_V1 = ListSpec(
         **together(("relayer", "channel"), one_of(message.c.channel_id)),
         **within(message.c.created_on),
         "text": _with_text,
-        "status": _with_letters(message.c.status, STATUS_LETTERS),
+        "status": _with_status,
         "direction": _with_letters(message.c.direction, DIRECTION_LETTERS),
         "type": _of_types,
         "contact": found_first(message.c.contact_id, contact),

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, case, literal_column, null, select
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.labels import find_label
-from persistence.lists import Condition, ListQuery, ListSpec, Values, belongs_to, equals, never, within
+from persistence.lists import Condition, ListQuery, ListSpec, Rule, Values, belongs_to, equals, never, within
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
@@ -74,8 +74,8 @@ NEVER = never(message.c.id)
 
 def _order(values: Values) -> Order:
     """Newest first by creation; the sent folder by its sent time (interface specification, rules specific to v2)."""
-    if "folder" in values:
-        return SENT_ORDER if values["folder"].lower() == "sent" else CREATED_ORDER
+    if values.get("folder", "").lower() == "sent":
+        return SENT_ORDER
     return LABEL_ORDER if "label" in values else CREATED_ORDER
 
 
@@ -109,6 +109,12 @@ def _with_label(query: ListQuery, reference: str) -> list[Condition]:
     return [mine, message_label.c.message_id == message.c.id]
 
 
+def _within(name: str) -> Rule:
+    """Messages created before or after a time; of a label, by the time in the label's own index."""
+    by_message, by_label = within(message.c.created_on)[name], within(message_label.c.created_on)[name]
+    return lambda query, moment: (by_label if "label" in query.values else by_message)(query, moment)
+
+
 MESSAGES = ListSpec(
     message,
     MESSAGE_RECORD,
@@ -123,6 +129,7 @@ MESSAGES = ListSpec(
         "contact": belongs_to(message.c.contact_id, contact),
         "folder": _in_folder,
         "label": _with_label,
-        **within(message.c.created_on),
+        "before": _within("before"),
+        "after": _within("after"),
     },
 )

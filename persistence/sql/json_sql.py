@@ -86,24 +86,6 @@ class JsonTextList(
     """The texts of a one-column subquery as a JSON array."""
 
 
-class JsonMap(
-    Template,
-    sqlite="json((SELECT json_group_object(s.key, s.item) FROM {0} AS s))",
-    postgresql="(SELECT '{{' || coalesce(string_agg(to_json(s.key)::text || ':' ||"
-    " coalesce(to_json(s.item)::text, 'null'), ','), '') || '}}' FROM {0} AS s)",
-):
-    """The rows of a two-column subquery (columns named `key` and `item`) as a JSON object."""
-
-
-class JsonPart(
-    Template,
-    sqlite="""json_extract({0}, '$."' || {1} || '"."' || {2} || '"')""",
-    postgresql="({0} -> ({1})::text ->> {2})",
-    kind=String(),
-):
-    """The text at `document[key][part]`, where key and part are columns; null when there is none."""
-
-
 class JsonRecord(FunctionElement[Any]):
     """A JSON object; its arguments are keys and values in turn."""
 
@@ -136,7 +118,7 @@ def _quoted_key(key: ColumnElement[Any]) -> str:
 def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options: Mapping[str, Any]) -> str:
     """An expression for the JSON text of a value, never null."""
     text = compiler.process(value, **options)
-    if isinstance(value, (JsonRecord, JsonList, JsonTextList, JsonMap)):
+    if isinstance(value, (JsonRecord, JsonList, JsonTextList)):
         return text
     if isinstance(value, JsonTime) or isinstance(value.type, UuidText):
         return f"""coalesce('"' || {text} || '"', 'null')"""
@@ -184,11 +166,6 @@ def json_list(inner: Select[Any]) -> ColumnElement[Any]:
 def json_text_list(inner: Select[Any]) -> ColumnElement[Any]:
     """An array of texts: the one column of `inner`, labeled `item`, is plain text."""
     return JsonTextList(inner.scalar_subquery())
-
-
-def json_map(inner: Select[*tuple[Any, ...]]) -> ColumnElement[Any]:
-    """An object made of the columns labeled `key` (text) and `item` of `inner`; see `json_list` on correlation."""
-    return JsonMap(inner.scalar_subquery())
 
 
 def declare_record(fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[Any]:

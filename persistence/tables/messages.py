@@ -219,6 +219,16 @@ message = numbered_table(
         "broadcast_id",
         where="broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')",
     ),
+    partial_index("ix_message_archived", "workspace_id", "created_on", "id", where="visibility = 'archived'"),
+    partial_index("ix_message_voice", "workspace_id", "created_on", "id", where="type = 'voice'"),
+    partial_index(
+        "ix_message_rare",
+        "workspace_id",
+        "status",
+        "created_on",
+        "id",
+        where="status IN ('queued', 'wired', 'errored', 'failed')",
+    ),
     partial_index(
         "ix_message_unhandled", "workspace_id", "created_on", "id", where="direction = 'in' AND status = 'queued'"
     ),
