@@ -41,9 +41,11 @@ from handlers.errors import (
     answer_too_many_attempts,
     answer_unexpected,
 )
+from handlers.listeners import Listeners
 from handlers.read_lanes import SLOW_AT_ONCE, ReadLanes
 from handlers.request import context_of
 from handlers.service import Service
+from handlers.stopping import Stopping
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
@@ -55,6 +57,7 @@ from persistence.media.store import StoreUnavailable
 from persistence.secrets.encryption import KeyRing
 from relayboard.base.settings import Settings
 
+STREAMS = frozenset({"/api/v2/stream"})
 POSTGRES_THREADS = 4
 SQLITE_THREADS = 1
 
@@ -65,11 +68,12 @@ def create_app(
     database: Database | None = None,
     wake: Wake | None = None,
     passwords: Passwords | None = None,
+    stopping: Stopping | None = None,
     check_responses: bool = False,
 ) -> ASGIApp:
     """The whole service: guard, health and explorer pages, then Connexion for the generations of the API. With
     `check_responses` (used in tests), a response that does not match the contract raises an exception; `passwords` with
-    small parameters make tests quick.
+    small parameters make tests quick. `stopping` ends streams when the process stops.
     """
     database = database or Database(
         settings.database_url, pool_size=2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2, keys=KeyRing.of(settings)
@@ -82,6 +86,14 @@ def create_app(
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
     store = open_store(settings)
+    listeners = Listeners(
+        database,
+        most=max(1, settings.max_connections // 2),
+        most_of_workspace=settings.max_workspace_streams,
+        seconds=settings.stream_seconds,
+    )
+    if stopping is not None:
+        stopping.add(listeners.stop)
     service = Service(
         settings,
         database,
@@ -92,6 +104,7 @@ def create_app(
         store,
         uploads,
         ReadLanes(threads),
+        listeners,
         passwords or Passwords(),
     )
     app: ASGIApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
@@ -107,12 +120,14 @@ def create_app(
 
 
 def _without_redirects(app: ASGIApp) -> ASGIApp:
-    """Returns 404 for paths below `/api/` that do not end in `.json`, because all paths of the API do. For some of them
-    the router would return a 307, which no contract lists, with a host that may not be the one that clients use.
+    """Returns 404 for paths below `/api/` that do not end in `.json`, because all paths of the API but streams do. For
+    some of them the router would return a 307, which no contract lists, with a host that may not be the one that
+    clients use.
     """
 
     async def without_redirects(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].startswith("/api/") and not scope["path"].endswith(".json"):
+        path = scope["path"] if scope["type"] == "http" else ""
+        if path.startswith("/api/") and not path.endswith(".json") and path not in STREAMS:
             await detail_response(404, TEXTS[404]).send(send)
         else:
             await app(scope, receive, send)

@@ -7,6 +7,7 @@ import anyio
 
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
+from handlers.listeners import Listeners
 from handlers.read_lanes import ReadLanes
 from handlers.token_notes import TokenNotes
 from persistence.accounts.ages import Ages
@@ -35,6 +36,7 @@ class Service:
     media_store: MediaStore
     uploads: UploadPlaces
     lanes: ReadLanes
+    listeners: Listeners
     passwords: Passwords
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
     _limiter: anyio.CapacityLimiter | None = None

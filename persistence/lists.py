@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Select, Table, select
@@ -12,6 +13,7 @@ from persistence.sql.json_sql import as_text, is_declared
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
+from persistence.tables.changes import record_stamp
 from persistence.workspaces import Workspace
 
 RECORDS_PER_STATEMENT = 250
@@ -72,11 +74,11 @@ class ListSpec:
 
     def select(self, query: ListQuery, order: Order) -> Selection:
         """The matching records."""
-        record, is_made_anew = self._record(query), callable(self.source)
+        record, is_made_anew = self.record_of(query), callable(self.source)
         is_fixed = is_declared(record) and not is_made_anew
         is_even = is_fixed and query.values.keys() <= EVEN
         conditions = self.conditions(query)
-        return Selection(record, self._source(query), self.table.c.id, order, conditions, is_fixed, is_even)
+        return Selection(record, self.source_of(query), self.table.c.id, order, conditions, is_fixed, is_even)
 
     def select_ids(self, query: ListQuery) -> Select[int]:
         """The ids of all matching records."""
@@ -98,7 +100,7 @@ class ListSpec:
     def read(self, query: ListQuery, *conditions: Condition, order_by: Sequence[ColumnElement[Any]] = ()) -> list[str]:
         """The workspace's matching records, as JSON texts."""
         query.tx.flush()
-        statement = select(as_text(self._record(query))).select_from(self._source(query))
+        statement = select(as_text(self.record_of(query))).select_from(self.source_of(query))
         found = query.tx.execute(statement.where(*self._mine(query), *conditions).order_by(*order_by))
         return self.shown(query, list(found.scalars()))
 
@@ -107,12 +109,14 @@ class ListSpec:
             records = self.finish(query, records)
         return records if self.show is None else [self.show(record) for record in records]
 
-    def _record(self, query: ListQuery) -> ColumnElement[Any]:
+    def record_of(self, query: ListQuery) -> ColumnElement[Any]:
+        """A record as this list shows it."""
         if not isinstance(self.record, ColumnElement):
             return self.record(query)
         return self.masked if self.masked is not None and query.workspace.is_anonymous else self.record
 
-    def _source(self, query: ListQuery) -> FromClause:
+    def source_of(self, query: ListQuery) -> FromClause:
+        """What records are built from."""
         if self.source is None or isinstance(self.source, FromClause):
             return self.table if self.source is None else self.source
         return self.source(query)
@@ -170,6 +174,26 @@ def one_of(column: ColumnElement[Any]) -> SimpleRule:
 def within(column: ColumnElement[Any]) -> dict[str, Rule]:
     """The parameters `before` and `after`, both inclusive, by this time."""
     return {"before": lambda _query, moment: column <= moment, "after": lambda _query, moment: column >= moment}
+
+
+def changed_after(table: Table) -> Rule:
+    """The parameter `modified_after` for a table whose changes have their times in `record_stamp`."""
+    stamps = record_stamp.c
+
+    def rule(query: ListQuery, moment: datetime) -> list[Condition]:
+        mine = (stamps.workspace_id == query.workspace.id) & (stamps.kind == table.name)
+        return [mine, stamps.record == table.c.id, stamps.stamped_on >= moment]
+
+    return rule
+
+
+CHANGE_ORDER = Order(record_stamp.c.stamped_on, record_stamp.c.record)
+"""The newest change first, for lists that are asked for changes."""
+
+
+def by_change(order: Order) -> Callable[[Values], Order]:
+    """An order, or that of changes with the parameter `modified_after`."""
+    return lambda values: CHANGE_ORDER if "modified_after" in values else order
 
 
 def named(table: Table) -> Rule:

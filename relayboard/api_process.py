@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from handlers.app import create_app
+from handlers.stopping import Stopping
 from persistence.errors import DatabaseError
 from relayboard.base.collection import postpone_collection, settle_collection
 from relayboard.base.logs import configure_logging
@@ -28,11 +29,19 @@ SPARE_FILES = 256
 
 
 class Server(uvicorn.Server):
-    """A server that reports when it listens."""
+    """A server that reports when it listens, and ends streams before it waits for open connections."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Stopping) -> None:
+        super().__init__(config)
+        self._stopping = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         tell_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stopping.begin()
+        await super().shutdown(sockets)
 
 
 def main(arguments: list[str]) -> int:
@@ -54,13 +63,14 @@ def serve(descriptor: int) -> int:
         DatabaseError
     ):  # a database that is not available now will return; until then this process is not ready
         check_database(settings)
-    app = create_app(settings, wake=make_wake(settings))
+    stopping = Stopping()
+    app = create_app(settings, wake=make_wake(settings), stopping=stopping)
     config = make_config(app, settings)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn raises the signal again once it has stopped; a requested stop is not a failure.
         signal.signal(number, lambda *_: None)
-    server = Server(config)
+    server = Server(config, stopping)
     # uvicorn treats an inherited descriptor as a UNIX socket and then does not switch off Nagle's algorithm.
     with tracing(settings, "api"):
         settle_collection()

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from flows.urns import Urn
+from persistence.changes import note_new_messages
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.fields import create_field
@@ -59,6 +60,7 @@ def make_messages(
         } | values
         rows = [row | {"uuid": new_uuid()} for _ in range(count)]
         tx.execute(insert(message), rows)
+        note_new_messages(tx, workspace.id, [str(one["uuid"]) for one in rows])
         made = select(message.c.id).where(message.c.uuid.in_([one["uuid"] for one in rows]))
         return list(tx.execute(made.order_by(message.c.id)).scalars())
 

@@ -24,6 +24,9 @@ class ResponseCheck:
         if rules is None:
             await self.app(scope, receive, send)
             return
+        if rules.is_stream:
+            await self.app(scope, receive, _checking_start(rules, send))
+            return
         messages: list[Message] = []
 
         async def collect(message: Message) -> None:
@@ -33,6 +36,17 @@ class ResponseCheck:
         check_answer(rules, messages)
         for message in messages:
             await send(message)
+
+
+def _checking_start(rules: OperationRules, send: Send) -> Send:
+    """Checks the status of a response that goes on for a while."""
+
+    async def check_start(message: Message) -> None:
+        if message["type"] == "http.response.start" and str(message["status"]) not in rules.responses:
+            raise ContractBroken(f"{rules.id} answered {message['status']}, which its contract does not list")
+        await send(message)
+
+    return check_start
 
 
 def check_answer(rules: OperationRules, messages: list[Message]) -> None:

@@ -11,6 +11,7 @@ from handlers.contract.schemas import Schema, draft4
 from openapi.bundle import bundle, operations
 
 JSON_TYPE = "application/json"
+EVENT_STREAM = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class OperationRules:
     verbatim_fields: frozenset[str]
     is_upload: bool
     is_setting_up: bool
+    is_stream: bool
     runs_itself: bool
     keeps_no_answer: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
@@ -91,6 +93,7 @@ def _compile(
         keeps_no_answer=bool(operation.get("x-keeps-no-answer")),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,
+        is_stream=EVENT_STREAM in operation["responses"].get("200", {}).get("content", {}),
         responses={
             status: _response_schema(resolve(response, components), named)
             for status, response in operation["responses"].items()

@@ -15,7 +15,7 @@ WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
 LOST_PLUS = re.compile(r"([Tt][0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
 """A time zone whose unescaped `+` has become a space in a query string."""
 TRUE_WORDS = {"true", "y", "yes", "1"}
-TIME_PARAMETERS = ("before", "after")
+TIME_PARAMETERS = ("before", "after", "modified_after")
 LONGEST_LIST = 100
 PLACES = {"cursor": "This cursor is not valid.", "page": "This page does not exist."}
 

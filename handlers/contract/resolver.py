@@ -8,12 +8,12 @@ from connexion.context import receive as connexion_receive
 from connexion.context import scope as connexion_scope
 from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from handlers.answers import Answer
 from handlers.asgi.browsers import check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
-from handlers.contract.operations import OperationRules, load_contract
+from handlers.contract.operations import EVENT_STREAM, OperationRules, load_contract
 from handlers.contract.validation import read_json
 from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, context_of
 from handlers.service import Service
@@ -53,6 +53,8 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         context = context_of(http.scope)
         if rules.is_writing and context.raw_body is None and not rules.is_upload:
             await read_json(http.scope)  # no validator has read it if the contract has no body; it must be JSON anyway
+        if rules.is_stream:
+            return _open_stream(rules, http, context)
         run = _run_relay if rules.generation == "relay" else _run
         answer = await _run_in_thread(run, rules, http, context)
         await _accept_upload(context)
@@ -64,6 +66,13 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         return await endpoint()
 
     return endpoint_of_phone if "{relayer_id}" in rules.path else endpoint
+
+
+def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Response:
+    """A response that goes on for a while; proxies are asked not to hold it back."""
+    events = rules.function(context.service, context.credentials, http.headers.get("Last-Event-ID"))
+    headers = {**context.rate_limits, "X-Accel-Buffering": "no", "Cache-Control": "no-store"}
+    return StreamingResponse(events, 200, headers, media_type=EVENT_STREAM)
 
 
 async def _run_in_thread(

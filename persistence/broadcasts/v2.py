@@ -9,7 +9,7 @@ from sqlalchemy import JSON, ColumnElement, insert, literal_column
 from persistence.audience import OF_BROADCAST, Audience, save_audience
 from persistence.changes import note_changed
 from persistence.database import Transaction
-from persistence.lists import ListSpec, equals, within
+from persistence.lists import ListSpec, by_change, changed_after, equals, within
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import declare_record, json_list, json_record
 from persistence.sql.pages import Order
@@ -39,9 +39,14 @@ MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]
 BROADCASTS = ListSpec(
     broadcast,
     BROADCAST_RECORD,
-    Order(broadcast.c.created_on, broadcast.c.id),
+    by_change(Order(broadcast.c.created_on, broadcast.c.id)),
     masked=MASKED_BROADCAST_RECORD,
-    filters={"id": equals(broadcast.c.id), "uuid": equals(broadcast.c.uuid), **within(broadcast.c.created_on)},
+    filters={
+        "id": equals(broadcast.c.id),
+        "uuid": equals(broadcast.c.uuid),
+        "modified_after": changed_after(broadcast),
+        **within(broadcast.c.created_on),
+    },
 )
 
 

@@ -9,7 +9,7 @@ from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
 from persistence.channels.types import GATEWAYS, RELAYERS
 from persistence.database import Transaction
-from persistence.lists import ListSpec, equals
+from persistence.lists import ListSpec, by_change, changed_after, equals
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
@@ -60,9 +60,13 @@ CHANNEL_RECORD = declare_record(
 CHANNELS = ListSpec(
     channel,
     CHANNEL_RECORD,
-    Order(channel.c.created_on, channel.c.id),
+    by_change(Order(channel.c.created_on, channel.c.id)),
     standing=[channel.c.is_active],
-    filters={"uuid": equals(channel.c.uuid), "address": equals(channel.c.address)},
+    filters={
+        "uuid": equals(channel.c.uuid),
+        "address": equals(channel.c.address),
+        "modified_after": changed_after(channel),
+    },
 )
 
 

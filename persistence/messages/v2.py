@@ -6,7 +6,19 @@ from sqlalchemy import ColumnElement, case, literal_column, null, select
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.labels import find_label
-from persistence.lists import Condition, ListQuery, ListSpec, Rule, Values, belongs_to, equals, never, within
+from persistence.lists import (
+    CHANGE_ORDER,
+    Condition,
+    ListQuery,
+    ListSpec,
+    Rule,
+    Values,
+    belongs_to,
+    changed_after,
+    equals,
+    never,
+    within,
+)
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
@@ -74,6 +86,8 @@ NEVER = never(message.c.id)
 
 def _order(values: Values) -> Order:
     """Newest first by creation; the sent folder by its sent time (interface specification, rules specific to v2)."""
+    if "modified_after" in values:
+        return CHANGE_ORDER
     if values.get("folder", "").lower() == "sent":
         return SENT_ORDER
     return LABEL_ORDER if "label" in values else CREATED_ORDER
@@ -129,6 +143,7 @@ MESSAGES = ListSpec(
         "contact": belongs_to(message.c.contact_id, contact),
         "folder": _in_folder,
         "label": _with_label,
+        "modified_after": changed_after(message),
         "before": _within("before"),
         "after": _within("after"),
     },

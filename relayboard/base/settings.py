@@ -99,6 +99,8 @@ class Settings:
     max_uploads: int
     max_workspace_uploads: int
     max_connections: int
+    max_workspace_streams: int
+    stream_seconds: float
     head_timeout_seconds: float
     body_timeout_seconds: float
     keep_alive_seconds: int
@@ -158,6 +160,8 @@ def load_settings(environ: Mapping[str, str] | None = None, *, makes_secret_key:
         max_uploads=read("MAX_UPLOADS", "16", _count),
         max_workspace_uploads=read("MAX_WORKSPACE_UPLOADS", "4", _count),
         max_connections=read("MAX_CONNECTIONS", "1000", _count),
+        max_workspace_streams=read("MAX_WORKSPACE_STREAMS", "100", _count),
+        stream_seconds=read("STREAM_SECONDS", "120", _timeout),
         head_timeout_seconds=read("HEAD_TIMEOUT_SECONDS", "20", _timeout),
         body_timeout_seconds=read("BODY_TIMEOUT_SECONDS", "30", _timeout),
         keep_alive_seconds=read("KEEP_ALIVE_SECONDS", "65", _count),

@@ -130,7 +130,7 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before call_type country cursor deleted dependencies direction folder geometry "
-        "page paths period responded reverse role search status text type unread"
+        "modified_after page paths period responded reverse role search status text type unread"
     ),
     NOTHING,
 )

@@ -74,7 +74,7 @@ class Reader:
     def values(self, operation: Operation, name: str) -> list[Any]:
         """Values of a parameter that mean something here."""
         parameter = next(part for part in operation.parameters() if part["name"] == name)
-        if name in ("before", "after"):
+        if name in ("before", "after", "modified_after"):
             return [time_text(self.filled.now - timedelta(seconds=OURS // 2))]
         if name in ("cursor", "page"):
             return []

@@ -21,13 +21,15 @@ WRITERS = 5
 class Listed:
     """A list whose records show `modified_on`, and what in them belongs to other records.
 
-    `has_after` tells whether it is filtered by that time; `is_ordered` whether the record changed last comes first.
+    `has_after` tells whether it is filtered by that time, with the parameter `after`; `is_ordered` whether the record
+    changed last comes first.
     """
 
     path: str
     key: str = "uuid"
     elsewhere: Callable[[Record], Mapping[str, Any]] = lambda _record: {}
     has_after: bool = True
+    after: str = "after"
     is_ordered: bool = True
 
     def read(self, api: Api, **query: Any) -> dict[str, Record]:
@@ -62,7 +64,7 @@ class Mirror:
         if not self.listed.is_ordered or not self.newest:
             return self._read_all()
         if self.listed.has_after:
-            return self._read_all(after=self.newest)
+            return self._read_all(**{self.listed.after: self.newest})
         found: list[Record] = []
         page = self.api.get(self.listed.path).json()
         while True:

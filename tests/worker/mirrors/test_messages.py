@@ -1,4 +1,4 @@
-"""What is seen of messages, which are listed by their creation: no change leaves `modified_on` where it was."""
+"""What is seen of messages, asked for by their changes: no change leaves `modified_on` where it was."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,7 +29,7 @@ def _own_message(record: Record) -> dict[str, Any]:
     return {"contact": record["contact"]["uuid"], "channel": record["channel"] and record["channel"]["uuid"]}
 
 
-LISTS = [Listed(MESSAGES, elsewhere=_own_message, is_ordered=False)]
+LISTS = [Listed(MESSAGES, elsewhere=_own_message, after="modified_after")]
 
 
 class Inbox:

@@ -1,0 +1,126 @@
+"""What changed in a workspace since a time of its clock, for clients that follow it live. The clock gives times in the
+order of commits (`persistence.stamps`): whoever has read everything up to the clock's time misses nothing by asking for
+what came later.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, select
+
+from persistence.broadcasts.v2 import BROADCASTS
+from persistence.channels.channels import CHANNELS
+from persistence.database import Transaction
+from persistence.flow_starts.flow_starts import IS_BY_USER
+from persistence.flow_starts.v2 import STARTS
+from persistence.lists import ListQuery, ListSpec
+from persistence.messages.v2 import MESSAGES
+from persistence.runs.v2 import RUNS
+from persistence.sql.json_sql import as_text
+from persistence.tables.changes import record_stamp
+from persistence.tables.channels import channel
+from persistence.tables.service import workspace_clock
+from persistence.tickets.tickets import TICKETS
+from persistence.workspaces import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of records that is followed: its list in v2, and the columns by which its changes are found. A record for
+    which `is_gone` holds is only named.
+    """
+
+    name: str
+    spec: ListSpec
+    conditions: Sequence[ColumnElement[bool]] = ()
+    is_gone: ColumnElement[bool] | None = None
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the time of a change is in a table of its own."""
+        return self.spec.table.name in ("message", "broadcast", "channel")
+
+    def moment(self) -> ColumnElement[datetime]:
+        moment: ColumnElement[datetime] = record_stamp.c.stamped_on if self.is_marked else self.spec.table.c.modified_on
+        return moment
+
+    def found_by(self, workspace_id: int) -> list[ColumnElement[bool]]:
+        """The conditions that choose the records by an index."""
+        table: Table = self.spec.table
+        mine = [table.c.workspace_id == workspace_id, *self.conditions]
+        if not self.is_marked:
+            return mine
+        stamps = record_stamp.c
+        of_it = [stamps.workspace_id == workspace_id, stamps.kind == table.name, stamps.record == table.c.id]
+        return [*of_it, *mine]
+
+
+KINDS = (
+    Kind("message", MESSAGES),
+    Kind("run", RUNS),
+    Kind("ticket", TICKETS),
+    Kind("channel", CHANNELS, is_gone=~channel.c.is_active),
+    Kind("flow_start", STARTS, conditions=[IS_BY_USER]),
+    Kind("broadcast", BROADCASTS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A changed record as JSON; `is_gone` says that it only has its UUID, because it is not listed any more."""
+
+    kind: str
+    moment: datetime
+    record: str
+    is_gone: bool = False
+
+
+def read_clocks(tx: Transaction, workspace_ids: Collection[int]) -> dict[int, datetime]:
+    """The time of the last visible change of each workspace that had one; one statement by the primary key."""
+    clocks = workspace_clock.c
+    wanted = select(clocks.workspace_id, clocks.stamped_on).where(clocks.workspace_id.in_(sorted(workspace_ids)))
+    return {workspace_id: moment for workspace_id, moment in tx.execute(wanted)}
+
+
+def read_changes(
+    tx: Transaction, workspace: Workspace, after: datetime, upto: datetime, most: int
+) -> list[Change] | None:
+    """The records that changed after one time of the workspace's clock and up to another one, oldest change first; one
+    statement for each kind. None if there are more than `most`.
+    """
+    found: list[Change] = []
+    for kind in KINDS:
+        found += _read_kind(tx, workspace, kind, after, upto, most + 1 - len(found))
+        if len(found) > most:
+            return None
+    return sorted(found, key=lambda change: change.moment)
+
+
+def _read_kind(
+    tx: Transaction, workspace: Workspace, kind: Kind, after: datetime, upto: datetime, limit: int
+) -> list[Change]:
+    query, moment = ListQuery(tx, workspace), kind.moment()
+    table = kind.spec.table
+    chosen = (
+        select(table.c.id.label("id"), moment.label("moment"))
+        .where(*kind.found_by(workspace.id), moment > after, moment <= upto)
+        .order_by(moment, table.c.id)
+        .limit(limit)
+        .subquery("chosen")
+    )
+    record, source = kind.spec.record_of(query), kind.spec.source_of(query)
+    gone = kind.is_gone
+    columns: list[ColumnElement[Any]] = [chosen.c.moment, as_text(record).label("record"), table.c.uuid]
+    if gone is not None:
+        columns.append(gone.label("is_gone"))
+    statement = select(*columns).select_from(chosen.join(source, table.c.id == chosen.c.id))
+    rows = tx.execute(statement.where(table.c.workspace_id == workspace.id).order_by(chosen.c.moment, chosen.c.id))
+    show: Callable[[str], str] = kind.spec.show or str
+    return [
+        Change(kind.name, row.moment, f'{{"uuid":"{row.uuid}"}}', is_gone=True)
+        if gone is not None and row.is_gone
+        else Change(kind.name, row.moment, show(row.record))
+        for row in rows
+    ]

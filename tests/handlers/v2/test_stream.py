@@ -1,0 +1,78 @@
+"""`/api/v2/stream` over a real server, as the guide shows it."""
+
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from handlers.v2.stream import kinds_of
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, forked_service
+from tests.documentation import ROOT, read_blocks
+from tests.factories import make_contact
+
+GUIDE = ROOT / "docs" / "live.md"
+STREAM = "/api/v2/stream"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    folder = tmp_path_factory.mktemp("stream")
+    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder, processes=("api",)) as running:
+        yield running
+
+
+def curl_of_the_guide() -> list[str]:
+    (block,) = (block for block in read_blocks(GUIDE) if block.text.startswith("curl"))
+    return re.findall(r"'[^']*'|\S+", block.text)
+
+
+def test_the_command_of_the_guide_follows_a_message(service: RunningService) -> None:
+    words = [word.strip("'") for word in curl_of_the_guide()]
+    words = [word.replace("TOKEN", service.token).replace("http://127.0.0.1:8080", service.url) for word in words]
+    uuid = make_contact(service.database, service.workspace, "+250788000111")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as curl:
+        ends = threading.Timer(PATIENCE_SECONDS, curl.kill)
+        ends.start()
+        assert curl.stdout is not None
+        seen = []
+        for line in curl.stdout:
+            seen.append(line.rstrip("\n"))
+            if line.startswith("event: ready"):
+                service.post("/api/v2/messages.json", {"contact": uuid, "text": "Is the clinic open?"})
+            if "Is the clinic open?" in line:
+                break
+        curl.kill()
+        ends.cancel()
+
+    assert seen[0] == "retry: 2000" and "event: message" in seen, seen
+
+
+def test_a_stream_holds_up_neither_requests_nor_the_end_of_the_process(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'relayboard.db'}"
+    with forked_service(url, tmp_path, processes=("api",), MAX_WORKSPACE_STREAMS="2") as running:
+        headers = {"Authorization": f"Token {running.token}"}
+        streams = [
+            requests.get(running.url + STREAM, headers=headers, stream=True, timeout=PATIENCE_SECONDS) for _ in range(2)
+        ]
+        lines = [stream.iter_lines() for stream in streams]
+        assert [next(each) for each in lines] == [b"retry: 2000"] * 2
+        refused = requests.get(running.url + STREAM, headers=headers, timeout=PATIENCE_SECONDS)
+        assert refused.status_code == 429 and "streams" in refused.json()["detail"]
+        assert running.get("/api/v2/workspace.json")["uuid"]
+
+        assert running.stop("api") == 0
+        assert [b"event: ready" in list(each) for each in lines] == [True, True]
+
+
+def test_a_role_gets_the_events_of_what_it_may_list() -> None:
+    assert sorted(kinds_of("agent")) == ["message", "ticket"]
+    assert sorted(kinds_of("viewer")) == ["broadcast", "channel", "flow_start", "message", "run", "ticket"]
+
+
+def test_a_stream_needs_a_token(service: RunningService) -> None:
+    assert requests.get(service.url + STREAM, timeout=PATIENCE_SECONDS).status_code == 401
