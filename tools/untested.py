@@ -13,6 +13,7 @@ FOUND_BY_NAME = {
     "flows.": "tests/flows/engine/rules/",
     "handlers.v2.": "tests/handlers/v2/",
     "handlers.channels.": "tests/handlers/asgi/test_gateway.py",
+    "handlers.": "tests/contract/test_examples.py",
     "persistence.backups.": "tests/persistence/backups/",
     "persistence.migrations.": "tests/persistence/test_migrations.py",
     "persistence.": "tests/relayboard/every_command/",

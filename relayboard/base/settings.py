@@ -1,7 +1,6 @@
 """Settings, read once from the environment or a `.env` file (prefix `RELAYBOARD_`) into one typed object."""
 
 import contextlib
-import difflib
 import ipaddress
 import math
 import os
@@ -215,6 +214,8 @@ def list_unknown_names(environ: Mapping[str, str]) -> Iterator[str]:
         name = variable.removeprefix(PREFIX)
         if name == variable or name in known or name in NO_SETTINGS or KUBERNETES_LINKS.fullmatch(name):
             continue
+        import difflib  # noqa: PLC0415  # nothing else needs it
+
         alike = difflib.get_close_matches(name.upper(), known, 1)
         hint = f"; did you mean {PREFIX}{alike[0]}?" if alike else ": docs/operating.md lists those there are"
         yield f"{variable} is not a setting{hint}"

@@ -34,7 +34,7 @@ FLOW = Noun(
     "import, list, label, archive, run, check and draw flows",
     Action(
         "import",
-        "flows.run_import",
+        "flow_files.run_import",
         "import an export file; existing records are updated",
         workspace(),
         option("--media-url", "base URL of attachments in old files", default="", metavar="URL"),
@@ -43,7 +43,7 @@ FLOW = Noun(
     ),
     Action(
         "export",
-        "flows.run_export",
+        "flow_files.run_export",
         "write flows and what they need as an export file",
         workspace(),
         option("--flow", "a flow; repeat; default: all", several=True, metavar="UUID"),

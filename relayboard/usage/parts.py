@@ -1,6 +1,7 @@
 """The parts that commands are declared with. A declaration imports none of our rooms: help and wrong usage are answered
 at once, and the module that does the work is loaded when its command runs."""
 
+import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -84,7 +85,12 @@ class Action(click.Command):
     def load(self) -> Callable[[Options], object]:
         """The function that does the work."""
         module, _, function = self.work.partition(".")
-        work: Callable[[Options], object] = getattr(import_module(f"{COMMANDS}.{module}"), function)
+        gc.disable()  # what is loaded stays: looking for garbage would take a tenth of a short command's time
+        try:
+            loaded = import_module(f"{COMMANDS}.{module}")
+        finally:
+            gc.enable()
+        work: Callable[[Options], object] = getattr(loaded, function)
         return work
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
