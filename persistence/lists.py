@@ -157,6 +157,14 @@ def read_record(
     return record
 
 
+def find_record(query: ListQuery, spec: ListSpec, key: str, value: str) -> str | None:
+    """The record of a list that has a value in a column such as `uuid` or `key`, as JSON text."""
+    if key == "uuid" and not is_uuid(value):
+        return None
+    found = spec.read(query, *spec.conditions(query), spec.table.c[key] == value.lower())
+    return found[0] if found else None
+
+
 def reversible(column: ColumnElement[Any], record_id: ColumnElement[int]) -> Callable[[Values], Order]:
     """Newest first, or oldest first with the parameter `reverse`."""
     newest_first, oldest_first = Order(column, record_id), Order(column, record_id, descending=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Table, Text, delete, insert, select, type_coerce, update
+from sqlalchemy import Column, Table, Text, delete, insert, select, type_coerce, update
 
 from persistence.database import Database, Transaction
 from persistence.secrets.encrypted_columns import Sealed
@@ -45,11 +45,16 @@ class _Batch:
     columns: list[str]
     after_id: int
 
+    @property
+    def id(self) -> Column[int]:
+        """The column that numbers the rows; an account has the number of its user."""
+        return next(column for column in self.table.primary_key if column.name != "workspace_id")
+
     def lock(self, tx: Transaction) -> dict[int, Mapping[str, str | None]]:
         """The sealed texts of the next rows, locked, by row id."""
         sealed = [type_coerce(self.table.c[name], Text).label(name) for name in self.columns]
-        following = select(self.table.c.id, *sealed).where(self.table.c.id > self.after_id)
-        rows = tx.execute(following.order_by(self.table.c.id).limit(BATCH).with_for_update())
+        following = select(self.id, *sealed).where(self.id > self.after_id)
+        rows = tx.execute(following.order_by(self.id).limit(BATCH).with_for_update())
         return {row_id: dict(zip(self.columns, texts, strict=True)) for row_id, *texts in rows}
 
     def secrets_of(self, texts: Mapping[str, str | None]) -> Iterator[tuple[str, Sealed, str]]:
@@ -77,7 +82,7 @@ def _renew_batch(tx: Transaction, batch: _Batch, keys: KeyRing, done: Renewal, d
                     changes[name] = kind.from_text(opened)
                     done.renewed += 1
         if changes:
-            tx.execute(update(batch.table).where(batch.table.c.id == row_id).values(changes))
+            tx.execute(update(batch.table).where(batch.id == row_id).values(changes))
     return max(rows) if len(rows) == BATCH else None
 
 

@@ -1,7 +1,9 @@
 """`relayboard token create|list|revoke`."""
 
+from persistence.database import Transaction
 from persistence.tokens import PREFIX, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
+from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import (
     CommandFailed,
@@ -28,15 +30,28 @@ def run_create(options: Options) -> None:
 
 def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
-        print_json(list_tokens(tx, workspace.id))
+        print_json(_list_tokens(tx, workspace, options.email))
 
 
 def run_revoke(options: Options) -> None:
-    public = _public_part(options.token)
+    public = None if options.token is None else _public_part(options.token)
     with writing_in(options) as (tx, workspace):
-        if not revoke_token(tx, workspace.id, public):
+        if public is not None and not revoke_token(tx, workspace.id, public):
             raise CommandFailed(f"there is no active token {public} in this workspace")
-    print_json({"revoked": public})
+        own = [] if public is not None else [str(each["public"]) for each in _list_tokens(tx, workspace, options.email)]
+        for each in own:
+            revoke_token(tx, workspace.id, each)
+    print_json({"revoked": own if public is None else public})
+
+
+def _list_tokens(tx: Transaction, workspace: Workspace, email: str | None) -> list[dict[str, object]]:
+    """All active tokens, or those of a user. Raises CommandFailed for somebody who is none."""
+    tokens = list_tokens(tx, workspace.id)
+    if email is None:
+        return tokens
+    if find_member(tx, workspace.id, email) is None:
+        raise CommandFailed(f"{email} is not a user of this workspace")
+    return [each for each in tokens if str(each["email"]).lower() == email.strip().lower()]
 
 
 def _public_part(given: str) -> str:

@@ -7,6 +7,7 @@ import click
 from relayboard.usage.choices import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES
 from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
 from relayboard.usage.people import ID, IN
+from relayboard.usage.records import showing
 from relayboard.usage.values import Moment
 
 FILE = click.Path(path_type=Path)
@@ -59,6 +60,7 @@ FLOW = Noun(
         is_table=False,
     ),
     Action("list", "flows.run_list", "the flows of a workspace", workspace(), examples=(IN,)),
+    showing("flow"),
     Action(
         "archive",
         "flows.run_archive",
@@ -175,6 +177,7 @@ START = Noun(
     "start",
     "list and stop flow starts",
     Action("list", "starts.run_list", "the 250 most recently changed starts of users", workspace(), examples=(IN,)),
+    showing("start"),
     Action(
         "interrupt",
         "starts.run_interrupt",

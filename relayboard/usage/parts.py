@@ -12,11 +12,13 @@ from typing import Any
 import click
 
 from relayboard.refusal import CommandFailed
+from relayboard.usage.values import WholeNumber
 
 NAME = "relayboard"
 COMPLETING = "_RELAYBOARD_COMPLETE"
 """What a shell sets that asks for completions."""
 COMMANDS = "relayboard.commands"
+LISTED, MOST_LISTED = 50, 10_000
 WORKSPACE_VARIABLE = "RELAYBOARD_WORKSPACE"
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -94,15 +96,35 @@ class Action(click.Command):
         return work
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, list(self._spell_out(ctx, args)))
         if not ctx.resilient_parsing:
             for group in self.groups:
                 group.check(ctx)
         return rest
 
+    def _spell_out(self, ctx: click.Context, args: Iterable[str]) -> Iterator[str]:
+        """The arguments with options in full: scripts may write the beginning of one that no other option has."""
+        valued = {
+            name: isinstance(param, click.Option) and not param.is_flag
+            for param in self.get_params(ctx)
+            for name in param.opts
+            if name.startswith("--")
+        }
+        is_value = False
+        for arg in args:
+            name, sign, value = arg.partition("=")
+            alike = [known for known in valued if known.startswith(name)]
+            if is_value or not arg.startswith("--") or name in valued or len(alike) != 1:
+                full = name
+            else:
+                full = alike[0]
+            yield f"{full}{sign}{value}"
+            is_value = not is_value and valued.get(full, False) and not sign
+
     def invoke(self, ctx: click.Context) -> object:
         given = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}
-        options = Options(**given, action=self.name)
+        noun = ctx.parent.command.name if ctx.parent is not None else None
+        options = Options(**given, noun=noun, action=self.name)
         if self.destroys and not options.yes:
             self._confirm(self.destroys.format(**given))
         return self.load()(options)
@@ -176,8 +198,9 @@ def argument(
     kind: click.ParamType[Any, Any] | None = None,
     choices: Iterable[str] = (),
     several: bool = False,
+    required: bool = True,
 ) -> click.Argument:
-    """A value that is required and has no name of an option."""
+    """A value that has no name of an option."""
     listed = tuple(choices)
     return click.Argument(
         [name],
@@ -185,7 +208,7 @@ def argument(
         metavar=metavar or (None if listed else name.upper()),
         type=click.Choice(listed) if listed else kind,
         nargs=-1 if several else 1,
-        required=True,
+        required=required,
     )
 
 
@@ -198,6 +221,11 @@ def text_or_file(name: str, text: str, *, required: bool = False, metavar: str |
         option(f"{name}-file", from_file, metavar="FILE"),
         required=required,
     )
+
+
+def limit(listed: int = LISTED) -> click.Option:
+    """How many records a list shows."""
+    return option("--limit", f"how many; default: {listed}", kind=WholeNumber(1, MOST_LISTED), default=listed)
 
 
 class WorkspaceOption(click.Option):

@@ -1,7 +1,7 @@
 """How workspaces, users, tokens and secrets are called."""
 
 from relayboard.usage.choices import DATE_STYLES, ROLES, SCOPES
-from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
 
 ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"
 IN = f"--workspace {ID}"
@@ -81,20 +81,32 @@ TOKEN = Noun(
         ),
         examples=(f"{IN} --email ann@example.org --scope read",),
     ),
-    Action("list", "tokens.run_list", "the active tokens, without their secrets", workspace(), examples=(IN,)),
+    Action(
+        "list",
+        "tokens.run_list",
+        "the active tokens, without their secrets",
+        workspace(),
+        option("--email", "only those of this user"),
+        examples=(IN, f"{IN} --email ann@example.org"),
+    ),
     Action(
         "revoke",
         "tokens.run_revoke",
-        "revoke a token",
+        "revoke a token, or all tokens of a user",
         workspace(),
-        argument(
-            "token",
-            "its public part, as `relayboard token list` shows it; - reads the whole token from standard input",
-            metavar="PUBLIC",
+        OneOf(
+            argument(
+                "token",
+                "its public part, as `relayboard token list` shows it; - reads the whole token from standard input",
+                metavar="PUBLIC",
+                required=False,
+            ),
+            option("--email", "all tokens of this user"),
+            required=True,
         ),
-        destroys="what uses this token is refused from now on",
+        destroys="what uses this token, or the tokens of this user, is refused from now on",
         asks_pipes=False,
-        examples=(f"{IN} 3fW8cQ1z", f"{IN} - < token.txt"),
+        examples=(f"{IN} 3fW8cQ1z", f"{IN} - < token.txt", f"{IN} --email ann@example.org"),
     ),
 )
 SECRETS = Noun(

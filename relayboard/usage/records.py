@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from relayboard.usage.choices import CLASSIFIERS, FIELD_ACCESSES, FIELD_TYPES, TEMPLATE_STATUSES, TICKETERS
-from relayboard.usage.parts import Action, Noun, Part, argument, flag, option, text_or_file, workspace
+from relayboard.usage.parts import Action, Noun, Part, argument, flag, limit, option, text_or_file, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import WholeNumber
 
@@ -25,9 +25,47 @@ def creation(noun: str, text: str, *parts: Part, examples: tuple[str, ...]) -> A
     return Action("create", f"creation.run_{noun}", text, workspace(), parts, examples=examples)
 
 
+def listing(what: str, listed: int = 250) -> Action:
+    return Action("list", "records.run_list", what, workspace(), limit(listed), examples=(IN,))
+
+
+def record(noun: str, key: str) -> click.Argument:
+    return argument(key, f"the {noun}, as `relayboard {noun} list` names it", metavar=key.upper())
+
+
+def showing(noun: str, key: str = "uuid", example: str = ID) -> Action:
+    return Action(
+        "show", "records.run_show", f"one {noun}", workspace(), record(noun, key), examples=(f"{IN} {example}",)
+    )
+
+
+def renaming(noun: str) -> Action:
+    return Action(
+        "change",
+        "records.run_change",
+        f"rename a {noun}",
+        workspace(),
+        record(noun, "uuid"),
+        named("the new name"),
+        examples=(f"{IN} {ID} --name Others",),
+    )
+
+
+def deletion(noun: str, what: str, key: str = "uuid", example: str = ID) -> Action:
+    return Action(
+        "delete",
+        "records.run_delete",
+        f"delete a {noun}",
+        workspace(),
+        record(noun, key),
+        destroys=f"the {noun} {{{key}}} is deleted{what}, which cannot be undone",
+        examples=(f"{IN} {example} --yes",),
+    )
+
+
 FIELD = Noun(
     "field",
-    "create contact fields, and say what agents may do with them",
+    "contact fields, and what agents may do with them",
     Action(
         "create",
         "contact_fields.run_create",
@@ -47,10 +85,23 @@ FIELD = Noun(
         option("--agents", "no access, read, or read and change", choices=FIELD_ACCESSES, required=True),
         examples=(f"{IN} --key due_date --agents none",),
     ),
+    listing("the fields of contacts"),
+    showing("field", "key", "due_date"),
+    Action(
+        "change",
+        "records.run_change",
+        "rename a field or change its type; the key stays",
+        workspace(),
+        record("field", "key"),
+        option("--name", "the new name"),
+        option("--type", "the new type of its values", choices=FIELD_TYPES),
+        examples=(f"{IN} due_date --name 'Expected On' --type datetime",),
+    ),
+    deletion("field", " with its values in all contacts", "key", "due_date"),
 )
 GROUP = Noun(
     "group",
-    "create groups",
+    "groups of contacts",
     creation(
         "group",
         "a new group",
@@ -58,20 +109,31 @@ GROUP = Noun(
         option("--query", "a query for its members, which a worker finds: 'fields.age >= 18'", metavar="Q"),
         examples=(f"{IN} --name Mothers", f"{IN} --name Adults --query 'fields.age >= 18'"),
     ),
+    listing("the groups of a workspace"),
+    showing("group"),
+    renaming("group"),
+    deletion("group", ""),
 )
 LABEL = Noun(
     "label",
-    "create labels",
+    "labels of messages",
     creation("label", "a new label", named("the name of the label"), examples=(f"{IN} --name Urgent",)),
+    listing("the labels of a workspace"),
+    showing("label"),
+    renaming("label"),
+    deletion("label", " and taken off its messages"),
 )
 TOPIC = Noun(
     "topic",
-    "create topics of tickets",
+    "topics of tickets",
     creation("topic", "a new topic", named("the name of the topic"), examples=(f"{IN} --name Billing",)),
+    listing("the topics of a workspace"),
+    showing("topic"),
+    renaming("topic"),
 )
 GLOBAL = Noun(
     "global",
-    "create values that flows share",
+    "values that flows share",
     creation(
         "global",
         "a new global",
@@ -79,15 +141,30 @@ GLOBAL = Noun(
         text_or_file("--value", "the value that flows insert", required=True),
         examples=(f"{IN} --name 'Clinic Phone' --value 112", f"{IN} --name 'Api Key' --value-file key.txt"),
     ),
+    listing("the globals of a workspace"),
+    showing("global", "key", "clinic_phone"),
+    Action(
+        "change",
+        "records.run_change",
+        "change the value of a global, or its name; the key stays",
+        workspace(),
+        record("global", "key"),
+        option("--name", "the new name"),
+        text_or_file("--value", "the new value"),
+        examples=(f"{IN} clinic_phone --value 113",),
+    ),
+    deletion("global", "", "key", "clinic_phone"),
 )
 OPTIN = Noun(
     "optin",
-    "create subjects that contacts can agree to hear about",
+    "subjects that contacts can agree to hear about",
     creation("optin", "a new opt-in", named("the name of the opt-in"), examples=(f"{IN} --name News",)),
+    listing("the opt-ins of a workspace"),
+    showing("optin"),
 )
 TICKETER = Noun(
     "ticketer",
-    "create places where tickets are kept",
+    "places where tickets are kept",
     creation(
         "ticketer",
         "a new ticketer",
@@ -95,10 +172,12 @@ TICKETER = Noun(
         service(TICKETERS),
         examples=(f"{IN} --name Desk --type zendesk",),
     ),
+    listing("the ticketers of a workspace"),
+    showing("ticketer"),
 )
 CLASSIFIER = Noun(
     "classifier",
-    "create services that find intents",
+    "services that find intents",
     creation(
         "classifier",
         "a new classifier",
@@ -107,6 +186,8 @@ CLASSIFIER = Noun(
         option("--intent", "repeat for each intent that it knows", several=True),
         examples=(f"{IN} --name Booking --type wit --intent book --intent cancel",),
     ),
+    listing("the classifiers of a workspace"),
+    showing("classifier"),
 )
 TEMPLATE = Noun(
     "template",
@@ -127,6 +208,8 @@ TEMPLATE = Noun(
         ),
         examples=(f"{IN} --name reminder --channel {ID} --locale swa-KE --content 'Karibu {{{{1}}}}'",),
     ),
+    listing("the templates of a workspace"),
+    showing("template"),
 )
 MEDIA = Noun(
     "media",
@@ -166,6 +249,7 @@ CAMPAIGN = Noun(
         option("--campaign", "the campaign, as `relayboard campaign list` names it", required=True, metavar="UUID"),
         examples=(f"--campaign {ID}",),
     ),
+    showing("campaign"),
 )
 RESTHOOK = Noun(
     "resthook",
@@ -214,10 +298,11 @@ RESTHOOK = Noun(
         ),
         examples=(f"{IN} --subscriber 7",),
     ),
+    listing("the resthooks of a workspace"),
 )
 TICKET = Noun(
     "ticket",
-    "open tickets",
+    "list and open tickets",
     Action(
         "open",
         "tickets.run_open",
@@ -229,6 +314,8 @@ TICKET = Noun(
         option("--note", "a first note"),
         examples=(f"{IN} --contact {ID} --assignee ann@example.org --note 'Please call back'",),
     ),
+    listing("tickets, the most recently changed first", 50),
+    showing("ticket"),
 )
 BOUNDARIES = Noun(
     "boundaries",

@@ -5,11 +5,10 @@ from pathlib import Path
 import click
 
 from relayboard.usage.choices import DELIVERY_STATUSES
-from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import PORT, SECONDS, Moment, WholeNumber
 
-LISTED, MOST_LISTED = 50, 10_000
 STATES = ("CHA", "DIS", "FUL", "NOT", "UNK")
 CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "unk")
 SERVER = "--server http://127.0.0.1:8080"
@@ -43,7 +42,7 @@ DELIVERY = Noun(
         workspace(),
         option("--status", "only these", choices=DELIVERY_STATUSES),
         option("--channel", "only those of this channel", metavar="UUID"),
-        option("--limit", f"how many; default: {LISTED}", kind=WholeNumber(1, MOST_LISTED), default=LISTED),
+        limit(),
         examples=(f"{IN} --status failed --limit 5",),
     ),
     Action(

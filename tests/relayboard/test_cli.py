@@ -1,5 +1,6 @@
 """The command line as a whole; each command has its tests in `every_command` and `commands`."""
 
+import io
 import shlex
 import shutil
 import subprocess
@@ -75,3 +76,123 @@ def test_an_unknown_option_is_refused_with_the_usage_of_its_command(capsys: pyte
     assert ended.value.code == 2
     assert said.startswith("usage: relayboard label create")
     assert said.endswith("relayboard label create: error: No such option '--colour'.\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (["--work", "x", "--name", "y"], "y"),
+        (["--work=x", "--na=y"], "y"),
+        (["--workspace", "x", "--name", "--na"], "--na"),
+    ],
+)
+def test_the_beginning_of_an_option_is_enough_if_no_other_has_it(given: list[str], name: str) -> None:
+    assert LEAVES["label", "create"].make_context("create", given).params == {
+        "workspace": "x",
+        "name": name,
+        "json": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["tokn", "list"], "No such command 'tokn'. Did you mean 'token'?"),
+        (["workspace", "lits"], "No such command 'lits'. Did you mean 'list'?"),
+        (["label", "create", "--nmae", "x"], "No such option '--nmae'. Did you mean '--name'?"),
+        (["migrate", "--distribute", "--to", "head"], "--distribute and --to cannot be given together"),
+        (["channel", "limit", "--channel", "x"], "one of --messages-per-second, --off is required"),
+    ],
+)
+def test_wrong_usage_says_what_was_meant(given: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(given)
+
+    assert (ended.value.code, capsys.readouterr().err.splitlines()[-1].partition(": error: ")[2]) == (2, meant)
+
+
+def test_a_noun_alone_shows_its_commands_as_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["token"])
+
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (2, "")
+    assert "revoke" in said.err
+
+
+class TestWorkspace:
+    """RELAYBOARD_WORKSPACE is the default of --workspace."""
+
+    COMMAND = LEAVES["label", "list"]
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+
+    def named(self, *given: str) -> object:
+        return self.COMMAND.make_context("list", list(given)).params["workspace"]
+
+    def test_it_comes_from_the_environment_then_from_the_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        Path(".env").write_text("RELAYBOARD_WORKSPACE=filed\n")
+        assert self.named() == "filed"
+
+        monkeypatch.setenv("RELAYBOARD_WORKSPACE", "set")
+        assert self.named() == "set"
+        assert self.named("--workspace", "given") == "given"
+
+    def test_without_it_the_option_is_required(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            main(["label", "list"])
+
+        assert "Missing option '--workspace'" in capsys.readouterr().err
+
+
+class TestConfirmation:
+    """What destroys asks on a terminal; in a pipe a new command needs --yes, one of version 0.2 goes on as before."""
+
+    @pytest.fixture
+    def done(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        done: list[str] = []
+        monkeypatch.setattr(Action, "load", lambda self: lambda options: done.append(str(self.name)))
+        return done
+
+    def test_a_new_command_refuses_in_a_pipe(self, done: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["label", "delete", "--workspace", "x", "y"]) == 1
+        assert capsys.readouterr().err.endswith("which cannot be undone: say --yes\n")
+        assert main(["label", "delete", "--workspace", "x", "y", "--yes"]) == 0
+        assert done == ["delete"]
+
+    def test_a_command_of_published_scripts_does_not(self, done: list[str]) -> None:
+        assert main(["token", "revoke", "--workspace", "x", "y"]) == 0
+        assert done == ["revoke"]
+
+    @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1), ("", 130)])
+    @pytest.mark.parametrize("words", [["label", "delete"], ["token", "revoke"]])
+    def test_a_terminal_is_asked(
+        self, done: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str], typed: str, status: int
+    ) -> None:
+        terminal = io.StringIO(typed)
+        terminal.isatty = lambda: True
+        monkeypatch.setattr("sys.stdin", terminal)
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+        assert main([*words, "--workspace", "x", "y"]) == status
+        assert bool(done) is (status == 0)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_options_and_words(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def complete(line: str) -> str:
+        words = line.split(" ")
+        given = {"COMP_WORDS": line, "COMP_CWORD": words[-1] if shell == "fish" else str(len(words) - 1)}
+        for name, value in {**given, "_RELAYBOARD_COMPLETE": f"{shell}_complete"}.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(SystemExit):
+            main([])
+        return capsys.readouterr().out
+
+    assert "workspace" in complete("relayboard work")
+    assert "--timezone" in complete("relayboard workspace create --time")
+    assert "surveyor" in complete("relayboard user create --role surv")

@@ -14,7 +14,7 @@ from tests.relayboard.every_command.running import Run, Said, run_here
 from tests.relayboard.every_command.world import World, made_world
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="package", params=["sqlite", "postgresql"])
 def own_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if request.param == "sqlite":
         path = tmp_path_factory.mktemp("world") / "relayboard.db"
@@ -26,7 +26,7 @@ def own_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
         yield url
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def world(own_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("folder")
     environment = {

@@ -11,13 +11,22 @@ from typing import Any
 import requests
 
 from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.broadcasts.form import read_form
+from persistence.broadcasts.v2 import BROADCASTS, create_broadcast
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.channels.webhooks import set_channel_webhook
+from persistence.classifiers import CLASSIFIERS, create_classifier
 from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
 from persistence.fields import create_field
+from persistence.globals import create_global
+from persistence.labels import LABELS, create_label
+from persistence.lists import read_record
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.v2 import MESSAGES
+from persistence.optins import OPTINS, create_optin
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
@@ -27,11 +36,16 @@ from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.tickets import topic
 from persistence.tables.triggers import trigger
+from persistence.templates import TEMPLATES, Translation, set_translation
+from persistence.ticketers import TICKETERS, create_ticketer
+from persistence.tickets.actions import NewTicket, open_ticket
+from persistence.tickets.tickets import TICKETS
 from persistence.tokens import create_token, public_part
 from persistence.topics import create_topic
 from persistence.triggers.form import TriggerForm, read_trigger_form
 from persistence.triggers.writes import create_trigger
 from persistence.users import add_member, find_member
+from persistence.workspaces import Workspace
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from testbed.running import RunningService
@@ -67,16 +81,18 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
     names["contact"] = uuid_of(database, contact, add_contact(database, workspace))
     names["campaign"] = make_campaign(database, workspace, "Antenatal", "Campaigners")
     names["spare_campaign"] = make_campaign(database, workspace, "Postnatal", "Campaigners")
-    for name, label in (("group", "Mothers"), ("other_group", "Others")):
+    for name, label in (("group", "Mothers"), ("other_group", "Others"), ("spare_group", "Spare")):
         names[name] = uuid_of(database, group, make_group(database, workspace, label))
     with database.writing() as tx:
         names["topic"] = (
             tx.execute(topic.select().where(topic.c.id == create_topic(tx, workspace.id, "Health"))).one().uuid
         )
         create_field(tx, workspace.id, "Age", "number")
+        create_field(tx, workspace.id, "Village", "text")
         ensure_resthook(tx, workspace.id, "old-birth")
         names["subscriber"] = str(create_subscriber(tx, workspace.id, "old-birth", "https://example.org/x"))
         store_boundaries(tx, read_features(RWANDA, None))
+    _make_records(database, workspace, names)
     uploaded = requests.post(
         f"{service.url}/api/v2/media.json",
         files={"file": ("photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg")},
@@ -88,6 +104,29 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
     phone.register()
     names["claim_code"] = str(phone.state.claim_code)
     yield world
+
+
+def _make_records(database: Database, workspace: Workspace, names: dict[str, str]) -> None:
+    """One of each record that commands show by its UUID; its own person has the ticket."""
+    contact_id = add_contact(database, workspace, "+254722000222", "Bea")
+    with database.writing() as tx:
+        create_global(tx, workspace.id, "Hotline", "112")
+        translation = Translation(names["channel"], "eng", "Hello", "", "approved")
+        ticket_id = open_ticket(tx, workspace, NewTicket(contact_id, None, None, None))
+        assert ticket_id is not None
+        made = {
+            "label": (LABELS, create_label(tx, workspace.id, "Soon")),
+            "optin": (OPTINS, create_optin(tx, workspace.id, "Tips")),
+            "ticketer": (TICKETERS, create_ticketer(tx, workspace.id, "Desk 1", "zendesk")),
+            "classifier": (CLASSIFIERS, create_classifier(tx, workspace.id, "Luis", "luis", ["book"])),
+            "template": (TEMPLATES, set_translation(tx, workspace.id, "welcome", translation)),
+            "ticket": (TICKETS, ticket_id),
+            "message": (MESSAGES, create_outgoing(tx, workspace.id, [Draft(contact_id, text="Hello")])[0]),
+        }
+        form = read_form(tx, workspace, {"text": "Hello", "urns": ["tel:+254722000222"]})
+        made["broadcast"] = (BROADCASTS, create_broadcast(tx, workspace.id, form))
+        for name, (spec, record_id) in made.items():
+            names[name] = str(json.loads(read_record(tx, spec, workspace, record_id))["uuid"])
 
 
 def _make_users(database: Database, workspace: Any) -> dict[str, str]:

@@ -1,0 +1,118 @@
+"""How contacts, messages and broadcasts are called."""
+
+import click
+
+from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
+from relayboard.usage.people import ID, IN
+from relayboard.usage.records import showing
+
+FOLDERS = ("inbox", "flows", "archived", "outbox", "incoming", "sent", "failed")
+NUMBER = "tel:+250788000111"
+
+
+def contact() -> click.Argument:
+    return argument("contact", "the UUID or the URN of the contact")
+
+
+def properties(action: str) -> list[click.Option]:
+    return [
+        option("--name", f"the name{action}"),
+        option("--language", f"ISO 639-3 code{action}"),
+        option("--urn", "an address, like tel:+250788000111; repeat, the preferred one first", several=True),
+        option("--group", "UUID or name of a group; repeat", several=True),
+        option(
+            "--field",
+            "the value of a field; repeat; nothing behind the sign clears it",
+            several=True,
+            metavar="KEY=VALUE",
+        ),
+    ]
+
+
+CONTACT = Noun(
+    "contact",
+    "find, create, change and delete contacts",
+    Action(
+        "list",
+        "contacts.run_list",
+        "contacts, the most recently changed first",
+        workspace(),
+        option("--query", "only those that match: 'fields.age >= 18 AND group = \"Mothers\"'", metavar="Q"),
+        option("--group", "only the members of this group, by UUID or name"),
+        limit(),
+        examples=(IN, f"{IN} --query 'name ~ \"ann\"' --limit 10"),
+    ),
+    Action("show", "contacts.run_show", "one contact", workspace(), contact(), examples=(f"{IN} {NUMBER}",)),
+    Action(
+        "create",
+        "contacts.run_create",
+        "a new contact",
+        workspace(),
+        properties(""),
+        examples=(f"{IN} --name 'Ann Lee' --urn {NUMBER} --language eng --group Mothers --field age=27",),
+    ),
+    Action(
+        "change",
+        "contacts.run_change",
+        "change a contact",
+        workspace(),
+        contact(),
+        properties("; an empty text clears it"),
+        more="What is not given stays as it is. Addresses and groups that are given replace all that the contact has.",
+        examples=(f"{IN} {NUMBER} --name 'Ann Li' --field age=28",),
+    ),
+    Action(
+        "delete",
+        "contacts.run_delete",
+        "delete contacts and their messages",
+        workspace(),
+        argument("contact", "the UUID or the URN of a contact", several=True),
+        destroys="these contacts and all their messages are deleted, which cannot be undone",
+        examples=(f"{IN} {ID} --yes",),
+    ),
+)
+MESSAGE = Noun(
+    "message",
+    "list and send messages",
+    Action(
+        "list",
+        "messages.run_list",
+        "messages, the newest first",
+        workspace(),
+        option("--folder", "only those of this folder", choices=FOLDERS),
+        option("--contact", "only those of this contact, by UUID", metavar="UUID"),
+        option("--broadcast", "only those of this broadcast, by UUID", metavar="UUID"),
+        limit(),
+        examples=(f"{IN} --folder inbox --limit 10",),
+    ),
+    showing("message"),
+    Action(
+        "send",
+        "messages.run_send",
+        "send a message to one contact",
+        workspace(),
+        option("--contact", "the UUID or the URN of the contact", required=True),
+        option("--text", "the text"),
+        option("--attachment", "UUID of an uploaded file; repeat", several=True, metavar="UUID"),
+        examples=(f"{IN} --contact {NUMBER} --text 'The clinic is open.'",),
+    ),
+)
+BROADCAST = Noun(
+    "broadcast",
+    "list and send messages to many",
+    Action("list", "records.run_list", "broadcasts, the newest first", workspace(), limit(), examples=(IN,)),
+    showing("broadcast"),
+    Action(
+        "create",
+        "messages.run_broadcast",
+        "send a message to contacts, groups and addresses",
+        workspace(),
+        option("--text", "the text, in which @contact.name and other expressions are evaluated", required=True),
+        option("--contact", "the UUID of a contact; repeat", several=True, metavar="UUID"),
+        option("--group", "UUID or name of a group; repeat", several=True),
+        option("--urn", "an address, like tel:+250788000111; repeat", several=True),
+        flag("--wait", "wait until a worker has created all messages; the exit status is 1 if that failed"),
+        examples=(f"{IN} --group Mothers --text 'Hello @contact.first_name' --wait",),
+    ),
+)
+ALL = (CONTACT, MESSAGE, BROADCAST)

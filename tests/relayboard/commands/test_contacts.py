@@ -1,0 +1,106 @@
+"""Contacts, messages and broadcasts by command."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from persistence.broadcasts.expansion import expand_next
+from persistence.workspace_setup import create_workspace
+from relayboard.cli import main
+from testbed.databases import open_database
+
+ANN = "tel:+250788000111"
+
+
+class Line:
+    """Commands on one workspace, and what they said."""
+
+    def __init__(self, database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        self.database = open_database(database_url)
+        self.capsys = capsys
+        with self.database.writing() as tx:
+            self.workspace = create_workspace(tx, "Clinic", country="RW")
+
+    def run(self, *words: str, status: int = 0) -> Any:
+        assert main([*words[:2], "--workspace", self.workspace.uuid, *words[2:]]) == status
+        said = self.capsys.readouterr()
+        return json.loads(said.out) if status == 0 else said.err
+
+
+@pytest.fixture
+def line(
+    monkeypatch: pytest.MonkeyPatch, database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Line:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+    return Line(database_url, capsys)
+
+
+def test_a_contact_is_made_found_changed_and_deleted(line: Line) -> None:
+    line.run("field", "create", "--name", "Age", "--type", "number")
+    line.run("group", "create", "--name", "Mothers")
+    made = line.run("contact", "create", "--name", "Ann", "--urn", ANN, "--field", "age=27", "--group", "mothers")
+    line.run("contact", "create", "--name", "Bob")
+
+    assert line.run("contact", "list", "--query", "fields.age > 20") == [line.run("contact", "show", ANN)]
+    changed = line.run("contact", "change", ANN, "--name", "Ann Li", "--field", "age=")
+    assert (changed["uuid"], changed["name"], changed["fields"]) == (made["uuid"], "Ann Li", {"age": None})
+    assert (changed["urns"], changed["groups"]) == (made["urns"], made["groups"])
+
+    line.run("contact", "delete", made["uuid"], "--yes")
+    assert [each["name"] for each in line.run("contact", "list")] == ["Bob"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["list", "--query", "fields.nothing = 1"], "nothing"),
+        (["show", "tel:+250788999999"], "+250788999999"),
+        (["create", "--field", "age"], "age is not the value of a field, like age=27"),
+        (["create", "--field", "nothing=1"], "nothing"),
+        (["create", "--group", "Nobodies"], "Nobodies"),
+        (["create", "--urn", "nonsense"], "Not a valid URN"),
+    ],
+)
+def test_what_a_contact_cannot_have_is_said_in_a_sentence(line: Line, words: list[str], sentence: str) -> None:
+    said = line.run("contact", *words, status=1)
+
+    assert sentence in said and len(said.splitlines()) == 1
+
+
+def test_a_message_is_queued_for_its_contact(line: Line) -> None:
+    line.run("contact", "create", "--name", "Ann", "--urn", ANN)
+
+    sent = line.run("message", "send", "--contact", ANN, "--text", "Hello")
+
+    assert (sent["contact"]["name"], sent["text"], sent["direction"]) == ("Ann", "Hello", "out")
+    assert line.run("message", "list", "--contact", sent["contact"]["uuid"]) == [sent]
+
+
+def test_a_broadcast_is_waited_for_until_its_messages_are_there(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work() -> None:
+        with line.database.writing() as tx:
+            expand_next(tx, line.workspace.id)
+
+    monkeypatch.setattr("relayboard.commands.messages.pause", work)
+
+    at_once = line.run("broadcast", "create", "--urn", ANN, "--text", "Hello")
+    waited_for = line.run("broadcast", "create", "--urn", ANN, "--text", "Hello again", "--wait")
+
+    assert at_once["status"] in ("pending", "queued")
+    assert (waited_for["status"], waited_for["progress"]) == ("completed", {"total": 1, "started": 1})
+
+
+def test_the_tokens_of_one_user_are_listed_and_revoked(line: Line) -> None:
+    for email in ("ann@example.org", "bob@example.org"):
+        line.run("user", "create", "--email", email, "--role", "editor")
+        line.run("token", "create", "--email", email)
+        line.run("token", "create", "--email", email)
+
+    own = line.run("token", "list", "--email", "Ann@example.org")
+    assert {each["email"] for each in own} == {"ann@example.org"} and len(own) == 2
+    assert line.run("token", "revoke", "--email", "ann@example.org") == {"revoked": [each["public"] for each in own]}
+    assert {each["email"] for each in line.run("token", "list")} == {"bob@example.org"}
+    assert "is not a user" in line.run("token", "revoke", "--email", "eve@example.org", status=1)
