@@ -75,7 +75,7 @@ class Traffic:
         self._callback = callback.rstrip("/")
         self._session = requests.Session()
         self._session.headers["Authorization"] = f"Token {token}"
-        self._session.verify = ca or True
+        self._ca: str | bool = ca or True
         self._stopping = threading.Event()
 
     @property
@@ -122,7 +122,7 @@ class Traffic:
         reason = "no node"
         for node in [*self.nodes, *self.nodes]:
             try:
-                answer = self._session.post(node + path, timeout=PATIENCE_SECONDS, **body)  # type: ignore[arg-type]
+                answer = self._session.post(node + path, timeout=PATIENCE_SECONDS, verify=self._ca, **body)  # type: ignore[arg-type]
             except requests.ConnectionError as error:
                 reason = type(error).__name__
                 continue
