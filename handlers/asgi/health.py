@@ -11,12 +11,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.backlog_metrics import BacklogCollector
 from handlers.asgi.metrics import connections, render_metrics
-from handlers.asgi.plain_responses import PlainResponse, json_response, wrong_method
+from handlers.asgi.plain_responses import PlainResponse, header, json_response, wrong_method
 from persistence.database import Database
 from persistence.errors import DatabaseError
 from persistence.migrations import MigrationError, check_schema
 from relayboard.base.metrics import CONTENT_TYPE
-from relayboard.base.probe import PROBE_HEADER, is_probe
+from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, is_probe
 from relayboard.base.settings import Settings
 
 logger = logging.getLogger("relayboard.health")
@@ -53,6 +53,7 @@ class Health:
         own = {"database": _reachable(database, limiter), "schema": _schema_fits(database)}
         self.checks: dict[str, Check] = {**own, **(checks or {})}
         self._pages: dict[str, Callable[[], Awaitable[PlainResponse]]] = {
+            "/health/live": self._live,
             "/health/ready": self._ready,
         }
         if settings.metrics:
@@ -62,24 +63,28 @@ class Health:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         make = self._pages.get(scope["path"]) if scope["type"] == "http" else None
-        if scope["type"] == "http" and scope["path"] == "/health/live":
-            make = partial(self._live, scope)
+        if scope["type"] == "http" and scope["path"] == PROBE_PATH and self._is_probe(scope):
+            make = partial(self._seen, scope)
         if make is None:
             await self.app(scope, receive, send)
             return
         page = wrong_method(scope) or await make()
         await page.send(send)
 
-    async def _live(self, scope: Scope) -> PlainResponse:
-        """That the process answers; to the doctor also what the request looks like from here."""
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if not is_probe(headers.get(PROBE_HEADER.lower(), ""), self._secret_key):
-            return json_response({"status": "live"}, headers=NOT_STORED)
+    async def _live(self) -> PlainResponse:
+        return json_response({"status": "live"}, headers=NOT_STORED)
+
+    def _is_probe(self, scope: Scope) -> bool:
+        probe = header(scope, PROBE_HEADER.lower().encode())
+        return probe is not None and is_probe(probe.decode("latin-1"), self._secret_key)
+
+    async def _seen(self, scope: Scope) -> PlainResponse:
+        """What a request of the doctor looks like from here."""
         host, port = scope.get("client") or ("", 0)
         seen = {
             "scheme": scope.get("scheme", "http"),
             "client": host,
-            "is_forwarded": "x-forwarded-for" in headers,
+            "is_forwarded": header(scope, b"x-forwarded-for") is not None,
             "is_trusted": port == 0,  # the address is from the header then
         }
         return json_response({"status": "live", "seen": seen}, headers=NOT_STORED)

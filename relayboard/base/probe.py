@@ -5,6 +5,8 @@ import hmac
 import time
 
 PROBE_HEADER = "X-Relayboard-Probe"
+PROBE_PATH = "/api/probe"
+"""A path that proxies pass on; `/health/` they hide. Without the header there is nothing at it."""
 GOOD_FOR_SECONDS = 300
 PURPOSE = b"relayboard probe"
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import requests
 
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer
-from relayboard.base.probe import PROBE_HEADER, make_probe
+from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings
 from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
 from worker.app import check_queue
@@ -39,7 +39,7 @@ def check_base_url(settings: Settings) -> Findings:
         return
     try:
         answer = requests.get(
-            f"{settings.base_url}/health/live",
+            settings.base_url + PROBE_PATH,
             headers={PROBE_HEADER: make_probe(settings.secret_key)},
             timeout=SECONDS,
             allow_redirects=False,

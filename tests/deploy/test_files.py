@@ -15,6 +15,7 @@ import pytest
 from handlers.asgi.gateway import READERS
 from openapi.bundle import GENERATIONS, bundle
 from relayboard.api_process import GRACE_SECONDS
+from relayboard.base.probe import PROBE_PATH
 from relayboard.base.settings import NO_SETTINGS, Settings, load_settings
 from relayboard.processes import STOP_TIMEOUT_SECONDS
 from relayboard.usage.program import build_program
@@ -112,6 +113,7 @@ def test_the_proxies_hide_what_is_inside_and_pass_large_files() -> None:
 
     assert "@inside path /metrics /health/*\n\trespond @inside 404" in caddy
     assert "reverse_proxy api:8080" in caddy and "max_size 26MB" in caddy
+    assert PROBE_PATH.startswith("/api/")  # which all of them pass on, so that the doctor reaches its service
     assert "location = /metrics {\n        return 404;" in nginx and "location /health/ {\n        return 404;" in nginx
     assert "client_max_body_size 26m" in nginx
     keep_alive = load_settings({"RELAYBOARD_SECRET_KEY": FILLED["RELAYBOARD_SECRET_KEY"]}).keep_alive_seconds

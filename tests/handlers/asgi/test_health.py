@@ -11,7 +11,7 @@ import handlers.asgi.health
 from handlers.asgi.health import Health
 from persistence.database import Database
 from persistence.migrations import downgrade, upgrade
-from relayboard.base.probe import make_probe
+from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings, load_settings
 from tests.handlers.exchange import Echo, exchange
 
@@ -104,13 +104,13 @@ def test_everything_else_goes_inside(settings, small_database):
 
 
 def test_only_who_knows_the_key_is_told_what_the_service_sees(settings, small_database):
-    health = Health(Echo(), settings, small_database)
+    health = Health(Echo(status=418), settings, small_database)
     good = make_probe(settings.secret_key)
     old = make_probe(settings.secret_key, now=1.0)
 
     told = {
-        name: "seen" in exchange(health, "GET", "/health/live", headers=[("X-Relayboard-Probe", probe)]).json
+        name: exchange(health, "GET", PROBE_PATH, headers=[(PROBE_HEADER, probe)]).status
         for name, probe in {"good": good, "old": old, "other": make_probe("another-key"), "none": "x"}.items()
     }
 
-    assert told == {"good": True, "old": False, "other": False, "none": False}
+    assert told == {"good": 200, "old": 418, "other": 418, "none": 418}
