@@ -31,9 +31,15 @@ def open_group_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
     return replace(scope, environment=replace(scope.environment, redaction_policy="none"))
 
 
-def match_query(tx: Transaction, workspace: Workspace, text: str, parameter: str) -> ColumnElement[bool]:
-    """The condition for the contacts that match a query of a request. Raises Refused for one that is not valid."""
+def match_query(
+    tx: Transaction, workspace: Workspace, text: str, parameter: str, *, for_agent: bool = False
+) -> ColumnElement[bool]:
+    """The condition for the contacts that match a query of a request; agents query only fields that they may see.
+    Raises Refused for a query that is not valid.
+    """
     scope = open_scope(tx, workspace)
+    if for_agent:
+        scope = replace(scope, resolver=WorkspaceResolver(tx, workspace.id, for_agent=True))
     try:
         query = parse_query(text, scope.environment, scope.resolver, clock=scope.clock)
         return find_matches(workspace.id, query, scope)
@@ -46,9 +52,11 @@ class WorkspaceResolver:
     """The fields, groups and flows of a workspace; each kind is read by one statement when a query first refers to
     one."""
 
-    def __init__(self, tx: Transaction, workspace_id: int) -> None:
+    def __init__(self, tx: Transaction, workspace_id: int, *, for_agent: bool = False) -> None:
+        """For an agent there are no fields that agents may not see."""
         self._tx = tx
         self._workspace_id = workspace_id
+        self._for_agent = for_agent
 
     def find_field(self, key: str) -> FieldReference | None:
         """The field with a key in lower case."""
@@ -65,7 +73,8 @@ class WorkspaceResolver:
     @cached_property
     def _fields(self) -> dict[str, FieldReference]:
         columns = (field.c.key, field.c.name, field.c.type, field.c.uuid)
-        rows = self._tx.execute(select(*columns).where(field.c.workspace_id == self._workspace_id))
+        statement = select(*columns).where(field.c.workspace_id == self._workspace_id)
+        rows = self._tx.execute(statement.where(field.c.agent_access != "none") if self._for_agent else statement)
         return {key: FieldReference(key, name, cast(ValueType, kind), uuid) for key, name, kind, uuid in rows}
 
     @cached_property

@@ -130,6 +130,13 @@ def _is_member(query: ListQuery, reference: str) -> Condition:
     return of_members(query, contact.c.id, is_called(group, reference))
 
 
+def _matching(query: ListQuery, text: str) -> Condition:
+    # The query language and its scope are loaded only by those who search.
+    from persistence.contacts.query_scope import match_query  # noqa: PLC0415
+
+    return match_query(query.tx, query.workspace, text, "query", for_agent=query.is_agent)
+
+
 CONTACTS = ListSpec(
     contact,
     _build_record(masked=False),
@@ -142,6 +149,7 @@ CONTACTS = ListSpec(
         "uuid": equals(contact.c.uuid),
         "urn": _owns,
         "group": _is_member,
+        "query": _matching,
         **within(contact.c.modified_on),
     },
 )

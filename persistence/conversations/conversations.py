@@ -55,7 +55,7 @@ def _with_label(query: ListQuery, reference: str) -> Condition:
 
 
 def _matching(query: ListQuery, text: str) -> Condition:
-    matches = match_query(query.tx, query.workspace, text, "search")
+    matches = match_query(query.tx, query.workspace, text, "search", for_agent=query.is_agent)
     return conversation.c.contact_id.in_(select(contact.c.id).where(matches))
 
 

@@ -30,6 +30,11 @@ class Operation:
     def generation(self) -> str:
         return self.root.split("/")[0]
 
+    @property
+    def reads_one(self) -> bool:
+        """Whether it reads what belongs to one record, which it has to name; it has tests of its own."""
+        return self.method == "get" and any(part.get("required") for part in self.parameters() if part["in"] == "query")
+
     def parameters(self) -> list[dict[str, Any]]:
         return [follow(part, document(self.root)) for part in self.body.get("parameters", ())]
 

@@ -42,6 +42,7 @@ TABLES = {
     "channel_settings": "channel",
     "channels": "channel",
     "classifiers": "classifier",
+    "contact_notes": "contact_note",
     "contacts": "contact",
     "events": "campaign_event",
     "fields": "contact_field",
@@ -57,6 +58,7 @@ TABLES = {
     "relayers": "channel",
     "resthook_subscribers": "resthook_subscriber",
     "runs": "flow_run",
+    "saved_replies": "saved_reply",
     "ticketers": "ticketer",
     "tickets": "ticket",
     "topics": "topic",
@@ -130,7 +132,7 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before call_type country cursor deleted dependencies direction folder geometry "
-        "modified_after page paths period responded reverse role search status text type unread"
+        "modified_after page paths period query responded reverse role search status text type unread"
     ),
     NOTHING,
 )

@@ -20,6 +20,7 @@ LISTS = [
     if operation.root == "v2/openapi.yaml"
     and "cursor" in {parameter["name"] for parameter in operation.parameters()}
     and operation.path != "/boundaries.json"
+    and not operation.reads_one
 ]
 REVERSIBLE = [one for one in LISTS if "reverse" in {parameter["name"] for parameter in one.parameters()}]
 

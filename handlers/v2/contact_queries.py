@@ -1,0 +1,14 @@
+"""`/api/v2/contact_queries.json` and `/api/v2/contact_query_words.json`."""
+
+from handlers.answers import Answer, as_json
+from handlers.request import Request
+from persistence.contacts import query_words
+
+
+def check_contact_query(request: Request, *, query: str) -> Answer:
+    found = query_words.check_query(request.tx, request.workspace, query, for_agent=request.is_agent)
+    return as_json(200, found)
+
+
+def read_query_words(request: Request) -> Answer:
+    return as_json(200, query_words.list_words(request.tx, request.workspace, for_agent=request.is_agent))

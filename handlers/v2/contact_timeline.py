@@ -1,0 +1,41 @@
+"""`/api/v2/contact_timeline.json`."""
+
+from datetime import datetime
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+
+from handlers.answers import Answer
+from handlers.request import Request
+from persistence.contacts.actions import find_contact
+from persistence.contacts.timeline import read_timeline as read_page
+from persistence.errors import RecordMissing
+from persistence.sql.pages import InvalidCursor, Order, decode_cursor, encode_cursor
+from persistence.tables.contacts import contact
+
+ORDER = Order(contact.c.last_seen_on, contact.c.id)
+"""Cursors of the timeline contain a time and a number, as those of a list by this column, which there is none of."""
+
+
+def read_timeline(
+    request: Request, *, contact: str, before: datetime | None = None, after: datetime | None = None
+) -> Answer:
+    contact_id = find_contact(request.tx, request.workspace.id, contact)
+    try:
+        position = decode_cursor(request.cursor, ORDER) if request.cursor is not None else None
+    except InvalidCursor as error:
+        raise RecordMissing("This cursor is not valid.") from error
+    if contact_id is None:
+        raise RecordMissing
+    size = request.settings.page_size
+    page = read_page(
+        request.tx, request.workspace, contact_id, position=position, before=before, after=after, size=size
+    )
+    following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER))
+    beside = orjson.dumps({"next": following, "previous": None}).decode()[:-1]
+    return Answer(200, f'{beside},"results":[{",".join(page.items)}]}}', is_list=True)
+
+
+def _next_url(request: Request, cursor: str) -> str:
+    others = [pair for pair in parse_qsl(request.query_text, keep_blank_values=True) if pair[0] != "cursor"]
+    return f"{request.url}?{urlencode([*others, ('cursor', cursor)])}"

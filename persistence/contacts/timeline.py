@@ -1,0 +1,200 @@
+"""Everything that is known to have happened with a contact, newest first."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, Row, and_, literal, or_, select
+
+from persistence.channels.events import CHANNEL_EVENTS
+from persistence.contacts.notes import NOTE_FIELDS, refer_to_user
+from persistence.contacts.notes import SOURCE as NOTES_WITH_NAMES
+from persistence.database import Transaction
+from persistence.lists import ListQuery
+from persistence.messages.v2 import MESSAGES
+from persistence.sql.columns import time_text
+from persistence.sql.json_sql import as_text, json_record
+from persistence.sql.pages import Position
+from persistence.tables.accounts import user
+from persistence.tables.channels import channel_event
+from persistence.tables.contacts import contact, contact_note
+from persistence.tables.flows import FLOW_REF, flow
+from persistence.tables.messages import DELETED, message
+from persistence.tables.runs import flow_run
+from persistence.tables.tickets import TOPIC_REF, ticket, ticket_event, topic
+from persistence.workspaces import Workspace
+
+assignee = user.alias("assignee")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What happens with contacts: the property of the item that contains the record, where the records are, and their
+    time. Records of a kind are found by the contact's index.
+    """
+
+    name: str
+    shown_as: str | None
+    record: Callable[[ListQuery], ColumnElement[Any]]
+    source: Callable[[ListQuery], FromClause]
+    moment: ColumnElement[datetime]
+    id: ColumnElement[int]
+    workspace_id: ColumnElement[int]
+    contact_id: ColumnElement[int]
+    conditions: Sequence[ColumnElement[bool]] = ()
+
+
+RUN = json_record(
+    {
+        "uuid": flow_run.c.uuid,
+        "flow": json_record(FLOW_REF),
+        "status": flow_run.c.status,
+        "responded": flow_run.c.responded,
+    }
+)
+RUNS = flow_run.join(flow, flow.c.id == flow_run.c.flow_id)
+TICKET_EVENT = json_record(
+    {
+        "ticket": ticket.c.uuid,
+        "type": ticket_event.c.type,
+        "topic": json_record(TOPIC_REF),
+        "user": refer_to_user(user),
+        "assignee": refer_to_user(assignee),
+        "note": ticket_event.c.note,
+    }
+)
+TICKET_EVENTS = (
+    ticket.join(ticket_event, ticket_event.c.ticket_id == ticket.c.id)
+    .join(topic, topic.c.id == ticket.c.topic_id)
+    .outerjoin(user, user.c.id == ticket_event.c.user_id)
+    .outerjoin(assignee, assignee.c.id == ticket_event.c.assignee_id)
+)
+
+
+def _run_kind(name: str, moment: ColumnElement[Any]) -> Kind:
+    rows = flow_run.c
+    return Kind(
+        name,
+        "run",
+        lambda _query: RUN,
+        lambda _query: RUNS,
+        moment,
+        rows.id,
+        rows.workspace_id,
+        rows.contact_id,
+        [moment.is_not(None)],
+    )
+
+
+KINDS = (
+    Kind(
+        "created",
+        None,
+        lambda _query: literal("null"),
+        lambda _query: contact,
+        contact.c.created_on,
+        contact.c.id,
+        contact.c.workspace_id,
+        contact.c.id,
+        [~contact.c.is_deleted],
+    ),
+    _run_kind("run_started", flow_run.c.created_on),
+    _run_kind("run_ended", flow_run.c.exited_on),
+    Kind(
+        "ticket_event",
+        "ticket_event",
+        lambda _query: TICKET_EVENT,
+        lambda _query: TICKET_EVENTS,
+        ticket_event.c.created_on,
+        ticket_event.c.id,
+        ticket.c.workspace_id,
+        ticket.c.contact_id,
+        [ticket_event.c.workspace_id == ticket.c.workspace_id],
+    ),
+    Kind(
+        "note",
+        "note",
+        lambda _query: json_record(NOTE_FIELDS),
+        lambda _query: NOTES_WITH_NAMES,
+        contact_note.c.created_on,
+        contact_note.c.id,
+        contact_note.c.workspace_id,
+        contact_note.c.contact_id,
+    ),
+    Kind(
+        "channel_event",
+        "channel_event",
+        CHANNEL_EVENTS.record_of,
+        CHANNEL_EVENTS.source_of,
+        channel_event.c.created_on,
+        channel_event.c.id,
+        channel_event.c.workspace_id,
+        channel_event.c.contact_id,
+    ),
+    Kind(
+        "message",
+        "message",
+        MESSAGES.record_of,
+        MESSAGES.source_of,
+        message.c.created_on,
+        message.c.id,
+        message.c.workspace_id,
+        message.c.contact_id,
+        [message.c.visibility != DELETED],
+    ),
+)
+"""In the order of what comes first at the same time."""
+RANKS = 8
+"""A place in the timeline is a time, and for the same time a number: the id of the record times this, and its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePage:
+    """Items as JSON, newest first, and the place after which the next page begins (None: there is none)."""
+
+    items: list[str]
+    next: Position | None
+
+
+def read_timeline(
+    tx: Transaction,
+    workspace: Workspace,
+    contact_id: int,
+    *,
+    position: Position | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+    size: int,
+) -> TimelinePage:
+    """A page of the timeline of a contact; one statement for each kind of event."""
+    query = ListQuery(tx, workspace)
+    found: list[tuple[datetime, int, str]] = []
+    for rank, kind in enumerate(KINDS):
+        limits = [kind.moment <= before] if before is not None else []
+        limits += [kind.moment >= after] if after is not None else []
+        limits += [] if position is None else [_is_older(kind, rank, position)]
+        mine = (kind.workspace_id == workspace.id) & (kind.contact_id == contact_id)
+        statement = (
+            select(kind.moment.label("moment"), kind.id.label("id"), as_text(kind.record(query)).label("record"))
+            .select_from(kind.source(query))
+            .where(mine, *kind.conditions, *limits)
+            .order_by(kind.moment.desc(), kind.id.desc())
+            .limit(size + 1)
+        )
+        found += [(row.moment, row.id * RANKS + rank, _item(kind, row)) for row in tx.execute(statement)]
+    found.sort(reverse=True)
+    shown = found[:size]
+    following = Position(shown[-1][0], shown[-1][1]) if len(found) > size else None
+    return TimelinePage([item for _, _, item in shown], following)
+
+
+def _is_older(kind: Kind, rank: int, position: Position) -> ColumnElement[bool]:
+    """Whether an event comes after a place; the first comparison lets the database seek in the index."""
+    last_id = (position.id - rank - 1) // RANKS
+    return and_(kind.moment <= position.value, or_(kind.moment < position.value, kind.id <= last_id))
+
+
+def _item(kind: Kind, row: Row[Any]) -> str:
+    shown = "" if kind.shown_as is None else f',"{kind.shown_as}":{row.record}'
+    return f'{{"type":"{kind.name}","time":"{time_text(row.moment)}"{shown}}}'

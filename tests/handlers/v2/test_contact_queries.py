@@ -1,0 +1,95 @@
+"""`/api/v2/contact_queries.json`, its words, and contacts by `query`, over HTTP."""
+
+import pytest
+
+from persistence.contacts import query_words
+from persistence.database import Database
+from persistence.tables.contacts import group
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.factories import make_contact, make_field, make_named
+
+CHECK = "/api/v2/contact_queries.json"
+WORDS = "/api/v2/contact_query_words.json"
+CONTACTS = "/api/v2/contacts.json"
+
+
+@pytest.fixture
+def people(api: Api, database: Database, workspace: Workspace) -> list[str]:
+    make_field(database, workspace, "Age", "number")
+    make_field(database, workspace, "Diagnosis", access="none")
+    names = ("Amina", "Bosco", "Claire")
+    uuids = [make_contact(database, workspace, f"+25078800011{n}", name=name) for n, name in enumerate(names)]
+    for age, uuid in zip((20, 30, 40), uuids, strict=True):
+        assert api.post(CONTACTS, {"fields": {"age": age, "diagnosis": "flu"}}, uuid=uuid).status_code == 200
+    return uuids
+
+
+def names(api: Api, query: str) -> list[str]:
+    return [each["name"] for each in api.results(CONTACTS, query=query)]
+
+
+@pytest.mark.usefixtures("people")
+def test_contacts_are_found_by_a_query_in_the_order_of_the_list(api: Api) -> None:
+    assert names(api, "age > 20") == ["Claire", "Bosco"]
+    assert names(api, "amina") == ["Amina"]
+    assert names(api, "status = blocked") == []
+
+
+def test_found_contacts_are_paged_by_keys(api: Api, people: list[str], make_client) -> None:  # type: ignore[no-untyped-def]
+    with make_client(page_size=1) as client:
+        paged = Api(client, api.database, api.workspace, api.token)
+        assert [each["uuid"] for each in paged.all_results(CONTACTS, query="age > 20")] == people[:0:-1]
+
+
+@pytest.mark.usefixtures("people")
+def test_a_query_is_counted_and_told_in_its_canonical_form(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = api.get(CHECK, query="age>20 or bosco").json()
+    assert found == {
+        "query": 'fields.age > 20 OR name ~ "bosco"',
+        "count": 2,
+        "is_exact": True,
+        "may_define_group": True,
+    }
+
+    monkeypatch.setattr(query_words, "MOST_COUNTED", 1)
+    found = api.get(CHECK, query="age > 20").json()
+    assert (found["count"], found["is_exact"]) == (1, False)
+
+
+@pytest.mark.usefixtures("people")
+@pytest.mark.parametrize(
+    ("query", "detail"),
+    [
+        ("age >", "Parameter query: expected a value after '>' in query (character 5)."),
+        ("height > 3", "Parameter query: can't resolve 'height' to attribute, scheme or field (character 0)."),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(api: Api, query: str, detail: str) -> None:
+    for path in (CHECK, CONTACTS):
+        answer = api.get(path, query=query)
+        assert (answer.status_code, answer.json()) == (400, {"detail": detail})
+
+
+@pytest.mark.usefixtures("people")
+def test_agents_neither_query_nor_see_fields_that_are_hidden_from_them(api: Api) -> None:
+    agent = api.as_role("agent")
+
+    assert api.get(CHECK, query="diagnosis = flu").json()["count"] == 3
+    for path in (CHECK, CONTACTS):
+        assert agent.get(path, query="diagnosis = flu").status_code == 400
+    assert [each["key"] for each in api.get(WORDS).json()["fields"]] == ["age", "diagnosis"]
+    assert [each["key"] for each in agent.get(WORDS).json()["fields"]] == ["age"]
+
+
+def test_the_words_name_what_queries_can_be_made_of(api: Api, database: Database, workspace: Workspace) -> None:
+    make_field(database, workspace, "Age", "number")
+    make_named(database, workspace, group, ["Reporters"])
+
+    words = api.get(WORDS).json()
+
+    assert [(each["key"], each["operators"]) for each in words["fields"]] == [
+        ("age", ["=", "!=", ">", ">=", "<", "<="])
+    ]
+    assert "Reporters" in [each["name"] for each in words["groups"]] and "tel" in words["schemes"]
+    assert next(each for each in words["attributes"] if each["key"] == "name")["operators"] == ["=", "!=", "~"]

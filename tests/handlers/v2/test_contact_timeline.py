@@ -1,0 +1,57 @@
+"""`/api/v2/contact_timeline.json` over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.contract.filled_workspace import fill_workspace
+from tests.factories import make_contact, make_messages
+
+PATH = "/api/v2/contact_timeline.json"
+NOTES = "/api/v2/contact_notes.json"
+
+
+def test_everything_comes_in_one_list_newest_first(
+    api: Api, database: Database, workspace: Workspace, clock: Any
+) -> None:
+    amina, bosco = make_contact(database, workspace), make_contact(database, workspace)
+    for text in ("first", "second"):
+        clock.advance(seconds=1)
+        make_messages(database, workspace, amina, text=text)
+        make_messages(database, workspace, bosco, text="of somebody else")
+    clock.advance(seconds=1)
+    api.post(NOTES, {"contact": amina, "text": "Called back."})
+
+    found = api.results(PATH, contact=amina)
+
+    assert [each["type"] for each in found] == ["note", "message", "message", "created"]
+    assert [each["message"]["text"] for each in found[1:3]] == ["second", "first"]
+    assert [each["time"] for each in found] == sorted((each["time"] for each in found), reverse=True)
+    within = api.results(PATH, contact=amina, before=found[1]["time"], after=found[2]["time"])
+    assert within == found[1:3]
+
+
+def test_each_kind_is_there_and_pages_neither_lose_nor_repeat(
+    api: Api, database: Database, workspace: Workspace, make_client: Any
+) -> None:
+    filled = fill_workspace(database, workspace, 1, now=database.clock())
+    uuid = str(filled.first("contact").uuid)
+
+    whole = api.results(PATH, contact=uuid)
+
+    assert {each["type"] for each in whole} >= {
+        *("message", "channel_event", "run_started", "ticket_event", "note", "created")
+    }
+    with make_client(page_size=2) as client:
+        paged = Api(client, api.database, api.workspace, api.token)
+        assert paged.all_results(PATH, contact=uuid) == whole
+
+
+@pytest.mark.parametrize("uuid", ["00000000-0000-4000-8000-000000000000"])
+def test_an_unknown_contact_has_no_timeline(api: Api, uuid: str) -> None:
+    assert api.get(PATH, contact=uuid).status_code == 404
+    assert api.get(PATH, contact=uuid, cursor="nonsense").status_code == 404
+    assert api.get(PATH).status_code == 400
