@@ -195,6 +195,6 @@ def _is_older(kind: Kind, rank: int, position: Position) -> ColumnElement[bool]:
     return and_(kind.moment <= position.value, or_(kind.moment < position.value, kind.id <= last_id))
 
 
-def _item(kind: Kind, row: Row[Any]) -> str:
+def _item(kind: Kind, row: Row[datetime, int, str]) -> str:
     shown = "" if kind.shown_as is None else f',"{kind.shown_as}":{row.record}'
     return f'{{"type":"{kind.name}","time":"{time_text(row.moment)}"{shown}}}'
