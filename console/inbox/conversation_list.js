@@ -1,14 +1,17 @@
 /** The conversations, newest first. */
 
+import { Icon } from "../parts/icons.js";
 import { Avatar, Empty, ListEnd } from "../parts/small.js";
 import { link } from "../shared/router.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect } from "../shared/ui.js";
 import { displayName } from "./names.js";
 
+/** @typedef {import("../shared/contract.js").Listed<"conversations">} Conversation */
+
 /**
- * @param {{list: import("../shared/lists.js").List<import("./conversations.js").Conversation>,
- *   shown: import("./conversations.js").Conversation[], chosen: string, query: Record<string, string>, sought: string}} props
+ * @param {{list: import("../shared/lists.js").List<Conversation>,
+ *   shown: Conversation[], chosen: string, query: Record<string, string>, sought: string}} props
  */
 export function ConversationList({ list, shown, chosen, query, sought }) {
   useEffect(() => {
@@ -22,28 +25,29 @@ export function ConversationList({ list, shown, chosen, query, sought }) {
         ? html`<${Empty} icon="search" title=${t("inbox.none_found")} text=${t("inbox.none_found_text")} />`
         : html`<${Empty} icon="inbox" title=${t("inbox.empty")} text=${t("inbox.empty_text")} />`)}
       <ul class="conversations">
-        ${shown.map((conversation) => html`<${Row} key=${conversation.contact.uuid} ...${conversation} chosen=${chosen} query=${query} />`)}
+        ${shown.map((conversation) => html`<${Row} key=${conversation.uuid} ...${conversation} chosen=${chosen} query=${query} />`)}
       </ul>
       <${ListEnd} list=${list} />
     </div>
   `;
 }
 
-/** @param {import("./conversations.js").Conversation & {chosen: string, query: Record<string, string>}} props */
-const Row = ({ contact, last, unread, chosen, query }) => html`
+/** @param {Conversation & {chosen: string, query: Record<string, string>}} props */
+const Row = ({ contact, urn, last_message: last, unread_count: unread, has_open_ticket, chosen, query }) => html`
   <li>
     <a class=${classes("conversation", unread > 0 && "unread")} href=${link(["inbox", contact.uuid], query)}
       aria-current=${contact.uuid === chosen ? "true" : undefined}>
       <${Avatar} name=${contact.name} id=${contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
-          <strong>${displayName(contact.name, last.urn)}</strong>
+          <strong>${displayName(contact.name, urn)}</strong>
           <time datetime=${last.created_on} title=${fullTime(last.created_on)}>${listTime(last.created_on)}</time>
         </span>
         <span class="conversation-last">
           <span class="preview">
             ${last.direction === "out" && html`<span class="you">${t("inbox.you")} </span>`}${last.text || t("inbox.file")}
           </span>
+          ${has_open_ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${16} /><span class="hidden">${t("ticket.open")}</span></span>`}
           ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}
         </span>
       </span>

@@ -12,6 +12,7 @@ import { html } from "../shared/ui.js";
 const FOLDERS = [
   ["", "folder.all"],
   ["inbox", "folder.inbox"],
+  ["unread", "folder.unread"],
   ["flows", "folder.flows"],
   ["archived", "folder.archived"],
   ["outbox", "folder.outbox"],

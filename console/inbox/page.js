@@ -2,35 +2,47 @@
 
 import { Icon } from "../parts/icons.js";
 import { Empty } from "../parts/small.js";
-import { usePages } from "../shared/lists.js";
+import { post } from "../shared/api.js";
+import { useList } from "../shared/lists.js";
 import { onChange } from "../shared/live.js";
+import { may } from "../shared/session.js";
 import { go } from "../shared/router.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { ConversationList } from "./conversation_list.js";
-import { loadConversations } from "./conversations.js";
 import { Folders } from "./folders.js";
 import { useKeys } from "./keys.js";
 import { Thread } from "./thread.js";
 
+const SEARCH_MS = 300;
+
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Inbox({ place }) {
-  const { folder = "", label = "" } = place.query;
+  const { folder = "", label = "", search = "" } = place.query;
   const chosen = place.parts[0];
-  const [search, setSearch] = useState("");
-  const list = usePages(JSON.stringify(["inbox", folder, label]), (cursor, stop) =>
-    loadConversations({ folder, label }, cursor, stop),
-  );
-  useEffect(() => onChange(({ kind }) => kind === "tick" && list.reload()), [folder, label]);
+  const [typed, setTyped] = useState(search);
+  const isUnread = folder === "unread";
+  const filters = { folder: isUnread ? undefined : folder || undefined, label: label || undefined, search: search || undefined };
+  const list = useList("conversations", { ...filters, ...(isUnread ? { unread: "true" } : {}) });
+  const shown = list.items;
+  useEffect(() => onChange(({ kind }) => ["tick", "message", "ticket", "contact"].includes(kind) && list.refresh()), [place.query]);
+  useEffect(() => {
+    if (typed.trim() === search) return;
+    const later = setTimeout(() => go(place.parts, { ...place.query, search: typed.trim() }, { replace: true }), SEARCH_MS);
+    return () => clearTimeout(later);
+  }, [typed]);
 
-  const sought = search.trim().toLocaleLowerCase();
-  const shown = list.items.filter(({ contact, last }) =>
-    [contact.name, last.urn, last.text].some((text) => text?.toLocaleLowerCase().includes(sought)),
-  );
+  const unread = shown.find(({ uuid }) => uuid === chosen)?.unread_count ?? 0;
+  useEffect(() => {
+    if (!unread || document.hidden || !may("act_on_conversations")) return;
+    const seen = () => list.change((items) => items.map((item) => (item.uuid === chosen ? { ...item, unread_count: 0 } : item)));
+    post("conversations", { contacts: [chosen], action: "read" }).then(seen, () => {});
+  }, [chosen, unread]);
+
   const open = (/** @type {string} */ uuid) => go(["inbox", uuid], place.query);
   useKeys({
-    next: () => open(shown[shown.findIndex(({ contact }) => contact.uuid === chosen) + 1]?.contact.uuid ?? chosen),
-    previous: () => open(shown[shown.findIndex(({ contact }) => contact.uuid === chosen) - 1]?.contact.uuid ?? chosen),
+    next: () => open(shown[shown.findIndex(({ uuid }) => uuid === chosen) + 1]?.uuid ?? chosen),
+    previous: () => open(shown[shown.findIndex(({ uuid }) => uuid === chosen) - 1]?.uuid ?? chosen),
     back: () => chosen && go(["inbox"], place.query),
   });
   return html`
@@ -41,11 +53,11 @@ export default function Inbox({ place }) {
           <${Folders} folder=${folder} label=${label} />
           <div class="search">
             <${Icon} name="search" size=${18} />
-            <input type="search" id="inbox-search" placeholder=${t("inbox.search")} aria-label=${t("inbox.search")} value=${search}
-              onInput=${(/** @type {any} */ event) => setSearch(event.target.value)} />
+            <input type="search" id="inbox-search" placeholder=${t("inbox.search")} aria-label=${t("inbox.search")} value=${typed}
+              onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />
           </div>
         </header>
-        <${ConversationList} list=${list} shown=${shown} chosen=${chosen} query=${place.query} sought=${sought} />
+        <${ConversationList} list=${list} shown=${shown} chosen=${chosen} query=${place.query} sought=${search} />
       </section>
       ${chosen
         ? html`<${Thread} key=${chosen} contact=${chosen} query=${place.query} />`

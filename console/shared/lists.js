@@ -8,7 +8,7 @@ import { useEffect, useRef, useState } from "./ui.js";
 
 /**
  * @template I
- * @typedef {{items: I[], loading: boolean, problem: string, hasMore: boolean, more: () => void, reload: () => void,
+ * @typedef {{items: I[], loading: boolean, problem: string, hasMore: boolean, more: () => void, reload: () => void, refresh: () => void,
  *   change: (edit: (items: I[]) => I[]) => void}} List
  */
 
@@ -61,6 +61,19 @@ export function usePages(key, load) {
     setLoading(false);
   };
 
+  /** Takes over the newest page without losing those that were loaded after it. */
+  const refresh = async () => {
+    if (key === null) return;
+    try {
+      const page = await load(null, present.current.signal);
+      if (present.current.signal.aborted) return;
+      setState((old) => (old.key === key ? { ...old, ...renewed(old, page) } : old));
+      setProblem("");
+    } catch {
+      // The next change or the next page tells.
+    }
+  };
+
   useEffect(() => {
     fetchPage(null);
     return () => present.current.abort();
@@ -74,8 +87,22 @@ export function usePages(key, load) {
     hasMore: isPresent && state.cursor !== null,
     more: () => !loading && state.cursor && fetchPage(state.cursor),
     reload: () => void fetchPage(null),
+    refresh,
     change: (edit) => setState((old) => ({ ...old, items: edit(old.items) })),
   };
+}
+
+/**
+ * The newest page before what is known of older ones. If the list had only one page, the new one is all there is.
+ * @template I
+ * @param {{items: I[], cursor: string | null}} old
+ * @param {{items: I[], cursor: string | null}} page
+ */
+function renewed(old, page) {
+  if (page.cursor === null || old.items.length <= page.items.length) return page;
+  const idOf = (/** @type {any} */ item) => item.uuid ?? item.id;
+  const fresh = new Set(page.items.map(idOf));
+  return { items: [...page.items, ...old.items.filter((item) => !fresh.has(idOf(item)))], cursor: old.cursor };
 }
 
 /**

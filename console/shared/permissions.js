@@ -6,6 +6,8 @@ const helpers = ["administrator", "editor", "agent"];
 const editors = ["administrator", "editor"];
 
 export const PERMISSIONS = {
+  list_conversations: all,
+  act_on_conversations: helpers,
   list_messages: staff,
   create_message: helpers,
   act_on_messages: editors,

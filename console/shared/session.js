@@ -1,66 +1,76 @@
 /** Who is signed in, in which workspace, and what their role may do. */
 
-import { get, headers, NotReached, onSessionLost, Refused, request } from "./api.js";
+import { get, headers, NotReached, onSessionLost, post, Refused, request } from "./api.js";
 import { PERMISSIONS } from "./permissions.js";
 import { zone } from "./texts.js";
-import { signal } from "./ui.js";
+import { batch, signal } from "./ui.js";
 
-/**
- * @typedef {{uuid: string, name: string, role: string}} Workspace
- * @typedef {{uuid: string, email: string, name: string}} User
- * @typedef {{user: User, workspaces: Workspace[], workspace: Workspace, role: string}} Account
- */
+/** @typedef {import("./contract.js").Found<"account">} Account */
 
 /** @type {import("./ui.js").Signal<Account | null>} */
 export const account = signal(null);
 /** @type {import("./ui.js").Signal<"starting" | "out" | "in" | "unreachable">} */
 export const phase = signal("starting");
-/** The languages of the workspace and what else its pages need to know. @type {import("./ui.js").Signal<any>} */
+/** The workspace with its languages, country and time zone. @type {import("./ui.js").Signal<import("./contract.js").Found<"workspace"> | null>} */
 export const workspace = signal(null);
+
+/** Tabs tell each other that somebody signed in or out, or chose another workspace. */
+const tabs = new BroadcastChannel("relayboard.session");
+const CHOSEN = "relayboard.workspace";
 
 onSessionLost.call = () => {
   if (phase.value === "in") phase.value = "out";
 };
 
 /** Whether the role of the person may do an operation, named as in the contract. @param {keyof typeof PERMISSIONS} operation */
-export const may = (operation) => PERMISSIONS[operation].includes(account.value?.role ?? "");
+export const may = (operation) => PERMISSIONS[operation].includes(account.value?.workspace.role ?? "");
 
+tabs.onmessage = () => void startSession();
+
+/** Takes up the session of this browser, if there is one. */
 export async function startSession() {
-  const token = sessionStorage.getItem("relayboard.token");
-  if (!token) {
-    phase.value = "out";
-    return;
+  const chosen = sessionStorage.getItem(CHOSEN);
+  headers.always = chosen ? { "X-Workspace": chosen } : {};
+  try {
+    const found = await get("account");
+    headers.always = { "X-Workspace": found.workspace.uuid };
+    headers.writing = { "X-CSRF-Token": found.csrf_token ?? "" };
+    const shown = await get("workspace");
+    batch(() => {
+      account.value = found;
+      workspace.value = shown;
+      zone.value = shown.timezone ?? zone.value;
+      phase.value = "in";
+    });
+  } catch (error) {
+    if (error instanceof Refused && error.status === 403 && chosen) {
+      sessionStorage.removeItem(CHOSEN);
+      return startSession();
+    }
+    if (error instanceof Refused) phase.value = "out";
+    else if (error instanceof NotReached && phase.value !== "in") phase.value = "unreachable";
   }
-  await signInWithToken(token);
 }
 
-/** @param {string} token */
-export async function signInWithToken(token) {
-  headers.always = { Authorization: `Token ${token}` };
-  try {
-    const shown = await get("workspace");
-    const own = { uuid: shown.uuid, name: shown.name ?? "", role: "administrator" };
-    workspace.value = shown;
-    zone.value = shown.timezone ?? zone.value;
-    account.value = { user: { uuid: "", email: "", name: "" }, workspaces: [own], workspace: own, role: own.role };
-    sessionStorage.setItem("relayboard.token", token);
-    phase.value = "in";
-  } catch (error) {
-    if (error instanceof Refused) phase.value = "out";
-    else if (error instanceof NotReached) phase.value = "unreachable";
-    throw error;
-  }
+/** @param {string} email @param {string} password @param {string} [code] */
+export async function signIn(email, password, code) {
+  await request("POST", "v2/sessions.json", { body: { email, password, ...(code ? { code } : {}) } });
+  await startSession();
+  tabs.postMessage("in");
 }
 
 export async function signOut() {
-  sessionStorage.removeItem("relayboard.token");
   await request("DELETE", "v2/sessions.json").catch(() => {});
+  sessionStorage.removeItem(CHOSEN);
   phase.value = "out";
   account.value = null;
+  tabs.postMessage("out");
 }
 
-/** @param {string} uuid */
+/** Shows another workspace of the person in this tab, and in those that are opened later. @param {string} uuid */
 export async function chooseWorkspace(uuid) {
-  headers.always = { ...headers.always, "X-Workspace": uuid };
-  await startSession();
+  await post("account", { workspace: uuid });
+  sessionStorage.setItem(CHOSEN, uuid);
+  location.hash = "";
+  location.reload();
 }

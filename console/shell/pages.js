@@ -13,7 +13,7 @@ export const PAGES = [
     name: "inbox",
     title: "inbox.title",
     icon: "inbox",
-    isFor: () => may("list_messages"),
+    isFor: () => may("list_conversations"),
     load: () => import("../inbox/page.js"),
   },
 ];
