@@ -5,7 +5,7 @@ import { Avatar, Empty, ListEnd } from "../parts/small.js";
 import { link } from "../shared/router.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect } from "../shared/ui.js";
-import { displayName } from "./names.js";
+import { displayName } from "../shared/names.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"conversations">} Conversation */
 

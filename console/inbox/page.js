@@ -4,9 +4,9 @@ import { Icon } from "../parts/icons.js";
 import { Empty } from "../parts/small.js";
 import { post } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
-import { onChange } from "../shared/live.js";
+import { useChanges } from "../shared/changes.js";
 import { may } from "../shared/session.js";
-import { go } from "../shared/router.js";
+import { go, link } from "../shared/router.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { ConversationList } from "./conversation_list.js";
@@ -25,7 +25,7 @@ export default function Inbox({ place }) {
   const filters = { folder: isUnread ? undefined : folder || undefined, label: label || undefined, search: search || undefined };
   const list = useList("conversations", { ...filters, ...(isUnread ? { unread: "true" } : {}) });
   const shown = list.items;
-  useEffect(() => onChange(({ kind }) => ["tick", "message", "ticket", "contact"].includes(kind) && list.refresh()), [place.query]);
+  useChanges(["message", "ticket", "run"], list.refresh);
   useEffect(() => {
     if (typed.trim() === search) return;
     const later = setTimeout(() => go(place.parts, { ...place.query, search: typed.trim() }, { replace: true }), SEARCH_MS);
@@ -60,7 +60,7 @@ export default function Inbox({ place }) {
         <${ConversationList} list=${list} shown=${shown} chosen=${chosen} query=${place.query} sought=${search} />
       </section>
       ${chosen
-        ? html`<${Thread} key=${chosen} contact=${chosen} query=${place.query} />`
+        ? html`<${Thread} key=${chosen} contact=${chosen} back=${link(["inbox"], place.query)} />`
         : html`<section class="thread none"><${Empty} icon="inbox" title=${t("inbox.choose")} text=${t("inbox.choose_text")} /></section>`}
     </main>
   `;

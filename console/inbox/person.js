@@ -5,7 +5,7 @@ import { Badge } from "../parts/small.js";
 import { useAll } from "../shared/lists.js";
 import { fullTime, listTime, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
-import { addressOf, displayName } from "./names.js";
+import { addressOf, displayName } from "../shared/names.js";
 
 /** @param {{contact: import("./thread.js").Contact, onClose: () => void}} props */
 export function Person({ contact, onClose }) {

@@ -3,14 +3,13 @@
 import { Icon } from "../parts/icons.js";
 import { Avatar, Problem, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
-import { onChange } from "../shared/live.js";
-import { link } from "../shared/router.js";
+import { useChanges } from "../shared/changes.js";
 import { may } from "../shared/session.js";
 import { dayKey, dayName, fullTime, clock, t, word } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Actions } from "./actions.js";
 import { Bubble, Pending } from "./bubble.js";
-import { addressOf, displayName } from "./names.js";
+import { addressOf, displayName } from "../shared/names.js";
 import { outboxOf } from "./outbox.js";
 import { Person } from "./person.js";
 import { Reply } from "./reply.js";
@@ -18,8 +17,10 @@ import { useThread } from "./thread_data.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
 
-/** @param {{contact: string, query: Record<string, string>}} props */
-export function Thread({ contact, query }) {
+/**
+ * @param {{contact: string, back: string, children?: any}} props `back` is the address of the list
+ */
+export function Thread({ contact, back, children }) {
   const person = useContact(contact);
   const thread = useThread(contact);
   const [showsPerson, setShowsPerson] = useState(false);
@@ -28,7 +29,7 @@ export function Thread({ contact, query }) {
   return html`
     <section class="thread" aria-label=${name}>
       <header class="thread-header">
-        <a class="button quiet icon-only only-narrow" href=${link(["inbox"], query)} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+        <a class="button quiet icon-only only-narrow" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <${Avatar} name=${person.contact?.name} id=${contact} />
         <div class="thread-who">
           <h2>${name}</h2>
@@ -41,6 +42,7 @@ export function Thread({ contact, query }) {
         <button type="button" class="quiet icon-only" aria-pressed=${showsPerson} aria-label=${t("contact.details")} title=${t("contact.details")}
           onClick=${() => setShowsPerson(!showsPerson)}><${Icon} name="info" /></button>
       </header>
+      ${children}
       <${Course} thread=${thread} contact=${contact} />
       ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn} onSent=${thread.refresh} />`}
     </section>
@@ -54,8 +56,8 @@ function useContact(uuid) {
   const refresh = () => get("contacts", { uuid }).then((page) => setContact(page.results[0] ?? null), () => {});
   useEffect(() => {
     refresh();
-    return onChange(({ kind, record }) => kind === "contact" && record?.uuid === uuid && void refresh());
   }, [uuid]);
+  useChanges(["run", "ticket", "contact"], refresh, (record) => record.contact?.uuid === uuid || record.uuid === uuid);
   return { contact, refresh };
 }
 

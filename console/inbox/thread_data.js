@@ -2,6 +2,7 @@
 
 import { cursorOf, get } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
+import { useChanges } from "../shared/changes.js";
 import { onChange } from "../shared/live.js";
 import { may } from "../shared/session.js";
 import { useEffect, useRef, useState } from "../shared/ui.js";
@@ -40,8 +41,11 @@ export function useThread(contact) {
   useEffect(() => {
     refresh();
     loadEvents(contact).then(setEvents, () => {});
-    return onChange(({ kind, record }) => (kind === "tick" || record?.contact?.uuid === contact) && void refresh());
+    return onChange(({ kind, record }) => {
+      if (kind === "message" && record.contact?.uuid === contact) setMessages((old) => merged(old, [record]));
+    });
   }, [contact]);
+  useChanges(["run"], () => (refresh(), loadEvents(contact).then(setEvents, () => {})), (run) => run.contact?.uuid === contact);
   return { messages, events, loading, problem, hasOlder: cursor !== null, older: () => load(cursor), refresh };
 }
 

@@ -1,13 +1,18 @@
-/** Tells pages that records changed, so that they show the present state by themselves. */
+/** Tells pages that records changed, so that they show the present state by themselves. The tabs of a browser share one
+ *  stream: the one that holds the lock reads it and tells the others. */
 
+import { address, headers, online } from "./api.js";
 import { phase } from "./session.js";
 import { effect } from "./ui.js";
 
-/** @typedef {{kind: string, record?: any}} Change */
+/** @typedef {{kind: string, record?: any}} Change the kinds are those of the stream; `reset` means load everything again */
 
-const EVERY_MS = 4000;
+const AGAIN_MS = 1000;
+const MOST_MS = 30_000;
 /** @type {Set<(change: Change) => void>} */
 const listeners = new Set();
+const tabs = new BroadcastChannel("relayboard.changes");
+tabs.onmessage = (/** @type {MessageEvent} */ message) => announce(message.data);
 
 /** Calls back at each change until the returned function is called. @param {(change: Change) => void} listener */
 export function onChange(listener) {
@@ -18,18 +23,77 @@ export function onChange(listener) {
 }
 
 /** @param {Change} change */
-export function announce(change) {
+function announce(change) {
   for (const listener of listeners) listener(change);
 }
 
+/** Follows the changes while somebody is signed in. */
 export function startLive() {
-  let timer = 0;
+  let stop = new AbortController();
   effect(() => {
-    clearInterval(timer);
-    if (phase.value === "in") {
-      timer = window.setInterval(() => {
-        if (!document.hidden) announce({ kind: "tick" });
-      }, EVERY_MS);
-    }
+    stop.abort();
+    if (phase.value !== "in") return;
+    stop = new AbortController();
+    const signal = stop.signal;
+    const name = `relayboard.stream.${headers.always["X-Workspace"] ?? ""}`;
+    const lead = () => follow(signal);
+    // Without a secure context there are no locks: each tab then has a stream of its own.
+    if (navigator.locks) navigator.locks.request(name, { signal }, lead).catch(() => {});
+    else void lead();
   });
+}
+
+/** Reads the stream again and again, from where it ended. @param {AbortSignal} stop */
+async function follow(stop) {
+  let last = "";
+  let pause = AGAIN_MS;
+  while (!stop.aborted) {
+    try {
+      const response = await fetch(address("v2/stream.json"), {
+        headers: { ...headers.always, Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) },
+        credentials: "same-origin",
+        signal: stop,
+      });
+      if (!response.ok || !response.body) throw new Error();
+      if (!last) tell({ kind: "reset" });
+      online.value = true;
+      pause = AGAIN_MS;
+      for await (const event of events(response.body)) {
+        if (event.id) last = event.id;
+        if (event.kind !== "ready") tell({ kind: event.kind, record: event.record });
+      }
+    } catch {
+      if (stop.aborted) return;
+      pause = Math.min(pause * 2, MOST_MS);
+      last = last || "";
+      tell({ kind: "reset" });
+    }
+    await new Promise((done) => setTimeout(done, pause));
+  }
+}
+
+/** @param {Change} change */
+function tell(change) {
+  announce(change);
+  tabs.postMessage(change);
+}
+
+/**
+ * The events of a stream of server-sent events.
+ * @param {ReadableStream<Uint8Array>} body
+ */
+async function* events(body) {
+  const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const lines = block.split("\n").map((line) => /** @type {[string, string]} */ (line.split(/: ?(.*)/s).slice(0, 2)));
+      const found = Object.fromEntries(lines);
+      if (found.event) yield { kind: found.event, id: found.id, record: found.data ? JSON.parse(found.data) : undefined };
+    }
+  }
 }

@@ -21,6 +21,7 @@ export const PERMISSIONS = {
   list_tickets: all,
   act_on_tickets: helpers,
   list_channels: staff,
+  claim_relayer: editors,
   write_group: editors,
   list_broadcasts: staff,
   create_broadcast: editors,

@@ -16,6 +16,27 @@ export const PAGES = [
     isFor: () => may("list_conversations"),
     load: () => import("../inbox/page.js"),
   },
+  {
+    name: "contacts",
+    title: "contacts.title",
+    icon: "contacts",
+    isFor: () => may("list_contacts"),
+    load: () => import("../contacts/page.js"),
+  },
+  {
+    name: "tickets",
+    title: "tickets.title",
+    icon: "ticket",
+    isFor: () => may("list_tickets"),
+    load: () => import("../tickets/page.js"),
+  },
+  {
+    name: "channels",
+    title: "channels.title",
+    icon: "channel",
+    isFor: () => may("list_channels"),
+    load: () => import("../channels/page.js"),
+  },
 ];
 
 export const openPages = () => PAGES.filter((page) => page.isFor());

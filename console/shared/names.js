@@ -1,6 +1,6 @@
 /** How contacts are called. */
 
-import { t } from "../shared/texts.js";
+import { t } from "./texts.js";
 
 /** The part of a URN that people know: the number or the name. @param {string | null | undefined} urn */
 export const addressOf = (urn) => (urn ?? "").split("#")[0].split(":").slice(1).join(":");

@@ -1,0 +1,85 @@
+/** Channels: by what the workspace talks, and whether it is alive. */
+
+import { FormDialog } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { Badge, Empty, Field, ListEnd } from "../parts/small.js";
+import { request } from "../shared/api.js";
+import { useChanges } from "../shared/changes.js";
+import { useList } from "../shared/lists.js";
+import { may } from "../shared/session.js";
+import { duration, fullTime, listTime, number, t } from "../shared/texts.js";
+import { html, useState } from "../shared/ui.js";
+
+/** @typedef {import("../shared/contract.js").Listed<"channels">} Channel */
+
+const SILENT_SECONDS = 15 * 60;
+const LOW_POWER = 20;
+
+export default function Channels() {
+  const list = useList("channels", {});
+  const [adding, setAdding] = useState(false);
+  useChanges(["channel", "channel_gone"], list.refresh);
+  const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
+  const add = may("claim_relayer") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("channels.add_phone")}</button>`;
+  return html`
+    <main id="main" class="page" tabindex="-1">
+      <header class="page-header"><h1>${t("channels.title")}</h1><span class="grows"></span>${add}</header>
+      ${isEmpty && html`<${Empty} icon="channel" title=${t("channels.empty")} text=${t("channels.empty_text")}>${add}<//>`}
+      <ul class="cards">${list.items.map((channel) => html`<${Card} key=${channel.uuid} channel=${channel} />`)}</ul>
+      <${ListEnd} list=${list} />
+      ${adding && html`<${ClaimDialog} onClose=${() => (setAdding(false), list.reload())} />`}
+    </main>
+  `;
+}
+
+/** @param {{channel: Channel}} props */
+function Card({ channel }) {
+  const device = channel.device;
+  const silence = channel.last_seen ? (Date.now() - Date.parse(channel.last_seen)) / 1000 : 0;
+  const isSilent = !!device && silence > SILENT_SECONDS;
+  return html`
+    <li class="card channel">
+      <header>
+        <span class="empty-icon small"><${Icon} name="channel" size=${22} /></span>
+        <div><h2>${channel.name}</h2><p><bdi>${channel.address}</bdi></p></div>
+        ${isSilent
+          ? html`<${Badge} tone="bad">${t("channels.silent", { time: duration(silence) })}<//>`
+          : html`<${Badge} tone="good">${t("channels.alive")}<//>`}
+      </header>
+      <dl class="facts">
+        <div><dt>${t("channels.type")}</dt><dd>${channel.type}</dd></div>
+        ${channel.last_seen && html`<div><dt>${t("contact.last_seen")}</dt><dd><time title=${fullTime(channel.last_seen)}>${listTime(channel.last_seen)}</time></dd></div>`}
+        ${device && html`<div><dt>${t("channels.device")}</dt><dd>${device.name}</dd></div>`}
+        ${device && html`<div><dt>${t("channels.power")}</dt><dd><${Power} level=${device.power_level ?? -1} isCharging=${device.power_status === "CHA" || device.power_status === "FUL"} /></dd></div>`}
+        ${device?.network_type && html`<div><dt>${t("channels.network")}</dt><dd>${device.network_type}</dd></div>`}
+      </dl>
+    </li>
+  `;
+}
+
+/** @param {{level: number, isCharging: boolean}} props */
+const Power = ({ level, isCharging }) =>
+  level < 0
+    ? "–"
+    : html`<span class="power"><meter min="0" max="100" low=${LOW_POWER} high="50" optimum="100" value=${level} aria-label=${t("channels.power")}></meter>
+        ${number(level / 100, { style: "percent" })} ${isCharging ? t("channels.charging") : ""}</span>`;
+
+/** @param {{onClose: () => void}} props */
+function ClaimDialog({ onClose }) {
+  const claim = (/** @type {FormData} */ data) => {
+    const [claim_code, phone, name] = ["claim_code", "phone", "name"].map((field) => String(data.get(field)).trim());
+    return request("POST", "v1/relayers.json", { body: { claim_code, phone, name } });
+  };
+  return html`
+    <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} onSubmit=${claim} onClose=${onClose}>
+      <ol class="steps">
+        <li>${t("channels.step_install")}</li>
+        <li>${t("channels.step_server", { address: location.origin })}</li>
+        <li>${t("channels.step_code")}</li>
+      </ol>
+      <${Field} label=${t("channels.code")} id="claim_code"><input id="claim_code" name="claim_code" required maxlength="9" autocomplete="off" autocapitalize="characters" /><//>
+      <${Field} label=${t("channels.number")} id="phone"><input id="phone" name="phone" type="tel" required placeholder="+250788123123" /><//>
+      <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" maxlength="64" /><//>
+    <//>
+  `;
+}

@@ -1,0 +1,77 @@
+/** The form of a contact, new or known. */
+
+import { FormDialog } from "../parts/dialog.js";
+import { Field } from "../parts/small.js";
+import { post } from "../shared/api.js";
+import { useAll } from "../shared/lists.js";
+import { addressOf } from "../shared/names.js";
+import { workspace } from "../shared/session.js";
+import { t } from "../shared/texts.js";
+import { html } from "../shared/ui.js";
+
+/** @type {Record<string, string>} */
+const INPUTS = { number: "number", datetime: "date" };
+
+/**
+ * @param {{contact?: import("./contact_list.js").Contact, groups: import("./contact_list.js").Group[], onClose: () => void,
+ *   onDone: (contact: import("./contact_list.js").Contact) => void}} props
+ */
+export function ContactDialog({ contact, groups, onClose, onDone }) {
+  const fields = useAll("fields");
+  const isTel = !contact || contact.urns.every((urn) => urn.startsWith("tel:"));
+  const manual = groups.filter((group) => !group.query && !group.system);
+  const save = async (/** @type {FormData} */ data) => {
+    const numbers = String(data.get("urns")).split(/[\n,;]+/).map((text) => text.trim()).filter(Boolean);
+    const urns = numbers.map((text) => (text.includes(":") ? text : `tel:${text}`));
+    const values = Object.fromEntries(fields.flatMap(({ key }) => {
+      const [old, typed] = [shown(contact?.fields[key ?? ""]), String(data.get(`field-${key}`) ?? "").trim()];
+      return key && typed !== old ? [[key, typed || null]] : [];
+    }));
+    const body = {
+      name: String(data.get("name")).trim() || null,
+      language: String(data.get("language")) || null,
+      groups: data.getAll("group").map(String),
+      fields: values,
+      ...(isMasked(contact) ? {} : { urns }),
+    };
+    const written = await post("contacts", body, contact ? { uuid: contact.uuid } : undefined);
+    onDone(/** @type {any} */ (written));
+  };
+  return html`
+    <${FormDialog} title=${t(contact ? "contacts.edit" : "contacts.add")} submit=${t("act.save")} onSubmit=${save} onClose=${onClose} wide>
+      <div class="form-grid">
+        <${Field} label=${t("contact.name")} id="name"><input id="name" name="name" maxlength="64" defaultValue=${contact?.name ?? ""} /><//>
+        <${Field} label=${t("contact.language")} id="language">
+          <select id="language" name="language">
+            <option value="">–</option>
+            ${languages(contact).map((code) => html`<option key=${code} value=${code} selected=${code === contact?.language}>${code}</option>`)}
+          </select>
+        <//>
+        <${Field} label=${t("contact.address")} id="urns" help=${t("contacts.urns_help")}>
+          <textarea id="urns" name="urns" rows="2" disabled=${isMasked(contact)} aria-describedby="urns-help"
+            defaultValue=${(contact?.urns ?? []).map((urn) => (isTel ? addressOf(urn) : urn)).join("\n")}></textarea>
+        <//>
+        <fieldset class="field">
+          <legend>${t("contact.groups")}</legend>
+          <ul class="choices-list">
+            ${manual.map(({ uuid, name }) => html`<li key=${uuid}><label><input type="checkbox" name="group" value=${uuid}
+              defaultChecked=${contact?.groups.some((group) => group.uuid === uuid)} /> ${name}</label></li>`)}
+          </ul>
+        </fieldset>
+        ${fields.map(({ key, name, value_type: type }) => html`
+          <${Field} key=${key} label=${name} id=${`field-${key}`}>
+            <input id=${`field-${key}`} name=${`field-${key}`} type=${INPUTS[type ?? ""] ?? "text"} step="any" defaultValue=${shown(contact?.fields[key ?? ""])} />
+          <//>`)}
+      </div>
+    <//>
+  `;
+}
+
+/** A value as the form shows it: a date without its time. @param {string | null | undefined} value */
+const shown = (value) => (/^\d{4}-\d\d-\d\dT/.test(value ?? "") ? (value ?? "").slice(0, 10) : (value ?? ""));
+
+/** Whether addresses are hidden from people. @param {import("./contact_list.js").Contact | undefined} contact */
+const isMasked = (contact) => !!contact?.urns.some((urn) => urn.includes("***"));
+
+/** @param {import("./contact_list.js").Contact | undefined} contact */
+const languages = (contact) => [...new Set([...(workspace.value?.languages ?? []), contact?.language ?? ""])].filter(Boolean);

@@ -1,0 +1,99 @@
+/** The table of contacts, with what can be done with several of them. */
+
+import { confirmFirst, FormDialog } from "../parts/dialog.js";
+import { attempt } from "../parts/notices.js";
+import { Avatar, Badge, Empty, Field, ListEnd } from "../parts/small.js";
+import { post } from "../shared/api.js";
+import { addressOf, displayName } from "../shared/names.js";
+import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
+import { fullTime, listTime, number, t, word } from "../shared/texts.js";
+import { html, useState } from "../shared/ui.js";
+
+const MOST = 100;
+
+/** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
+/** @typedef {import("../shared/contract.js").Listed<"groups">} Group */
+
+/** @param {{list: import("../shared/lists.js").List<Contact>, groups: Group[], isFiltered: boolean}} props */
+export function ContactList({ list, groups, isFiltered }) {
+  const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
+  const toggle = (/** @type {string} */ uuid) => {
+    const changed = new Set(chosen);
+    if (!changed.delete(uuid)) changed.add(uuid);
+    setChosen(changed);
+  };
+  const all = list.items.slice(0, MOST).every(({ uuid }) => chosen.has(uuid)) && list.items.length > 0;
+  if (list.items.length === 0 && !list.loading && !list.problem) {
+    return html`<${Empty} icon="contacts" title=${t(isFiltered ? "contacts.none_found" : "contacts.empty")} text=${t(isFiltered ? "contacts.none_found_text" : "contacts.empty_text")} />`;
+  }
+  return html`
+    ${chosen.size > 0 && html`<${Bulk} chosen=${chosen} groups=${groups} onDone=${() => (setChosen(new Set()), list.reload())} />`}
+    <div class="table-box" tabindex="0" role="region" aria-label=${t("contacts.title")}>
+      <table class="table">
+        <thead>
+          <tr>
+            ${may("act_on_contacts") && html`<th class="narrow"><input type="checkbox" aria-label=${t("contacts.choose_all")} checked=${all}
+              onChange=${() => setChosen(all ? new Set() : new Set(list.items.slice(0, MOST).map(({ uuid }) => uuid)))} /></th>`}
+            <th>${t("contact.name")}</th>
+            <th>${t("contact.address")}</th>
+            <th class="wide-only">${t("contact.groups")}</th>
+            <th>${t("contact.last_seen")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${list.items.map(
+            (contact) => html`
+              <tr key=${contact.uuid}>
+                ${may("act_on_contacts") && html`<td class="narrow"><input type="checkbox" checked=${chosen.has(contact.uuid)}
+                  aria-label=${t("contacts.choose", { name: displayName(contact.name, contact.urns[0]) })} onChange=${() => toggle(contact.uuid)} /></td>`}
+                <td>
+                  <a class="who" href=${link(["contacts", contact.uuid])}>
+                    <${Avatar} name=${contact.name} id=${contact.uuid} />
+                    <span>${displayName(contact.name, contact.urns[0])}</span>
+                  </a>
+                  ${contact.status !== "active" && html`<${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//>`}
+                </td>
+                <td><bdi>${addressOf(contact.urns[0])}</bdi></td>
+                <td class="wide-only"><span class="tags">${contact.groups.slice(0, 3).map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}</span></td>
+                <td>${contact.last_seen_on && html`<time datetime=${contact.last_seen_on} title=${fullTime(contact.last_seen_on)}>${listTime(contact.last_seen_on)}</time>`}</td>
+              </tr>
+            `,
+          )}
+        </tbody>
+      </table>
+      <${ListEnd} list=${list} />
+    </div>
+  `;
+}
+
+/** @param {{chosen: Set<string>, groups: Group[], onDone: () => void}} props */
+function Bulk({ chosen, groups, onDone }) {
+  const [asks, setAsks] = useState(/** @type {"" | "add" | "remove"} */ (""));
+  const contacts = [...chosen].slice(0, MOST);
+  const act = (/** @type {"block" | "unblock" | "interrupt" | "delete"} */ action) => () => post("contact_actions", { contacts, action });
+  const done = async (/** @type {() => Promise<unknown>} */ work) => (await attempt(work, t("contacts.done"))) && onDone();
+  const remove = { title: t("contacts.delete"), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await act("delete")(), onDone()) };
+  const inGroup = async (/** @type {FormData} */ data) => {
+    await post("contact_actions", { contacts, action: asks || "add", group: String(data.get("group")) });
+    onDone();
+  };
+  return html`
+    <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count: number(contacts.length) })}>
+      <strong>${t("contacts.chosen", { count: number(contacts.length) })}</strong>
+      <button type="button" onClick=${() => setAsks("add")}>${t("contacts.to_group")}</button>
+      <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
+      <button type="button" onClick=${() => done(act("block"))}>${t("contact.block")}</button>
+      <button type="button" onClick=${() => done(act("unblock"))}>${t("contact.unblock")}</button>
+      ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
+    </div>
+    ${asks &&
+    html`<${FormDialog} title=${t(asks === "add" ? "contacts.to_group" : "contacts.from_group")} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>
+      <${Field} label=${t("contacts.group")} id="bulk-group">
+        <select id="bulk-group" name="group" required>
+          ${groups.filter((group) => !group.query && !group.system).map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}
+        </select>
+      <//>
+    <//>`}
+  `;
+}

@@ -1,0 +1,39 @@
+/** Contacts: the list, and one contact. */
+
+import { useList, useAll } from "../shared/lists.js";
+import { go } from "../shared/router.js";
+import { may } from "../shared/session.js";
+import { t } from "../shared/texts.js";
+import { html, useState } from "../shared/ui.js";
+import { Icon } from "../parts/icons.js";
+import { ContactDialog } from "./contact_dialog.js";
+import { ContactPage } from "./contact.js";
+import { ContactList } from "./contact_list.js";
+
+/** @param {{place: import("../shared/router.js").Place}} props */
+export default function Contacts({ place }) {
+  if (place.parts[0]) return html`<${ContactPage} key=${place.parts[0]} uuid=${place.parts[0]} />`;
+  return html`<${ContactsPage} query=${place.query} />`;
+}
+
+/** @param {{query: Record<string, string>}} props */
+function ContactsPage({ query }) {
+  const { group = "" } = query;
+  const [adding, setAdding] = useState(false);
+  const groups = useAll("groups");
+  const list = useList("contacts", { group: group || undefined });
+  return html`
+    <main id="main" class="page" tabindex="-1">
+      <header class="page-header">
+        <h1>${t("contacts.title")}</h1>
+        <select aria-label=${t("contacts.group")} onChange=${(/** @type {any} */ event) => go(["contacts"], { ...query, group: event.target.value })}>
+          <option value="">${t("contacts.everybody")}</option>
+          ${groups.map(({ uuid, name, count }) => html`<option key=${uuid} value=${uuid} selected=${uuid === group}>${name} (${count})</option>`)}
+        </select>
+        ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
+      </header>
+      <${ContactList} list=${list} groups=${groups} isFiltered=${!!group} />
+      ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
+    </main>
+  `;
+}

@@ -1,0 +1,87 @@
+/** Tickets: conversations that wait for a person, by topic and assignee. */
+
+import { Thread } from "../inbox/thread.js";
+import { Icon } from "../parts/icons.js";
+import { Avatar, Badge, Empty, ListEnd } from "../parts/small.js";
+import { useChanges } from "../shared/changes.js";
+import { useAll, useList } from "../shared/lists.js";
+import { displayName } from "../shared/names.js";
+import { go, link } from "../shared/router.js";
+import { account } from "../shared/session.js";
+import { fullTime, listTime, t } from "../shared/texts.js";
+import { html } from "../shared/ui.js";
+import { TicketBar } from "./ticket_bar.js";
+
+/** @typedef {import("../shared/contract.js").Listed<"tickets">} Ticket */
+
+/** @type {[string, import("../shared/texts.js").Key][]} */
+const VIEWS = [
+  ["", "tickets.open"],
+  ["mine", "tickets.mine"],
+  ["nobody", "tickets.nobody"],
+  ["closed", "tickets.closed"],
+];
+
+/** @param {{place: import("../shared/router.js").Place}} props */
+export default function Tickets({ place }) {
+  const { view = "", topic = "" } = place.query;
+  const chosen = place.parts[0];
+  const topics = useAll("topics");
+  const list = useList("tickets", {});
+  useChanges(["ticket"], list.refresh);
+  const email = account.value?.user.email;
+  const shown = list.items.filter((ticket) => isShown(ticket, view, email) && (!topic || ticket.topic.uuid === topic));
+  const ticket = list.items.find(({ uuid }) => uuid === chosen);
+  const back = link(["tickets"], place.query);
+  return html`
+    <main id="main" class=${chosen ? "inbox has-open" : "inbox"} tabindex="-1">
+      <section class="side" aria-label=${t("tickets.title")}>
+        <header class="side-header">
+          <h1>${t("tickets.title")}</h1>
+          <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => go(["tickets"], { view, topic: event.target.value })}>
+            <option value="">${t("tickets.every_topic")}</option>
+            ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topic}>${name}</option>`)}
+          </select>
+          <nav class="views" aria-label=${t("tickets.views")}>
+            ${VIEWS.map(([name, text]) => html`<a key=${name} href=${link(["tickets"], { view: name, topic })} aria-current=${name === view ? "true" : undefined}>${t(text)}</a>`)}
+          </nav>
+        </header>
+        <div class="side-list">
+          ${shown.length === 0 && !list.loading && !list.hasMore && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")} />`}
+          <ul>${shown.map((each) => html`<${Row} key=${each.uuid} ticket=${each} isChosen=${each.uuid === chosen} query=${place.query} />`)}</ul>
+          <${ListEnd} list=${list} />
+        </div>
+      </section>
+      ${ticket
+        ? html`<${Thread} key=${ticket.contact.uuid} contact=${ticket.contact.uuid} back=${back}><${TicketBar} ticket=${ticket} topics=${topics} onDone=${list.refresh} /><//>`
+        : html`<section class="thread none"><${Empty} icon="ticket" title=${t("tickets.choose")} text=${t("tickets.choose_text")} /></section>`}
+    </main>
+  `;
+}
+
+/** @param {Ticket} ticket @param {string} view @param {string | undefined} email */
+function isShown({ status, assignee }, view, email) {
+  if (view === "closed") return status === "closed";
+  if (view === "mine") return status === "open" && assignee?.email === email;
+  if (view === "nobody") return status === "open" && !assignee;
+  return status === "open";
+}
+
+/** @param {{ticket: Ticket, isChosen: boolean, query: Record<string, string>}} props */
+const Row = ({ ticket, isChosen, query }) => html`
+  <li>
+    <a class="conversation" href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined}>
+      <${Avatar} name=${ticket.contact.name} id=${ticket.contact.uuid} />
+      <span class="conversation-text">
+        <span class="conversation-top">
+          <strong>${displayName(ticket.contact.name, "")}</strong>
+          <time datetime=${ticket.opened_on} title=${fullTime(ticket.opened_on)}>${listTime(ticket.opened_on)}</time>
+        </span>
+        <span class="conversation-last">
+          <span class="preview"><${Badge}>${ticket.topic.name}<//></span>
+          <span class="preview">${ticket.assignee ? html`<${Icon} name="person" size=${13} /> ${ticket.assignee.name || ticket.assignee.email}` : t("tickets.nobody")}</span>
+        </span>
+      </span>
+    </a>
+  </li>
+`;

@@ -1,0 +1,50 @@
+/** What can be done with a ticket, above its conversation. */
+
+import { FormDialog } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { attempt } from "../parts/notices.js";
+import { Badge, Field } from "../parts/small.js";
+import { post } from "../shared/api.js";
+import { useAll } from "../shared/lists.js";
+import { account, may } from "../shared/session.js";
+import { duration, t } from "../shared/texts.js";
+import { html, useState } from "../shared/ui.js";
+
+/** @param {{ticket: import("./page.js").Ticket, topics: any[], onDone: () => void}} props */
+export function TicketBar({ ticket, topics, onDone }) {
+  const [noting, setNoting] = useState(false);
+  const users = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
+  const tickets = [ticket.uuid];
+  const act = (/** @type {any} */ body) => attempt(() => post("ticket_actions", { tickets, ...body }).then(onDone));
+  const mine = account.value?.user.email ?? "";
+  const isOpen = ticket.status === "open";
+  const note = async (/** @type {FormData} */ data) => {
+    await post("ticket_actions", { tickets, action: "add_note", note: String(data.get("note")) });
+    onDone();
+  };
+  const seconds = ticket.closed_on ? (Date.parse(ticket.closed_on) - Date.parse(ticket.opened_on)) / 1000 : 0;
+  return html`
+    <div class="ticket-bar">
+      <${Icon} name="ticket" size=${18} />
+      <${Badge} tone=${isOpen ? "warn" : "good"}>${isOpen ? t("ticket.open") : t("ticket.closed_after", { time: duration(seconds) })}<//>
+      ${may("act_on_tickets")
+        ? html`
+            <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => act({ action: "change_topic", topic: event.target.value })}>
+              ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === ticket.topic.uuid}>${name}</option>`)}
+            </select>
+            <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => act({ action: "assign", assignee: event.target.value || null })}>
+              <option value="" selected=${!ticket.assignee}>${t("tickets.nobody")}</option>
+              ${users.map(({ email, name }) => html`<option key=${email} value=${email} selected=${email === ticket.assignee?.email}>${name || email}</option>`)}
+            </select>
+            ${ticket.assignee?.email !== mine && html`<button type="button" onClick=${() => act({ action: "assign", assignee: mine })}>${t("tickets.take")}</button>`}
+            <button type="button" onClick=${() => setNoting(true)}>${t("tickets.note")}</button>
+            <button type="button" class=${isOpen ? "primary" : ""} onClick=${() => act({ action: isOpen ? "close" : "reopen" })}>${t(isOpen ? "tickets.close" : "tickets.reopen")}</button>
+          `
+        : html`<span>${ticket.topic.name}</span><span>${ticket.assignee?.name ?? t("tickets.nobody")}</span>`}
+      ${noting &&
+      html`<${FormDialog} title=${t("tickets.note")} submit=${t("act.save")} onSubmit=${note} onClose=${() => setNoting(false)}>
+        <${Field} label=${t("tickets.note_text")} id="note"><textarea id="note" name="note" rows="4" required maxlength="10000"></textarea><//>
+      <//>`}
+    </div>
+  `;
+}

@@ -1,0 +1,72 @@
+"""A workspace with life in it on a running service, with users of each role and a simulated phone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from persistence.accounts.accounts import set_password
+from persistence.accounts.passwords import Passwords
+from persistence.fields import create_field
+from persistence.groups.groups import create_group
+from persistence.labels import create_label
+from persistence.relayers.relayers import claim_phone
+from persistence.sample import fill_sample
+from persistence.users import add_member, find_member
+from relayboard.phone.phone import Phone
+from relayboard.phone.state import PhoneState
+from relayboard.phone.wire import HttpTransport
+from testbed.running import RunningService, forked_service
+
+PASSWORD = "a long sentence is best"
+ROLES = ("administrator", "editor", "viewer", "agent")
+NUMBER = "+250788123123"
+
+
+@dataclass(slots=True)
+class Clinic:
+    """The service, and the phone of its workspace."""
+
+    service: RunningService
+    phone: Phone
+
+    def email(self, role: str) -> str:
+        return f"{role}@example.org"
+
+    def sync(self) -> None:
+        """What the phone does every few seconds: it fetches what to send, sends it, and reports."""
+        self.phone.sync()
+        self.phone.sync()
+        self.phone.send_waiting()
+        self.phone.sync()
+
+
+@contextmanager
+def running_clinic(folder: Path) -> Iterator[Clinic]:
+    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder) as service:
+        phone = Phone(HttpTransport(service.url), PhoneState())
+        phone.register()
+        workspace = service.workspace
+        password = Passwords().hash(PASSWORD)
+        with service.database.writing() as tx:
+            claim_phone(tx, workspace, phone.state.claim_code or "", NUMBER, "Clinic phone")
+            for role in ROLES:
+                add_member(tx, workspace.id, f"{role}@example.org", role, first_name="Joel", last_name=role.title())
+                user_id = find_member(tx, workspace.id, f"{role}@example.org")
+                assert user_id is not None
+                set_password(tx, user_id, password)
+        phone.sync()
+        phone.sync()
+        with service.database.writing() as tx:
+            create_field(tx, workspace.id, "Due Date", "datetime")
+            create_field(tx, workspace.id, "District", "text")
+            fill_sample(
+                tx,
+                workspace,
+                channel_id=phone.state.relayer_id or 0,
+                user_id=find_member(tx, workspace.id, "agent@example.org") or 0,
+                label_id=create_label(tx, workspace.id, "Question"),
+                group_id=create_group(tx, workspace.id, "Expecting mothers"),
+                fields=("due_date", "district"),
+            )
+        yield Clinic(service, phone)

@@ -1,0 +1,235 @@
+"""People use the console in a real browser: over a real server, worker and simulated phone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
+from tests.browser.chromium import find_chromium
+from tests.console.clinic import PASSWORD, Clinic, running_clinic
+from tools.console.packages import installed
+
+PATIENCE_MS = PATIENCE_SECONDS * 1000
+expect.set_options(timeout=PATIENCE_MS)
+CALLER = "+250788000111"
+PAGES = ("inbox", "contacts", "tickets", "channels")
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+CHECK = """async () => {
+    const found = await axe.run(document, {resultTypes: ["violations"]});
+    return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(
+        ({id, nodes}) => id + ": " + nodes.slice(0, 3).map(({html, any}) =>
+            html.slice(0, 160) + " " + (any[0]?.message ?? "")).join(" | "));
+}"""
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
+    with running_clinic(tmp_path_factory.mktemp("clinic")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = find_chromium()
+    with sync_playwright() as playwright:
+        environment = {name: value for name, value in chromium.environment.items()} or None
+        started = playwright.chromium.launch(
+            executable_path=chromium.executable, args=list(chromium.arguments), env=environment, timeout=PATIENCE_MS
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def somebody(browser: Browser) -> Iterator[BrowserContext]:
+    """A person with a new browser, in which no page may complain."""
+    context = browser.new_context(viewport=WIDE, locale="en-GB")  # type: ignore[arg-type]
+    context.set_default_timeout(PATIENCE_MS)
+    complaints: list[str] = []
+    context.on("weberror", lambda error: complaints.append(str(error.error)))
+    context.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)
+    yield context
+    context.close()
+    assert complaints == []
+
+
+def sign_in(context: BrowserContext, clinic: Clinic, role: str) -> Page:
+    page = context.new_page()
+    page.goto(clinic.service.url)
+    page.get_by_label("E-mail address").fill(clinic.email(role))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    return page
+
+
+def open_page(page: Page, clinic: Clinic, *parts: str) -> None:
+    page.goto(f"{clinic.service.url}/#/{'/'.join(parts)}")
+    expect(page.locator("main h1, main h2").first).to_be_visible()
+    expect(page.locator(".spinner")).to_have_count(0)
+
+
+def texts_of(clinic: Clinic, contact: str) -> list[str]:
+    return [message["text"] for message in clinic.service.get("/api/v2/messages.json", contact=contact)["results"]]
+
+
+@pytest.mark.parametrize("role", ["editor"])
+def test_an_sms_appears_by_itself_and_the_reply_reaches_the_phone(somebody, clinic, role):
+    page = sign_in(somebody, clinic, role)
+    expect(page.locator(".conversation").first).to_be_visible()
+
+    clinic.phone.receive_sms(CALLER, "Is anybody there?")
+    clinic.sync()
+    arrived = page.locator(".conversation", has_text="Is anybody there?")
+    expect(arrived).to_be_visible()
+    expect(arrived.locator(".count")).to_be_visible()
+    arrived.click()
+    expect(page.locator(".message.in .text")).to_have_text("Is anybody there?")
+    page.get_by_label("Write an answer").fill("Yes, I am here.")
+    expect(page.locator(".reply-count")).to_have_text("15 characters · 1 SMS")
+    page.keyboard.press("Control+Enter")
+    sent = page.locator(".message.out", has_text="Yes, I am here.")
+    expect(sent.locator(".state")).to_have_text("queued")
+
+    wait_until(lambda: bool(clinic.sync() or clinic.phone.state.sent_texts()), "the reply to reach the phone")
+    expect(sent.locator(".state")).to_have_text("delivered")
+    expect(arrived.locator(".count")).to_have_count(0)
+
+
+def test_what_is_sent_without_network_arrives_once_when_it_is_back(somebody, clinic):
+    page = sign_in(somebody, clinic, "editor")
+    page.locator(".conversation").nth(3).click()
+    expect(page.locator(".message").first).to_be_visible()
+    contact = page.url.rpartition("/")[2]
+    somebody.set_offline(True)
+    page.get_by_label("Write an answer").fill("The network is gone")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".pending")).to_contain_text("The network is gone")
+    expect(page.locator(".banner")).to_be_visible()
+    page.get_by_label("Write an answer").fill("not yet finished")
+
+    somebody.set_offline(False)
+    page.reload()
+
+    expect(page.locator(".message.out:not(.pending)", has_text="The network is gone")).to_be_visible()
+    expect(page.locator(".pending")).to_have_count(0)
+    expect(page.get_by_label("Write an answer")).to_have_value("not yet finished")
+    assert texts_of(clinic, contact).count("The network is gone") == 1
+
+
+def test_two_tabs_show_the_same_and_end_together(somebody, clinic):
+    one = sign_in(somebody, clinic, "editor")
+    two = somebody.new_page()
+    open_page(two, clinic, "inbox")
+    one.locator(".conversation").nth(5).click()
+    two.goto(one.url)
+    expect(two.locator(".message").first).to_be_visible()
+
+    one.get_by_label("Write an answer").fill("Written in the first tab")
+    one.keyboard.press("Control+Enter")
+    expect(two.locator(".message.out", has_text="Written in the first tab")).to_be_visible()
+    one.get_by_role("button", name="You and your language").click()
+    one.get_by_role("menuitem", name="Sign out").click()
+
+    for page in (one, two):
+        expect(page.get_by_role("heading", name="Sign in to Relayboard")).to_be_visible()
+
+
+SEEN = {
+    "administrator": ["Inbox", "Contacts", "Tickets", "Channels"],
+    "editor": ["Inbox", "Contacts", "Tickets", "Channels"],
+    "viewer": ["Inbox", "Contacts", "Tickets", "Channels"],
+    "agent": ["Inbox", "Contacts", "Tickets"],
+}
+MAY_ANSWER = ("administrator", "editor", "agent")
+
+
+@pytest.mark.parametrize("role", SEEN)
+def test_each_role_sees_what_it_may_do_and_the_api_refuses_the_rest(somebody, clinic, role):
+    page = sign_in(somebody, clinic, role)
+
+    pages = page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts()
+    assert pages == SEEN[role]
+    page.locator(".conversation").first.click()
+    expect(page.locator(".thread-header h2")).to_be_visible()
+    expect(page.get_by_label("Write an answer")).to_have_count(1 if role in MAY_ANSWER else 0)
+    if role == "viewer":
+        assert refused(page, "/api/v2/messages.json") == refused(page, "/api/v2/contacts.json") == 403
+    if role == "agent":
+        assert refused(page, "/api/v2/labels.json") == refused(page, "/api/v2/broadcasts.json") == 403
+
+
+def refused(page: Page, path: str) -> int:
+    """The status of a change by the person's own cookie, with all that the page would send."""
+    status: int = page.evaluate(
+        """async path => {
+            const account = await (await fetch("/api/v2/account.json")).json();
+            const headers = {"X-CSRF-Token": account.csrf_token, "Content-Type": "application/json"};
+            return (await fetch(path, {method: "POST", headers, body: "{}"})).status;
+        }""",
+        path,
+    )
+    return status
+
+
+def findings(page: Page, where: str) -> list[str]:
+    """Serious findings of axe, and whether the page is wider than the screen."""
+    page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
+    found = [f"{where}: {finding}" for finding in page.evaluate(CHECK)]
+    size: Any = page.viewport_size
+    width = page.evaluate("document.documentElement.scrollWidth")
+    return found + ([f"{where}: {width} wide"] if width > size["width"] else [])
+
+
+def test_every_page_can_be_used_by_everybody_on_every_screen(somebody, clinic):
+    found = []
+    page = sign_in(somebody, clinic, "administrator")
+    for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=scheme)
+        for name in PAGES:
+            open_page(page, clinic, name)
+            found += findings(page, f"{name} {scheme}")
+            row = page.locator(".conversation, .who, .card a").first
+            if row.count():
+                row.click()
+                expect(page.locator("main h1, main h2").first).to_be_visible()
+                expect(page.locator(".spinner")).to_have_count(0)
+                found += findings(page, f"{name}, one {scheme}")
+
+    assert found == []
+
+
+def test_a_person_reads_the_console_in_their_language_from_right_to_left(somebody, clinic):
+    page = sign_in(somebody, clinic, "agent")
+
+    page.get_by_role("button", name="You and your language").click()
+    page.get_by_role("menuitemradio", name="العربية").click()
+
+    expect(page.locator("html[dir=rtl][lang=ar]")).to_have_count(1)
+    expect(page.get_by_role("link", name="جهات الاتصال")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("link", name="جهات الاتصال")).to_be_visible()
+
+
+def test_the_inbox_is_worked_with_the_keyboard_alone(somebody, clinic):
+    page = sign_in(somebody, clinic, "editor")
+    expect(page.locator(".conversation").first).to_be_visible()
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator(".conversation").nth(1)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("r")
+    expect(page.get_by_label("Write an answer")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(page.locator(".thread.none")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("2")
+    expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
