@@ -33,6 +33,14 @@ class Clinic:
     def email(self, role: str) -> str:
         return f"{role}@example.org"
 
+    def sends(self, text: str) -> bool:
+        """Whether the phone has got this text and sends it now."""
+        self.phone.sync()
+        self.phone.sync()
+        has_it = any(held.text == text for held in self.phone.state.messages.values())
+        self.phone.send_waiting()
+        return has_it
+
     def sync(self) -> None:
         """What the phone does every few seconds: it fetches what to send, sends it, and reports."""
         self.phone.sync()
