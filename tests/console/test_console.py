@@ -68,7 +68,7 @@ def sign_in(context: BrowserContext, clinic: Clinic, role: str) -> Page:
 
 def open_page(page: Page, clinic: Clinic, *parts: str) -> None:
     page.goto(f"{clinic.service.url}/#/{'/'.join(parts)}")
-    expect(page.locator("main h1, main h2").first).to_be_visible()
+    expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
     expect(page.locator(".spinner")).to_have_count(0)
 
 
@@ -197,7 +197,7 @@ def test_every_page_can_be_used_by_everybody_on_every_screen(somebody, clinic):
             row = page.locator(".conversation, .who, .card a").first
             if row.count():
                 row.click()
-                expect(page.locator("main h1, main h2").first).to_be_visible()
+                expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
                 expect(page.locator(".spinner")).to_have_count(0)
                 found += findings(page, f"{name}, one {scheme}")
 
