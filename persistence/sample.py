@@ -37,7 +37,10 @@ EXCHANGES = (
     ("Is the clinic open on Monday?", "Yes, from 8 to 12. Bring your card."),
     ("When is my next appointment?", "On Thursday at 9, in room 4."),
     ("I lost my card, what should I do?", "Come with your identity card; we make a new one for you."),
-    ("My baby has had a fever since yesterday evening", "Please come to the clinic today. A nurse is here until 17:00."),
+    (
+        "My baby has had a fever since yesterday evening",
+        "Please come to the clinic today. A nurse is here until 17:00.",
+    ),
     ("How much does the vaccine cost?", "It is free of charge for children under five."),
     ("Can I come tomorrow with my sister?", "Of course. We open at 8."),
     ("The water point in our village is broken again", "Thank you. We have told the district team."),

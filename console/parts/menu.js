@@ -40,9 +40,9 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
   if (shown.length === 0) return null;
   return html`
     <div class="menu" ref=${box} onKeyDown=${move}>
-      <button type="button" class=${className} aria-label=${label} title=${label} aria-haspopup="menu" aria-expanded=${open}
+      <button type="button" class=${className} aria-label=${text ? undefined : label} title=${label} aria-haspopup="menu" aria-expanded=${open}
         onClick=${() => setOpen(!open)}>
-        ${text ?? html`<${Icon} name=${icon} />`}
+        ${text ? html`<span class="hidden">${label}</span> ${text}` : html`<${Icon} name=${icon} />`}
       </button>
       ${open &&
       html`<div class=${up ? "menu-list up" : "menu-list"} role="menu" aria-label=${label}>

@@ -49,7 +49,7 @@ async function follow(stop) {
   let pause = AGAIN_MS;
   while (!stop.aborted) {
     try {
-      const response = await fetch(address("v2/stream.json"), {
+      const response = await fetch(address("v2/stream"), {
         headers: { ...headers.always, Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) },
         credentials: "same-origin",
         signal: stop,

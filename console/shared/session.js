@@ -52,9 +52,14 @@ export async function startSession() {
   }
 }
 
-/** @param {string} email @param {string} password @param {string} [code] */
-export async function signIn(email, password, code) {
-  await request("POST", "v2/sessions.json", { body: { email, password, ...(code ? { code } : {}) } });
+/**
+ * Signs in with what proves who somebody is: a password, a mailed link or an invitation.
+ * @param {"sessions" | "link_sessions" | "invitation_sessions"} way
+ * @param {Record<string, string>} proof an empty value is left out
+ */
+export async function signIn(way, proof) {
+  const body = Object.fromEntries(Object.entries(proof).filter(([, value]) => value));
+  await request("POST", `v2/${way}.json`, { body });
   await startSession();
   tabs.postMessage("in");
 }
