@@ -1,4 +1,4 @@
-"""A workspace with life in it, for the demo and for pictures of the console: contacts, three weeks of messages, tickets."""
+"""A workspace with life in it, for the demo and for pictures of the console."""
 
 import random
 from collections.abc import Sequence
@@ -28,18 +28,20 @@ DAYS = 21
 MOST_EXCHANGES = 7
 UNREAD = 6
 FIRST_NUMBER = 250_788_200_000
-FIRST_NAMES = (
-    "Amina Bosco Claudine David Esther Fatuma Grace Hassan Immaculée Joseph Kevin Lydia Moses Nadia Olive Peter "
-    "Quentin Rehema Solange Thérèse Umutoni Vincent Wanjiru Yvonne Zawadi"
-).split()
-LAST_NAMES = "Achieng Habimana Ingabire Juma Kamau Mugisha Mukamana Njeri Ochieng Otieno Uwase Wafula".split()
+FIRST_NAMES = """
+    Amina Bosco Claudine David Esther Fatuma Grace Hassan Immaculée Joseph Kevin Lydia Moses Nadia Olive Peter
+    Quentin Rehema Solange Thérèse Umutoni Vincent Wanjiru Yvonne Zawadi
+""".split()
+LAST_NAMES = """
+    Achieng Habimana Ingabire Juma Kamau Mugisha Mukamana Njeri Ochieng Otieno Uwase Wafula
+""".split()
 EXCHANGES = (
     ("Is the clinic open on Monday?", "Yes, from 8 to 12. Bring your card."),
     ("When is my next appointment?", "On Thursday at 9, in room 4."),
     ("I lost my card, what should I do?", "Come with your identity card; we make a new one for you."),
     (
         "My baby has had a fever since yesterday evening",
-        "Please come to the clinic today. A nurse is here until 17:00.",
+        "Please come to the clinic today. A nurse is there until 5.",
     ),
     ("How much does the vaccine cost?", "It is free of charge for children under five."),
     ("Can I come tomorrow with my sister?", "Of course. We open at 8."),
@@ -66,7 +68,7 @@ def fill_sample(
     """Fill a workspace; the same each time, but for the times, which end now. `fields` are the keys of a date and a
     text field. Takes about two seconds.
     """
-    chance = random.Random(NOTES[0])  # noqa: S311
+    chance = random.Random(NOTES[0])
     helpers = create_group(tx, workspace.id, "Health workers")
     contacts = _make_contacts(tx, workspace, chance, (group_id, helpers), fields)
     rows = [row for each in contacts for row in _make_messages(tx.now, chance, each)]

@@ -1,18 +1,31 @@
 /** Everything that happened with a contact, newest first. */
 
 import { Icon } from "../parts/icons.js";
+import { attempt } from "../parts/notices.js";
 import { Empty, Problem, Waiting } from "../parts/small.js";
+import { iconOf, textOf } from "../inbox/event_line.js";
 import { useThread } from "../inbox/thread_data.js";
+import { post } from "../shared/api.js";
+import { may } from "../shared/session.js";
 import { dayKey, dayName, clock, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
 /** @param {{contact: string}} props */
 export function History({ contact }) {
   const thread = useThread(contact);
-  const all = [
-    ...thread.messages.map((message) => ({ time: message.created_on, icon: message.direction === "in" ? "inbox" : "reply", text: message.text || t("inbox.file"), note: message.direction === "out" ? word("state", message.status) : "" })),
-    ...thread.events.map((event) => ({ time: event.time, icon: event.kind, text: `${event.name ? `${event.name}: ` : ""}${word(event.kind, event.word)}`, note: "" })),
-  ].sort((a, b) => (a.time < b.time ? 1 : -1));
+  const write = async (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const text = String(new FormData(form).get("text"));
+    if (await attempt(() => post("contact_notes", { contact, text }))) form.reset();
+    await thread.refresh();
+  };
+  const all = thread.items.toReversed().map((item) => ({
+    time: item.time,
+    icon: item.message ? (item.message.direction === "in" ? "inbox" : "reply") : iconOf(item),
+    text: item.message ? item.message.text || t("inbox.file") : textOf(item),
+    note: item.message?.direction === "out" ? word("state", item.message.status) : "",
+  }));
   let day = "";
   const lines = all.map((entry) => {
     const isNew = dayKey(entry.time) !== day;
@@ -28,6 +41,10 @@ export function History({ contact }) {
   return html`
     <section class="card history" aria-label=${t("contact.history")}>
       <h2>${t("contact.history")}</h2>
+      ${may("create_contact_note") && html`<form class="note-form" onSubmit=${write}>
+        <input name="text" required maxlength="10000" aria-label=${t("contact.note")} placeholder=${t("contact.note")} autocomplete="off" />
+        <button type="submit">${t("act.save")}</button>
+      </form>`}
       ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
       ${thread.loading && html`<${Waiting} />`}
       ${!thread.loading && all.length === 0 && html`<${Empty} icon="inbox" title=${t("inbox.empty")} />`}

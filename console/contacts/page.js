@@ -4,11 +4,14 @@ import { useList, useAll } from "../shared/lists.js";
 import { go } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
-import { html, useState } from "../shared/ui.js";
+import { html, useEffect, useState } from "../shared/ui.js";
 import { Icon } from "../parts/icons.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { ContactPage } from "./contact.js";
+import { completions, useQueryWords } from "./query_words.js";
 import { ContactList } from "./contact_list.js";
+
+const SEARCH_MS = 400;
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Contacts({ place }) {
@@ -18,21 +21,34 @@ export default function Contacts({ place }) {
 
 /** @param {{query: Record<string, string>}} props */
 function ContactsPage({ query }) {
-  const { group = "" } = query;
+  const { group = "", search = "" } = query;
+  const [typed, setTyped] = useState(search);
   const [adding, setAdding] = useState(false);
   const groups = useAll("groups");
-  const list = useList("contacts", { group: group || undefined });
+  const list = useList("contacts", { group: group || undefined, query: search || undefined });
+  const words = useQueryWords();
+  useEffect(() => {
+    if (typed.trim() === search) return;
+    const later = setTimeout(() => go(["contacts"], { ...query, search: typed.trim() }, { replace: true }), SEARCH_MS);
+    return () => clearTimeout(later);
+  }, [typed]);
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
         <h1>${t("contacts.title")}</h1>
+        <div class="search">
+          <${Icon} name="search" size=${18} />
+          <input type="search" aria-label=${t("contacts.search")} placeholder=${t("contacts.search")} value=${typed} list="query-words"
+            autocapitalize="off" spellcheck="false" onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />
+          <datalist id="query-words">${completions(typed, words).map((text) => html`<option key=${text} value=${text}></option>`)}</datalist>
+        </div>
         <select aria-label=${t("contacts.group")} onChange=${(/** @type {any} */ event) => go(["contacts"], { ...query, group: event.target.value })}>
           <option value="">${t("contacts.everybody")}</option>
           ${groups.map(({ uuid, name, count }) => html`<option key=${uuid} value=${uuid} selected=${uuid === group}>${name} (${count})</option>`)}
         </select>
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
       </header>
-      <${ContactList} list=${list} groups=${groups} isFiltered=${!!group} />
+      <${ContactList} list=${list} groups=${groups} isFiltered=${!!(group || search)} />
       ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
     </main>
   `;

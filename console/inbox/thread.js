@@ -5,15 +5,16 @@ import { Avatar, Problem, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { may } from "../shared/session.js";
-import { dayKey, dayName, fullTime, clock, t, word } from "../shared/texts.js";
+import { dayKey, dayName, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Actions } from "./actions.js";
 import { Bubble, Pending } from "./bubble.js";
 import { addressOf, displayName } from "../shared/names.js";
+import { EventLine } from "./event_line.js";
 import { outboxOf } from "./outbox.js";
 import { Person } from "./person.js";
 import { Reply } from "./reply.js";
-import { useThread } from "./thread_data.js";
+import { keyOf, useThread } from "./thread_data.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
 
@@ -86,26 +87,15 @@ function Course({ thread, contact }) {
   `;
 }
 
-/** Messages and events by time, with a line before each day. @param {import("./thread_data.js").Thread} thread */
-function entries({ messages, events, hasOlder, refresh }) {
-  const from = hasOlder ? (messages[0]?.created_on ?? "") : "";
-  const all = [
-    ...messages.map((message) => ({ time: message.created_on, draw: () => html`<${Bubble} key=${message.id} message=${message} refresh=${refresh} />` })),
-    ...events.filter(({ time }) => time >= from).map((event) => ({ time: event.time, draw: () => html`<${EventLine} key=${event.key} event=${event} />` })),
-  ].sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+/** Everything by time, with a line before each day. @param {import("./thread_data.js").Thread} thread */
+function entries({ items, refresh }) {
   let day = "";
-  return all.flatMap(({ time, draw }) => {
-    const isNew = dayKey(time) !== day;
-    day = dayKey(time);
-    return isNew ? [html`<li key=${day} class="day"><span>${dayName(time)}</span></li>`, draw()] : [draw()];
+  return items.flatMap((item) => {
+    const isNew = dayKey(item.time) !== day;
+    day = dayKey(item.time);
+    const drawn = item.message
+      ? html`<${Bubble} key=${keyOf(item)} message=${item.message} refresh=${refresh} />`
+      : html`<${EventLine} key=${keyOf(item)} item=${item} />`;
+    return isNew ? [html`<li key=${day} class="day"><span>${dayName(item.time)}</span></li>`, drawn] : [drawn];
   });
 }
-
-/** @param {{event: import("./thread_data.js").Event}} props */
-const EventLine = ({ event }) => html`
-  <li class="event">
-    <${Icon} name=${event.kind} size=${16} />
-    <span>${event.name ? `${event.name}: ` : ""}${word(event.kind, event.word)}</span>
-    <time datetime=${event.time} title=${fullTime(event.time)}>${clock(event.time)}</time>
-  </li>
-`;

@@ -1,33 +1,31 @@
-/** What happened in a conversation: messages, and calls and flows between them. */
+/** What happened in a conversation: messages, and everything else that happened between them. */
 
 import { cursorOf, get } from "../shared/api.js";
-import { explain } from "../shared/explain.js";
 import { useChanges } from "../shared/changes.js";
+import { explain } from "../shared/explain.js";
 import { onChange } from "../shared/live.js";
-import { may } from "../shared/session.js";
 import { useEffect, useRef, useState } from "../shared/ui.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"messages">} Message
- * @typedef {{key: string, time: string, kind: "call" | "flow", word: string, name?: string | null}} Event
- * @typedef {{messages: Message[], events: Event[], loading: boolean, problem: string, hasOlder: boolean,
+ * @typedef {import("../shared/contract.js").Listed<"contact_timeline">} Item
+ * @typedef {{items: Item[], messages: Message[], loading: boolean, problem: string, hasOlder: boolean,
  *   older: () => void, refresh: () => Promise<void>}} Thread
  */
 
-/** @param {string} contact @returns {Thread} */
+/** @param {string} contact @returns {Thread} the items are in the order of time, the newest last */
 export function useThread(contact) {
-  const [messages, setMessages] = useState(/** @type {Message[]} */ ([]));
-  const [events, setEvents] = useState(/** @type {Event[]} */ ([]));
-  const [cursor, setCursor] = useState(/** @type {string | null} */ (null));
+  const [items, setItems] = useState(/** @type {Item[]} */ ([]));
+  const [cursor, setCursor] = useState(/** @type {string | null | undefined} */ (undefined));
   const [loading, setLoading] = useState(true);
   const [problem, setProblem] = useState("");
   const running = useRef(/** @type {Promise<void> | null} */ (null));
 
-  const load = async (/** @type {string | null} */ from) => {
+  const load = async (/** @type {string | undefined} */ from) => {
     try {
-      const page = await get("messages", { contact, cursor: from ?? undefined });
-      setMessages((old) => merged(old, page.results));
-      if (from !== null || cursor === null) setCursor(cursorOf(page.next));
+      const page = await get("contact_timeline", { contact, cursor: from });
+      setItems((old) => merged(old, page.results));
+      if (from !== undefined || cursor === undefined) setCursor(cursorOf(page.next));
       setProblem("");
     } catch (error) {
       setProblem(explain(error));
@@ -35,40 +33,32 @@ export function useThread(contact) {
     setLoading(false);
   };
   const refresh = async () => {
-    running.current ??= load(null).finally(() => (running.current = null));
+    running.current ??= load(undefined).finally(() => (running.current = null));
     await running.current;
   };
   useEffect(() => {
-    refresh();
-    loadEvents(contact).then(setEvents, () => {});
+    void refresh();
     return onChange(({ kind, record }) => {
-      if (kind === "message" && record.contact?.uuid === contact) setMessages((old) => merged(old, [record]));
+      if (kind !== "message" || record.contact?.uuid !== contact) return;
+      setItems((old) => merged(old, [{ type: "message", time: record.created_on, message: record }]));
     });
   }, [contact]);
-  useChanges(["run"], () => (refresh(), loadEvents(contact).then(setEvents, () => {})), (run) => run.contact?.uuid === contact);
-  return { messages, events, loading, problem, hasOlder: cursor !== null, older: () => load(cursor), refresh };
+  useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === contact);
+  const messages = items.flatMap(({ message }) => (message ? [message] : []));
+  return { items, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh };
 }
 
-/** Both lists as one, oldest first, with the newer state of each message. @param {Message[]} old @param {Message[]} page */
+/** What distinguishes an item. @param {Item} item */
+export function keyOf({ type, time, message, channel_event, run, ticket_event, note }) {
+  const of = message?.uuid ?? channel_event?.id ?? run?.uuid ?? note?.uuid ?? `${ticket_event?.ticket}${ticket_event?.type}${time}`;
+  return `${type}-${of}`;
+}
+
+/** Both lists as one, oldest first, with the newer state of each item. @param {Item[]} old @param {Item[]} page */
 function merged(old, page) {
-  const byId = new Map([...old, ...page].map((message) => [message.id, message]));
-  return [...byId.values()].sort((a, b) => (a.created_on < b.created_on ? -1 : a.created_on > b.created_on ? 1 : a.id - b.id));
-}
-
-/** @param {string} contact @returns {Promise<Event[]>} */
-async function loadEvents(contact) {
-  if (!may("list_messages")) return [];
-  const [calls, runs] = await Promise.all([get("channel_events", { contact }), get("runs", { contact })]);
-  return [
-    ...calls.results.map((call) => ({ key: `call-${call.id}`, time: call.occurred_on, kind: /** @type {const} */ ("call"), word: call.type })),
-    ...runs.results.flatMap((run) => flowEvents(run)),
-  ];
-}
-
-/** @param {import("../shared/contract.js").Listed<"runs">} run @returns {Event[]} */
-function flowEvents(run) {
-  const name = run.flow?.name;
-  const began = { key: `run-${run.uuid}`, time: run.created_on, kind: /** @type {const} */ ("flow"), word: "started", name };
-  if (!run.exited_on) return [began];
-  return [began, { ...began, key: `${began.key}-end`, time: run.exited_on, word: run.exit_type ?? "completed" }];
+  const byKey = new Map([...old, ...page].map((item) => [keyOf(item), item]));
+  const deleted = (/** @type {Item} */ { message }) => message?.visibility === "deleted";
+  return [...byKey.values()]
+    .filter((item) => !deleted(item))
+    .sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : (a.message?.id ?? 0) - (b.message?.id ?? 0)));
 }

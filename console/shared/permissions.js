@@ -15,6 +15,7 @@ export const PERMISSIONS = {
   write_contact: helpers,
   delete_contact: editors,
   act_on_contacts: helpers,
+  create_contact_note: helpers,
   list_labels: staff,
   list_flows: [...staff, "surveyor"],
   create_flow_start: editors,
