@@ -31,10 +31,10 @@ FIRST_NUMBER = 250_788_200_000
 FIRST_NAMES = """
     Amina Bosco Claudine David Esther Fatuma Grace Hassan Immaculée Joseph Kevin Lydia Moses Nadia Olive Peter
     Quentin Rehema Solange Thérèse Umutoni Vincent Wanjiru Yvonne Zawadi
-""".split()
+"""
 LAST_NAMES = """
     Achieng Habimana Ingabire Juma Kamau Mugisha Mukamana Njeri Ochieng Otieno Uwase Wafula
-""".split()
+"""
 EXCHANGES = (
     ("Is the clinic open on Monday?", "Yes, from 8 to 12. Bring your card."),
     ("When is my next appointment?", "On Thursday at 9, in room 4."),
@@ -91,7 +91,7 @@ def _make_contacts(
     tx: Transaction, workspace: Workspace, chance: random.Random, group_ids: Sequence[int], fields: Sequence[str]
 ) -> list[tuple[int, str]]:
     """Contacts with a number, half of them in the first group, one in ten in the second; their ids and URNs."""
-    names = [f"{first} {last}" for last in LAST_NAMES for first in FIRST_NAMES]
+    names = [f"{first} {last}" for last in LAST_NAMES.split() for first in FIRST_NAMES.split()]
     chance.shuffle(names)
     districts = ("Bugesera", "Gasabo", "Huye", "Musanze", "Rubavu")
     made = []
