@@ -3,19 +3,21 @@
 import contextlib
 import logging
 import os
+import sys
 import threading
 import time
+import webbrowser
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import requests
 
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.database import Database, Transaction
 from persistence.fields import create_field
-from persistence.groups.groups import create_group
-from persistence.labels import create_label
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import new_uuid
 from persistence.tokens import create_token
@@ -24,6 +26,7 @@ from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace, list_workspaces
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
+from relayboard.commands.demo_life import People, begin_work, fill_workspace, renew_password
 from relayboard.commands.output import CommandFailed
 from relayboard.commands.processes import bound, prepare
 from relayboard.phone.phone import Phone
@@ -75,8 +78,19 @@ def _free_port() -> int:
     return 0
 
 
-def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
-    """The demo workspace, created with sample data on the first run, and a new token of its administrator."""
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The demo workspace, with a new token and a new password of its administrator."""
+
+    workspace: Workspace
+    token: str
+    password: str
+    user_id: int
+    is_new: bool
+
+
+def sample_workspace(settings: Settings) -> Sample:
+    """The demo workspace, created on the first run."""
     database = Database(settings.database_url, keys=KeyRing.of(settings))
     try:
         with database.writing() as tx:
@@ -84,7 +98,8 @@ def sample_workspace(settings: Settings) -> tuple[Workspace, str]:
             workspace = known[0] if known else _create_sample(tx)
             user_id = find_member(tx, workspace.id, EMAIL)
             assert user_id is not None
-            return workspace, create_token(tx, workspace.id, user_id, settings.secret_key)
+            token = create_token(tx, workspace.id, user_id, settings.secret_key)
+            return Sample(workspace, token, renew_password(tx, user_id), user_id, is_new=not known)
     finally:
         database.close()
 
@@ -93,9 +108,8 @@ def _create_sample(tx: Transaction) -> Workspace:
     languages = ("eng", "kin")
     workspace = create_workspace(tx, NAME, country="RW", timezone="Africa/Kigali", languages=languages)
     add_member(tx, workspace.id, EMAIL, "administrator", first_name="Demo", last_name="Administrator")
-    create_group(tx, workspace.id, "Expecting mothers")
-    create_label(tx, workspace.id, "Question")
     create_field(tx, workspace.id, "Due Date", "datetime")
+    create_field(tx, workspace.id, "District", "text")
     return workspace
 
 
@@ -120,11 +134,17 @@ class Story:
             say(f"The story stopped: {error}")
 
     def _tell(self) -> None:
-        workspace, token = sample_workspace(self.settings)
+        sample = sample_workspace(self.settings)
+        token = sample.token
         self.session.headers["Authorization"] = f"Token {token}"
-        say(f"\n  API        {self.url}/api/v2/docs   (look at every operation and try it)")
+        console = f"{self.url}/#/demo?{urlencode({'email': EMAIL, 'password': sample.password})}"
+        say(f"\n  Console    {console}   (open it: you are signed in)")
+        say(f"  API        {self.url}/api/v2/docs   (look at every operation and try it)")
         say(f"  Token      {token}")
-        phone = self._connect_phone(workspace)
+        phone = self._connect_phone(sample.workspace)
+        people = self._give_life(sample, phone)
+        if sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}):
+            webbrowser.open(console)
         say(f'\n  1. {CALLER} sends an SMS to the phone: "{QUESTION}"')
         phone.receive_sms(CALLER, QUESTION)
         phone.sync()
@@ -136,7 +156,16 @@ class Story:
         say("\n  Everything works. The service continues to run (its log: var/demo.log); Ctrl-C stops it. Try:\n")
         say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/messages.json")
         say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/contacts.json\n")
-        self._keep_syncing(phone)
+        self._keep_syncing(phone, people)
+
+    def _give_life(self, sample: Sample, phone: Phone) -> People:
+        if sample.is_new:
+            database = Database(self.settings.database_url, keys=KeyRing.of(self.settings))
+            with contextlib.closing(database):
+                fill_workspace(database, sample.workspace, phone.state.relayer_id or 0, sample.user_id)
+            begin_work(self.session, self.url)
+            say("  Life       200 contacts, three weeks of messages, tickets, a flow and a campaign")
+        return People(phone)
 
     def _connect_phone(self, workspace: Workspace) -> Phone:
         state = load_state(self._state_path())
@@ -174,8 +203,9 @@ class Story:
         events = ", ".join(name for name in STORY if name in came)
         say(f"  6. It is {self._status(message['uuid'])}; the webhook receiver was told: {events}")
 
-    def _keep_syncing(self, phone: Phone) -> None:
+    def _keep_syncing(self, phone: Phone, people: People) -> None:
         while not self.stopping.wait(2):
+            people.act()
             with contextlib.suppress(NoReply):
                 phone.sync(force=True)
                 phone.send_waiting()
