@@ -67,20 +67,26 @@ OF_BROADCAST = AudienceTables(broadcast, broadcast_contact, broadcast_group, "br
 OF_START = AudienceTables(flow_start, flow_start_contact, flow_start_group, "start_id")
 
 
-def check_audience(body: Mapping[str, Any]) -> None:
+def check_audience(body: Mapping[str, Any], *, allows_query: bool = False) -> None:
     """Raises InvalidInput for a request without recipients."""
-    if not any(body.get(name) for name in ("urns", "contacts", "groups")):
+    names = ("urns", "contacts", "groups", "query") if allows_query else ("urns", "contacts", "groups")
+    if not any(body.get(name) for name in names):
         raise InvalidInput.across("At least one URN, contact or group is required.")
 
 
-def read_audience(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Audience:
-    """The `urns`, `contacts` and `groups` of a request; contacts are created for new URNs. Raises InvalidInput."""
+def read_audience(
+    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], *, allows_query: bool = False
+) -> Audience:
+    """The `urns`, `contacts` and `groups` of a request, and its `query`; contacts are created for new URNs. Raises
+    InvalidInput.
+    """
     group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
     urns = read_recipients(tx, workspace, body.get("urns") or [])
     owners = ensure_owners(tx, workspace.id, urns, beside=contact_ids)
     address_ids = [owners[urn.identity].contact_id for urn in urns]
-    return Audience(contact_ids, group_ids, [urn.identity for urn in urns], address_ids)
+    query = (body.get("query") or None) if allows_query else None
+    return Audience(contact_ids, group_ids, [urn.identity for urn in urns], address_ids, query)
 
 
 def find_audience(tx: Transaction, workspace: Workspace, event: Mapping[str, Any]) -> Audience:

@@ -40,7 +40,8 @@ def list_broadcasting_workspaces(tx: Transaction) -> list[int]:
 def expand_next(tx: Transaction, workspace_id: int) -> bool:
     """Create the next messages of the broadcast of a workspace that has waited longest; returns whether there may be
     more."""
-    theirs = broadcast.c.workspace_id == workspace_id
+    is_due = broadcast.c.scheduled_on.is_(None) | (broadcast.c.scheduled_on <= tx.now)
+    theirs = (broadcast.c.workspace_id == workspace_id) & is_due
     pending = update(broadcast).where(theirs, IS_UNFINISHED, broadcast.c.status == PENDING)
     tx.execute(pending.values(status=QUEUED))
     due = (

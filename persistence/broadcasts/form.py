@@ -1,33 +1,86 @@
 """Checks a request for a broadcast against the workspace (contract reference, broadcasts)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sqlalchemy import ColumnElement
+
 from persistence.audience import check_audience, read_audience
+from persistence.broadcasts.personal_texts import Wording
 from persistence.broadcasts.v2 import NewBroadcast
+from persistence.contacts.query_scope import match_query
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, Refused
 from persistence.media.media import MediaFile, find_media
 from persistence.messages.outgoing import read_quick_replies
 from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
+FARTHEST = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    text: Mapping[str, str]
+    base_language: str
+    files: Mapping[str, Sequence[MediaFile]]
+    quick_replies: Mapping[str, Sequence[Mapping[str, str]]]
+
 
 def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> NewBroadcast:
     """The broadcast of a request; contacts are created for new URNs. Raises InvalidInput."""
+    check_audience(body, allows_query=True)
+    content = _read_content(tx, workspace, body)
+    if body.get("query"):
+        check_query(tx, workspace, body["query"])
+    return NewBroadcast(
+        content.text,
+        content.base_language,
+        read_audience(tx, workspace, body, allows_query=True),
+        attachments={language: [file.uuid for file in found] for language, found in content.files.items()},
+        files={language: [file.attachment for file in found] for language, found in content.files.items()},
+        quick_replies=content.quick_replies,
+        scheduled_on=_read_schedule(tx, body),
+    )
+
+
+def read_wording(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Wording:
+    """The content of a request, to be written for a contact. Raises InvalidInput."""
+    content = _read_content(tx, workspace, body)
+    files = {language: [file.attachment for file in found] for language, found in content.files.items()}
+    return Wording(content.text, content.base_language, files, content.quick_replies)
+
+
+def check_query(tx: Transaction, workspace: Workspace, text: str) -> ColumnElement[bool]:
+    """The condition for the contacts that match the query of a request. Raises InvalidInput."""
+    try:
+        return match_query(tx, workspace, text, "query")
+    except Refused as error:
+        raise InvalidInput.on("query", str(error).removeprefix("Parameter query: ")) from error
+
+
+def _read_schedule(tx: Transaction, body: Mapping[str, Any]) -> datetime | None:
+    text = body.get("scheduled_on")
+    if not text:
+        return None
+    moment = datetime.fromisoformat(text.upper())
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    if not tx.now < moment <= tx.now + FARTHEST:
+        raise InvalidInput.on("scheduled_on", "A time in the future, within a year, is required.")
+    return moment
+
+
+def _read_content(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> _Content:
     text, attachments, replies = (
         _by_language(workspace, body, name) for name in ("text", "attachments", "quick_replies")
     )
-    check_audience(body)
-    files = _find_files(tx, workspace, body, attachments)
-    audience = read_audience(tx, workspace, body)
-    return NewBroadcast(
+    return _Content(
         text,
         _choose_base(body, text, attachments, replies),
-        audience,
-        attachments={language: [file.uuid for file in found] for language, found in files.items()},
-        files={language: [file.attachment for file in found] for language, found in files.items()},
-        quick_replies={language: read_quick_replies(given) for language, given in replies.items()},
+        _find_files(tx, workspace, body, attachments),
+        {language: read_quick_replies(given) for language, given in replies.items()},
     )
 
 

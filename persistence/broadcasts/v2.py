@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, insert, literal_column
@@ -17,6 +18,7 @@ from persistence.tables.contacts import CONTACT_REF, GROUP_REF
 from persistence.tables.messages import broadcast
 
 PENDING, QUEUED, STARTED, COMPLETED, FAILED = "pending", "queued", "started", "completed", "failed"
+INTERRUPTED = "interrupted"
 WAKE = "broadcasts"
 
 _FIELDS: dict[str, ColumnElement[Any]] = {
@@ -64,6 +66,7 @@ class NewBroadcast:
     quick_replies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     channel_id: int | None = None
     is_evaluated: bool = False
+    scheduled_on: datetime | None = None
 
 
 def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> int:
@@ -80,6 +83,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
         "channel_id": new.channel_id,
         "is_evaluated": new.is_evaluated,
         "query": new.audience.query,
+        "scheduled_on": new.scheduled_on,
         "created_on": tx.now,
         "modified_on": tx.now,
     }

@@ -34,6 +34,7 @@ NOTHING: Forms = ()
 OWN = "of the resource itself"
 TABLES = {
     "archives": "archive",
+    "broadcast_progress": "broadcast",
     "broadcasts": "broadcast",
     "calls": "channel_event",
     "campaign_events": "campaign_event",
@@ -139,6 +140,8 @@ PARAMETERS: Mapping[str, Forms] = {
 """Query parameters by name, or by resource and name; cursors have a test of their own."""
 
 FIELDS: Mapping[str, Forms] = {
+    "broadcasts": (by_uuid("broadcast"),),
+    "broadcast_previews.urns": NOTHING,
     "assignee": (BY_EMAIL,),
     "attachments": (by_uuid("media"),),
     "campaign": (by_uuid("campaign"),),
@@ -185,12 +188,13 @@ FIELDS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "action agent_access base_language claim_code delivery_hour end_former_secret exclude_active extra language "
-        "message messages_per_second note offset params phone quick_replies restart_participants rotate_secret "
-        "target_url text type unit value value_type"
+        "message messages_per_second note offset params phone query quick_replies restart_participants rotate_secret "
+        "scheduled_on target_url text type unit value value_type"
     ),
     NOTHING,
 )
-"""Body fields by name, or by resource and name. A claim code belongs to a phone that no workspace has yet."""
+"""Body fields by name, or by resource and name. A claim code belongs to a phone that no workspace has yet; a preview
+counts URNs, whether they belong to somebody or not."""
 
 ONE_OR_THE_OTHER = {
     "events.uuid": ("campaign_uuid",),

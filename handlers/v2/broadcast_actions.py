@@ -1,0 +1,22 @@
+"""`/api/v2/broadcast_actions.json`, `broadcast_progress.json` and `broadcast_previews.json`."""
+
+from handlers.answers import Answer, as_json, no_content
+from handlers.request import Request
+from persistence.broadcasts import actions
+from persistence.broadcasts.previews import preview
+from persistence.sql.columns import time_text
+
+
+def act_on_broadcasts(request: Request) -> Answer:
+    actions.stop_broadcasts(request.tx, request.workspace.id, request.body["broadcasts"])
+    return no_content()
+
+
+def read_broadcast_progress(request: Request, *, uuid: str) -> Answer:
+    found = actions.read_progress(request.tx, request.workspace.id, uuid)
+    moments = {name: found[name] and time_text(found[name]) for name in ("scheduled_on", "stopped_on")}
+    return as_json(200, found | moments)
+
+
+def preview_broadcast(request: Request) -> Answer:
+    return as_json(200, preview(request.tx, request.workspace, request.body))
