@@ -52,7 +52,8 @@ def read_progress(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, An
         raise RecordMissing
     theirs = (message.c.workspace_id == workspace_id) & (message.c.broadcast_id == row["id"])
     some = select(message.c.status).where(theirs).limit(MOST_COUNTED + 1).subquery()
-    counted = dict(tx.execute(select(some.c.status, func.count()).group_by(some.c.status)).all())
+    by_status = tx.execute(select(some.c.status, func.count().label("number")).group_by(some.c.status))
+    counted: dict[str, int] = {each.status: each.number for each in by_status}
     number = sum(counted.values())
     return {name: value for name, value in row.items() if name != "id"} | {
         "messages": {status: count for status, count in sorted(counted.items())},
