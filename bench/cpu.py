@@ -10,19 +10,24 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.pool import NullPool
 
 BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+NAMED = f"{BACKENDS} AND application_name = :name"
 
 
 class Meter:
-    """Reads the clocks of an API process and of the server processes of its connections, on this machine."""
+    """Reads the clocks of an API process and of the server processes of its connections, on this machine: of all
+    connections to the database, or of those with an application name.
+    """
 
-    def __init__(self, api_pid: int, database_url: str) -> None:
+    def __init__(self, api_pid: int, database_url: str, application_name: str | None = None) -> None:
         self._api_pid = api_pid
+        self._name = application_name
         self._engine: Engine = create_engine(database_url, poolclass=NullPool)
 
     def read(self) -> tuple[float, float]:
         """Milliseconds of CPU time so far: of the API process, and of PostgreSQL."""
         with self._engine.connect() as connection:
-            backends = connection.execute(text(BACKENDS)).scalars().all()
+            statement = BACKENDS if self._name is None else NAMED
+            backends = connection.execute(text(statement), {"name": self._name} if self._name else {}).scalars().all()
         return _spent_ms(self._api_pid), sum(_spent_ms(pid) for pid in backends)
 
 

@@ -50,7 +50,7 @@ def running_servers(environment: dict[str, str], folder: Path) -> Iterator[Serve
             listener.close()
             servers.urls[name] = f"http://127.0.0.1:{port}"
         for name, url in servers.urls.items():
-            _wait_for(url + probes[name], folder / f"{name}.log")
+            wait_for(url + probes[name], folder / f"{name}.log")
         yield servers
     finally:
         for process in started:
@@ -68,7 +68,7 @@ def _commands() -> dict[str, list[str]]:
     }
 
 
-def _wait_for(url: str, log: Path) -> None:
+def wait_for(url: str, log: Path) -> None:
     pause = threading.Event()
     deadline = time.monotonic() + WAIT_SECONDS
     while True:

@@ -5,9 +5,8 @@ import logging
 from typing import Any
 
 import anyio.to_thread
-from connexion import AsyncApp
 from connexion.exceptions import ProblemException
-from connexion.options import SwaggerUIOptions
+from connexion.middleware import ConnexionMiddleware
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,6 +24,7 @@ from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
 from handlers.contract.operations import load_contract
 from handlers.contract.resolver import HandlerResolver
+from handlers.contract.routing import Endpoints, middlewares
 from handlers.contract.trusted import trusted_documents
 from handlers.contract.validation import VALIDATORS
 from handlers.errors import (
@@ -158,7 +158,7 @@ def _with_service(app: ASGIApp, service: Service) -> ASGIApp:
 def _connexion_app() -> ASGIApp:
     """Routing and validation of all generations; created once, because it holds no state of a service."""
     logging.getLogger("connexion").setLevel(logging.WARNING)
-    app = AsyncApp("relayboard", swagger_ui_options=SwaggerUIOptions(swagger_ui=False, serve_spec=False))
+    app = ConnexionMiddleware(Endpoints(), import_name="relayboard", middlewares=middlewares())
     for generation in GENERATIONS:
         load_contract(generation)
         with trusted_documents():

@@ -43,9 +43,9 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="file for all figures, as JSON")
     options = parser.parse_args()
     measured: dict[int, dict[str, dict[str, float]]] = {}
-    with _server(options.server) as server:
+    with open_server(options.server) as server:
         for messages in options.messages:
-            measured[messages] = measure(_prepared(server, messages), options)
+            measured[messages] = measure(prepare_data(server, messages), options)
     if options.output:
         options.output.write_text(json.dumps(measured, indent=1))
     print(json.dumps(findings(measured), indent=1))
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 @contextmanager
-def _server(url: str | None) -> Iterator[str]:
+def open_server(url: str | None) -> Iterator[str]:
     if url is not None:
         yield url
         return
@@ -61,7 +61,7 @@ def _server(url: str | None) -> Iterator[str]:
         yield started
 
 
-def _prepared(server: str, messages: int) -> str:
+def prepare_data(server: str, messages: int) -> str:
     """The URL of the database with so many messages; it is made if there is none."""
     name = f"plans_{messages}"
     url = make_url(server).set(database=name).render_as_string(hide_password=False)

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from handlers.answers import Answer
 from handlers.asgi.browsers import check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
-from handlers.contract.operations import EVENT_STREAM, OperationRules, load_contract
+from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract
 from handlers.contract.validation import read_json
 from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, context_of
 from handlers.service import Service
@@ -37,8 +37,7 @@ class HandlerResolver(Resolver):
         self.generation = generation
 
     def resolve_operation_id(self, operation: Any) -> str:
-        tag = operation._operation["tags"][0]
-        return f"handlers.{self.generation}.{tag}.{operation.operation_id.rpartition('.')[2]}"
+        return handler_name(self.generation, operation._operation)
 
     def _endpoint(self, operation_id: str) -> Callable[..., Awaitable[Response]]:
         rules = load_contract(self.generation)[operation_id]
@@ -61,11 +60,7 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         encodings = http.headers.get("Accept-Encoding", "") if answer.is_list else None
         return render(answer, context.rate_limits, encodings)
 
-    async def endpoint_of_phone(relayer_id: str) -> Response:
-        # Connexion passes path parameters by name; the handler reads them from its request.
-        return await endpoint()
-
-    return endpoint_of_phone if "{relayer_id}" in rules.path else endpoint
+    return endpoint
 
 
 def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Response:

@@ -1,0 +1,71 @@
+"""The way of a request through Connexion without what our operations do not need. An operation without path parameters
+is found in a table; Connexion's router, which tries the pattern of one path after the other, finds the rest. Endpoints
+have no arguments that Connexion would have to find in the request.
+"""
+
+from typing import Any
+
+from connexion.apps.asynchronous import AsyncApi, AsyncASGIApp, AsyncOperation
+from connexion.middleware import ConnexionMiddleware
+from connexion.middleware.abstract import ROUTING_CONTEXT
+from connexion.middleware.response_validation import ResponseValidationMiddleware
+from connexion.middleware.routing import RoutingMiddleware
+from connexion.middleware.swagger_ui import SwaggerUIMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from handlers.contract.operations import handler_name
+from openapi.bundle import operations
+
+Place = tuple[str, str]
+"""A method in upper case and a whole path."""
+
+
+class ExactRouting(RoutingMiddleware):  # type: ignore[misc]  # Connexion does not export its types
+    """Adds to the scope what Connexion's own routing adds."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app)
+        self._found: dict[Place, dict[str, str]] = {}
+
+    def add_api(self, specification: Any, base_path: str | None = None, **options: Any) -> None:
+        super().add_api(specification, base_path=base_path, **options)
+        base = specification.base_path if base_path is None else base_path
+        for path, method, operation in operations(specification.raw):
+            if "{" not in path:
+                name = handler_name(options["resolver"].generation, operation)
+                self._found[method.upper(), base + path] = {"api_base_path": base, "operation_id": name}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = self._found.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        if found is None or scope.get("root_path"):
+            await super().__call__(scope, receive, send)
+            return
+        extensions = {**(scope.get("extensions") or {}), ROUTING_CONTEXT: dict(found)}
+        await self.app({**scope, "path_params": {}, "extensions": extensions}, receive, send)
+
+
+class Endpoint(AsyncOperation):  # type: ignore[misc]
+    """An operation that calls its endpoint as it is."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._fn()
+        await response(scope, receive, send)
+
+
+class EndpointApi(AsyncApi):  # type: ignore[misc]
+    def make_operation(self, operation: Any) -> Endpoint:
+        made: Endpoint = Endpoint.from_operation(
+            operation, pythonic_params=self.pythonic_params, jsonifier=self.jsonifier
+        )
+        return made
+
+
+class Endpoints(AsyncASGIApp):  # type: ignore[misc]
+    api_cls = EndpointApi
+
+
+def middlewares() -> list[Any]:
+    """Connexion's layers without those that do nothing here: its explorer, and its check of responses."""
+    unused = (SwaggerUIMiddleware, ResponseValidationMiddleware)
+    kept = [each for each in ConnexionMiddleware.default_middlewares if each not in unused]
+    return [ExactRouting if each is RoutingMiddleware else each for each in kept]

@@ -1,0 +1,85 @@
+"""The table of exact paths finds what Connexion's own router finds, and nothing else."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from connexion.middleware.abstract import ROUTING_CONTEXT
+from connexion.middleware.routing import RoutingMiddleware
+from connexion.spec import Specification
+from starlette.exceptions import HTTPException
+from starlette.types import Message, Receive, Scope, Send
+
+from handlers.app import _document
+from handlers.contract.resolver import HandlerResolver
+from handlers.contract.routing import ExactRouting
+from handlers.contract.trusted import trusted_documents
+from openapi.bundle import GENERATIONS, bundle, operations
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get")
+Ask = Callable[[str, str], Any]
+
+PATHS = sorted(
+    {
+        variant
+        for generation in GENERATIONS
+        for path, _, _ in operations(bundle(generation))
+        for whole in [bundle(generation)["servers"][0]["url"] + path.replace("{relayer_id}", "17")]
+        for variant in (whole, whole + "/", whole.upper(), whole.replace(".json", ""), "/" + whole, whole[:-1])
+    }
+    | {"/", "", "/api/v2", "/api/v2/", "/api/v3/labels.json"}
+)
+
+
+def build(kind: type[RoutingMiddleware]) -> Ask:
+    """What a router of this kind makes of a method and a path: what it adds to the scope, or the status it refuses
+    with."""
+    seen: list[Any] = []
+
+    async def note(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append((scope["path"], scope.get("path_params"), scope["extensions"][ROUTING_CONTEXT]))
+
+    router = kind(note)
+    with trusted_documents():
+        for generation in GENERATIONS:
+            document = Specification.load(_document(generation))
+            router.add_api(document, resolver=HandlerResolver(generation))
+
+    async def send(message: Message) -> None:
+        seen.append((message["type"], message.get("status"), message.get("headers")))
+
+    def ask(method: str, path: str) -> Any:
+        seen.clear()
+        scope = {"type": "http", "method": method, "path": path, "root_path": "", "query_string": b"", "headers": []}
+        try:
+            asyncio.run(router({**scope, "app": None}, None, send))
+        except HTTPException as error:
+            return error.status_code, error.headers
+        return list(seen)
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def exact() -> Ask:
+    return build(ExactRouting)
+
+
+@pytest.fixture(scope="module")
+def usual() -> Ask:
+    return build(RoutingMiddleware)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_path_is_routed_as_connexion_routes_it(exact: Ask, usual: Ask, method: str) -> None:
+    assert {path: exact(method, path) for path in PATHS} == {path: usual(method, path) for path in PATHS}
+
+
+def test_operations_without_parameters_in_their_path_are_in_the_table() -> None:
+    router = ExactRouting(lambda *_: None)
+    with trusted_documents():
+        router.add_api(Specification.load(_document("v2")), resolver=HandlerResolver("v2"))
+
+    assert ("GET", "/api/v2/labels.json") in router._found
+    assert len(router._found) == len(list(operations(bundle("v2"))))
