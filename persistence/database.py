@@ -11,7 +11,19 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
 
 import orjson
-from sqlalchemy import Connection, CursorResult, Engine, Executable, Pool, Table, create_engine, event, insert, text
+from sqlalchemy import (
+    ClauseElement,
+    Connection,
+    CursorResult,
+    Engine,
+    Executable,
+    Pool,
+    Table,
+    create_engine,
+    event,
+    insert,
+    text,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -61,6 +73,9 @@ class BeforeCommit(Protocol):
         """Runs the hook just before the commit; it may be called again, with new work or without any."""
         ...
 
+
+_INSERTS: dict[Table[NumberedColumns], Executable] = {}
+"""Statements that insert a row, by table: they are not built again for each row."""
 
 Put = TypeVar("Put", bound=BeforeCommit)
 
@@ -113,7 +128,13 @@ class Transaction:
 
     def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
         """Insert a row; returns its id."""
-        return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
+        if any(isinstance(value, ClauseElement) for value in values.values()):
+            return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
+        statement = _INSERTS.get(table)
+        if statement is None:
+            statement = _INSERTS.setdefault(table, insert(table).returning(table.c.id))
+        number: int = self.execute(statement, values).scalar_one()
+        return number
 
     def upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """An insert statement; its `on_conflict_do_nothing` or `on_conflict_do_update` says what happens to existing

@@ -12,7 +12,7 @@ from persistence.flows.writes import find_flow_using
 from persistence.groups.smart_groups import renew_groups_about, speaks_of
 from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_room, free_name
+from persistence.sql.names import check_new, free_name
 from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
@@ -83,10 +83,7 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
     if key in RESERVED_KEYS:
         raise InvalidInput.on("name", "The key made from this name is reserved.")
-    naming = free_name(tx, workspace_id, field, name)
-    if find_fields(tx, workspace_id, [key]):
-        raise InvalidInput.on("name", "Another field has the key made from this name.")
-    check_room(tx, workspace_id, field)
+    naming = check_new(tx, workspace_id, field, name, key=key, noun="field")
     return tx.insert(field, workspace_id=workspace_id, key=key, type=kind, created_on=tx.now, **naming)
 
 

@@ -10,7 +10,7 @@ from persistence.fields import make_key
 from persistence.flows.writes import find_flow_using
 from persistence.lists import ListSpec, equals, reversible, within
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_room, free_name
+from persistence.sql.names import check_new, free_name
 from persistence.stamps import stamped
 from persistence.tables.contacts import FIELD_KEY as KEY
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
@@ -47,10 +47,7 @@ def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> 
     key = make_key(name)
     if not KEY.match(key):
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
-    naming = free_name(tx, workspace_id, global_value, name)
-    if tx.execute(select(global_value.c.id).where(_is_of(workspace_id), global_value.c.key == key)).first():
-        raise InvalidInput.on("name", "Another global has the key made from this name.")
-    check_room(tx, workspace_id, global_value)
+    naming = check_new(tx, workspace_id, global_value, name, key=key, noun="global")
     times = {"created_on": tx.now, "modified_on": stamped(tx, global_value, workspace_id)}
     return tx.insert(global_value, workspace_id=workspace_id, key=key, value=value, **naming, **times)
 

@@ -9,7 +9,7 @@ from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_room, find_id, free_name, name_key, rename_record, require_id
+from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.sql.pages import Order
 from persistence.stamps import later
 from persistence.tables.messages import label, message, message_label
@@ -52,8 +52,7 @@ def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = 
     """Create a label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
     limit."""
     hold_workspace(tx, workspace_id)
-    naming = free_name(tx, workspace_id, label, name, field=field)
-    check_room(tx, workspace_id, label)
+    naming = check_new(tx, workspace_id, label, name, field=field)
     return tx.insert(label, workspace_id=workspace_id, created_on=tx.now, **naming)
 
 

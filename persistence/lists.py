@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, Select, Table, select
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import as_text, is_declared
+from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
@@ -100,9 +101,15 @@ class ListSpec:
     def read(self, query: ListQuery, *conditions: Condition, order_by: Sequence[ColumnElement[Any]] = ()) -> list[str]:
         """The workspace's matching records, as JSON texts."""
         query.tx.flush()
-        statement = select(as_text(self.record_of(query))).select_from(self.source_of(query))
-        found = query.tx.execute(statement.where(*self._mine(query), *conditions).order_by(*order_by))
-        return self.shown(query, list(found.scalars()))
+        record, source, wanted = self.record_of(query), self.source_of(query), [*self._mine(query), *conditions]
+
+        def build() -> Select[str]:
+            return select(as_text(record)).select_from(source).where(*wanted).order_by(*order_by)
+
+        if order_by or callable(self.source) or not is_declared(record):
+            return self.shown(query, list(query.tx.execute(build()).scalars()))
+        rows = execute_kept(query.tx, (record, source), ("records",), wanted, build, {})
+        return self.shown(query, [row[0] for row in rows])
 
     def shown(self, query: ListQuery, records: list[str]) -> list[str]:
         if self.finish is not None:

@@ -3,7 +3,7 @@
 from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_room, free_name
+from persistence.sql.names import check_new
 from persistence.sql.pages import Order
 from persistence.tables.messages import optin
 
@@ -15,6 +15,5 @@ OPTINS = ListSpec(optin, OPTIN_RECORD, Order(optin.c.created_on, optin.c.id))
 def create_optin(tx: Transaction, workspace_id: int, name: str) -> int:
     """Create an opt-in; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
     limit."""
-    naming = free_name(tx, workspace_id, optin, name)
-    check_room(tx, workspace_id, optin)
+    naming = check_new(tx, workspace_id, optin, name)
     return tx.insert(optin, workspace_id=workspace_id, created_on=tx.now, **naming)

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.sql.json_sql import declare_record, json_record
-from persistence.sql.names import check_room, find_id, free_name, name_key, rename_record, require_editable
+from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
 from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.tickets import ticket, topic
@@ -51,8 +51,7 @@ def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
     """Create a topic; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
     limit."""
     hold_workspace(tx, workspace_id)
-    naming = free_name(tx, workspace_id, topic, name)
-    check_room(tx, workspace_id, topic, ~topic.c.is_system, limit=TOPICS_PER_WORKSPACE)
+    naming = check_new(tx, workspace_id, topic, name, counted=~topic.c.is_system, limit=TOPICS_PER_WORKSPACE)
     return tx.insert(topic, workspace_id=workspace_id, created_on=tx.now, **naming)
 
 

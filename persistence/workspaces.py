@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
@@ -46,13 +46,16 @@ def workspace_from_row(row: Sequence[Any]) -> Workspace:
     return replace(stored, languages=tuple(stored.languages))
 
 
+_HOLDING = select(workspace.c.id).where(workspace.c.id == bindparam("held")).with_for_update(key_share=True)
+
+
 def hold_workspace(tx: Transaction, workspace_id: int) -> None:
     """Lock a workspace's settings (groups, labels, fields, flows and similar records) before they are created, changed
     or deleted, so that each change sees the previous one. Call it before anything is read or locked. Transactions that
     only use such records do not wait: they lock the rows that they use.
     """
     if workspace_id not in tx.held_workspaces:
-        tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update(key_share=True))
+        tx.execute(_HOLDING, {"held": workspace_id})
         tx.held_workspaces.add(workspace_id)
 
 

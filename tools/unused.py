@@ -27,7 +27,7 @@ CALLED_BY_OTHERS = {
     "Alembic": ("heads", "run_args"),
     "tarfile and zipfile": ("compression", "uid", "gid", "uname", "gname"),
     "revisions to come": ("add_index", "remove_index", "add_checked_constraint", "change_in_batches"),
-    "Connexion": ("resolve_operation_id", "token_info", "cookie_info", "wrap_receive"),
+    "Connexion": ("api_cls", "make_operation", "resolve_operation_id", "token_info", "cookie_info", "wrap_receive"),
     "uvicorn": ("timeout_keep_alive_handler",),
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
     "requests and urllib3": ("trust_env", "pool_classes_by_scheme", "_new_conn"),

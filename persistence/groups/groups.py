@@ -6,7 +6,7 @@ from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_room, free_name, name_key, rename_record, require_editable
+from persistence.sql.names import check_new, name_key, rename_record, require_editable
 from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
@@ -52,8 +52,7 @@ def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
     """Create a manual group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the
     workspace's limit."""
     hold_workspace(tx, workspace_id)
-    naming = free_name(tx, workspace_id, group, name)
-    check_room(tx, workspace_id, group, ~group.c.is_system)
+    naming = check_new(tx, workspace_id, group, name, counted=~group.c.is_system)
     return tx.insert(group, workspace_id=workspace_id, created_on=tx.now, modified_on=tx.now, **naming)
 
 

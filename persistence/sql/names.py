@@ -4,11 +4,25 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Row, Table, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Row,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid, split
+from persistence.sql.kept_statements import execute_kept
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -168,6 +182,44 @@ def check_room(
     count = select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id, *extra)
     if tx.execute(count).scalar_one() >= limit:
         raise LimitReached
+
+
+def check_new(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    name: str,
+    *,
+    key: str | None = None,
+    noun: str = "record",
+    field: str = "name",
+    counted: ColumnElement[bool] | None = None,
+    limit: int = OBJECTS_PER_WORKSPACE,
+) -> dict[str, str]:
+    """The columns `name` and `name_key` for a new record with this name, checked in one statement. A record with a key
+    must have one of its own. Records that meet `counted`, by default all, may be so many; the condition depends on the
+    table alone. Raises InvalidInput for a bad or taken name or a taken key, LimitReached at the limit.
+    """
+    name = check_name(name, field)
+    naming = {"name": name, "name_key": name_key(name)}
+
+    def build() -> Select[*tuple[Any, ...]]:
+        number = func.count() if counted is None else func.count().filter(counted)
+        named = func.max(case((table.c.name_key == bindparam("wanted_name", type_=Text), 1), else_=0))
+        keyed = (
+            [] if key is None else [func.max(case((table.c.key == bindparam("wanted_key", type_=Text), 1), else_=0))]
+        )
+        return select(number, named, *keyed).where(table.c.workspace_id == bindparam("owner", type_=Integer))
+
+    values = {"wanted_name": naming["name_key"], "owner": workspace_id} | ({} if key is None else {"wanted_key": key})
+    ((number, is_taken, *is_key_taken),) = execute_kept(tx, (table,), ("new", key is None), (), build, values)
+    if is_taken:
+        raise InvalidInput.on(field, "This name is already taken.")
+    if any(is_key_taken):
+        raise InvalidInput.on(field, f"Another {noun} has the key made from this name.")
+    if number >= limit:
+        raise LimitReached
+    return naming
 
 
 def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[str]) -> dict[str, int]:
