@@ -7,12 +7,14 @@ whatever other units do meanwhile.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Table, delete, select
+from sqlalchemy.sql.dml import Insert
 
 from persistence.conversations.writes import refresh_conversations
-from persistence.database import Transaction
+from persistence.database import Transaction, upsert
 from persistence.sql.columns import split
 from persistence.stamps import Stamps
 from persistence.tables.changes import conversation, record_stamp
@@ -92,10 +94,14 @@ def _stamp(tx: Transaction, workspace_id: int, kind: str, ids: Collection[int], 
     rows: list[dict[str, Any]] = [
         {"workspace_id": workspace_id, "kind": kind, "record": record, "stamped_on": moment} for record in sorted(ids)
     ]
-    statement = tx.upsert(record_stamp)
+    tx.execute(_stamping(tx.sqlite), rows)
+
+
+@cache
+def _stamping(is_sqlite: bool) -> Insert:
+    statement = upsert(record_stamp, is_sqlite=is_sqlite)
     keys = ["workspace_id", "kind", "record"]
-    updating = statement.on_conflict_do_update(index_elements=keys, set_={"stamped_on": statement.excluded.stamped_on})
-    tx.execute(updating, rows)
+    return statement.on_conflict_do_update(index_elements=keys, set_={"stamped_on": statement.excluded.stamped_on})
 
 
 def forget_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:

@@ -139,7 +139,7 @@ class Transaction:
     def upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """An insert statement; its `on_conflict_do_nothing` or `on_conflict_do_update` says what happens to existing
         rows."""
-        return sqlite.insert(table) if self.sqlite else postgresql.insert(table)
+        return upsert(table, is_sqlite=self.sqlite)
 
     def wake(self, kind: str) -> None:
         """Wake the workers of this job once the transaction is committed."""
@@ -159,6 +159,11 @@ class Transaction:
     @property
     def woken(self) -> frozenset[str]:
         return frozenset(self._kinds)
+
+
+def upsert(table: Table, *, is_sqlite: bool) -> sqlite.Insert | postgresql.Insert:
+    """See `Transaction.upsert`."""
+    return sqlite.insert(table) if is_sqlite else postgresql.insert(table)
 
 
 class Database:

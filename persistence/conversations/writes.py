@@ -1,11 +1,26 @@
 """Keeps the conversations of contacts up to date, and marks them as read."""
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, delete, func, literal, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Delete,
+    Integer,
+    Select,
+    Update,
+    bindparam,
+    case,
+    delete,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy.sql.dml import Insert
 
-from persistence.database import Transaction
+from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.columns import split
 from persistence.stamps import Stamps
@@ -17,15 +32,18 @@ INBOX = "inbox"
 COUNTED = 100
 """Unread messages are counted among so many last messages of a contact."""
 
+Id = int | BindParameter[int]
+OWNER: BindParameter[int] = bindparam("owner", type_=Integer)
+THEIRS: BindParameter[Any] = bindparam("theirs", expanding=True)
+"""The workspace and its contacts, in statements that are built only once: each message that is stored runs them."""
+
 
 def refresh_conversations(tx: Transaction, workspace_id: int, message_ids: Collection[int]) -> None:
     """Writes the conversations of the contacts of these messages; a constant number of statements for a thousand. The
     workspace's clock is locked.
     """
     for some in split(sorted(message_ids)):
-        mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(some)
-        columns = (message.c.contact_id, func.max(case((message.c.direction == INCOMING, 1), else_=0)).label("came"))
-        found = tx.execute(select(*columns).where(mine).group_by(message.c.contact_id)).all()
+        found = tx.execute(_asking(), {"owner": workspace_id, "wanted": some}).all()
         heard = sorted(row.contact_id for row in found if row.came)
         _write(tx, workspace_id, sorted(row.contact_id for row in found), heard)
 
@@ -48,24 +66,28 @@ def forget_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequen
 
 
 def _write(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], heard: Sequence[int]) -> None:
-    tx.execute(_storing(tx, workspace_id, contact_ids))
-    rows = conversation.c
-    theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
-    # Those whose last message was deleted keep no conversation.
-    is_there = _newest(workspace_id, message.c.id, rows.contact_id, ordered=True)
-    tx.execute(delete(conversation).where(theirs, is_there.is_(None)))
+    values = {"owner": workspace_id, "theirs": contact_ids}
+    tx.execute(_storing(tx.sqlite), values)
+    tx.execute(_ending(), values)
     if heard:
-        count = count_unread(workspace_id, rows.contact_id, rows.read_id)
-        changed = (rows.workspace_id == workspace_id) & rows.contact_id.in_(heard)
-        tx.execute(conversation.update().where(changed).values(unread_count=count, is_unread=count > 0))
+        tx.execute(_counting(), {"owner": workspace_id, "theirs": heard})
 
 
-def _storing(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Any:
+@cache
+def _asking() -> Select[int, int]:
+    """The contacts of messages, and whether one of their messages came in."""
+    came = func.max(case((message.c.direction == INCOMING, 1), else_=0)).label("came")
+    mine = (message.c.workspace_id == OWNER) & message.c.id.in_(bindparam("wanted", expanding=True))
+    return select(message.c.contact_id, came).where(mine).group_by(message.c.contact_id)
+
+
+@cache
+def _storing(is_sqlite: bool) -> Insert:
     last = message.alias("last")
-    chosen = _newest(workspace_id, message.c.id, contact.c.id, ordered=True)
+    chosen = _newest(OWNER, message.c.id, contact.c.id, ordered=True)
     columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
     beginning = (literal(0).label("unread_count"), literal(False).label("is_unread"), literal(0).label("read_id"))
-    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
+    theirs = (contact.c.workspace_id == OWNER) & contact.c.id.in_(THEIRS) & ~contact.c.is_deleted
     reading = (
         select(*columns, *beginning)
         .select_from(contact.join(last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen)))
@@ -73,15 +95,32 @@ def _storing(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> 
         .order_by(contact.c.id)
     )
     names = ["workspace_id", "contact_id", "message_id", "last_on", "folder"]
-    statement = tx.upsert(conversation).from_select([*names, "unread_count", "is_unread", "read_id"], reading)
+    statement = upsert(conversation, is_sqlite=is_sqlite)
+    statement = statement.from_select([*names, "unread_count", "is_unread", "read_id"], reading)
     return statement.on_conflict_do_update(
         index_elements=["workspace_id", "contact_id"],
         set_={name: statement.excluded[name] for name in names[2:]},
     )
 
 
+@cache
+def _ending() -> Delete:
+    """Contacts whose last message was deleted keep no conversation."""
+    rows = conversation.c
+    is_there = _newest(OWNER, message.c.id, rows.contact_id, ordered=True)
+    return delete(conversation).where(rows.workspace_id == OWNER, rows.contact_id.in_(THEIRS), is_there.is_(None))
+
+
+@cache
+def _counting() -> Update:
+    rows = conversation.c
+    count = count_unread(OWNER, rows.contact_id, rows.read_id)
+    changed = conversation.update().where(rows.workspace_id == OWNER, rows.contact_id.in_(THEIRS))
+    return changed.values(unread_count=count, is_unread=count > 0)
+
+
 def _newest(
-    workspace_id: int, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
+    workspace_id: Id, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
 ) -> ColumnElement[Any]:
     """A value of the newest message of a contact that is not deleted."""
     theirs = (message.c.workspace_id == workspace_id) & (message.c.contact_id == contact_id)
@@ -91,7 +130,7 @@ def _newest(
     return found.correlate_except(message).scalar_subquery()
 
 
-def count_unread(workspace_id: int, contact_id: ColumnElement[Any], read_id: ColumnElement[Any]) -> ColumnElement[int]:
+def count_unread(workspace_id: Id, contact_id: ColumnElement[Any], read_id: ColumnElement[Any]) -> ColumnElement[int]:
     """How many of the last messages of a contact are in the inbox and come after the message `read_id`."""
     theirs = (message.c.workspace_id == workspace_id) & (message.c.contact_id == contact_id)
     newest = select(message.c.id, message.c.folder).where(theirs)
