@@ -7,6 +7,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.util import LRUCache
 
 from persistence.database import Database
+from testbed.kept_databases import keep_connections
 from testbed.tokens import KEYS
 
 _DIALECTS: dict[tuple[str, str], Dialect] = {}
@@ -16,6 +17,7 @@ _COMPILED: LRUCache[Any, Any] = LRUCache(2000)
 def open_database(url: str, **options: Any) -> Database:
     """A database opened with the keys of tests; options as `Database` takes them."""
     opened = Database(url, keys=KEYS, **options)
+    keep_connections(opened.engine, url)
     event.listen(opened.engine, "engine_connect", _share_statements)
     return opened
 

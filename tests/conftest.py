@@ -25,9 +25,11 @@ from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings, load_settings
 from testbed.databases import open_database
+from testbed.kept_databases import KeptDatabases
 from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
+from tests.clients import end_event_loop, running_client
 from tests.partitions import partition
 from tests.slow_first import deal, find_rank
 
@@ -56,6 +58,10 @@ def pytest_collection_finish() -> None:
     # What was collected stays to the end: the garbage collector need not walk over it again and again.
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    end_event_loop()
 
 
 class Clock:
@@ -98,6 +104,13 @@ def postgres_template(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def kept_databases(postgres_url: str, postgres_template: str) -> Iterator[KeptDatabases]:
+    kept = KeptDatabases(postgres_url, postgres_template)
+    yield kept
+    kept.close()
+
+
+@pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated database file that tests copy."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
@@ -115,8 +128,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         path.write_bytes(request.getfixturevalue("sqlite_template").read_bytes())
         yield f"sqlite:///{path}"
         return
-    template = request.getfixturevalue("postgres_template")
-    with postgres_database(request.getfixturevalue("postgres_url"), template) as url:
+    with request.getfixturevalue("kept_databases").lend() as url:
         yield url
 
 
@@ -168,7 +180,7 @@ def make_client(database: Database, settings: Settings) -> Callable[..., Any]:
     @contextmanager
     def make(**changes: Any) -> Iterator[TestClient]:
         app: Any = create_app(replace(settings, **changes), database=database, check_responses=True)
-        with TestClient(app, base_url="http://testserver") as client:
+        with running_client(app) as client:
             yield client
 
     return make

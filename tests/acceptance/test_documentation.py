@@ -46,6 +46,16 @@ MOST_EXCEPTIONS = 4
 APART_COMMANDS = ("restore", "copy-database")
 
 
+def read_words(command: str) -> tuple[str, ...]:
+    return tuple(shlex.split(command, comments=True))
+
+
+def is_process(command: str) -> bool:
+    """Whether a command needs a database of its own, or runs until it is stopped."""
+    words = read_words(command)
+    return words[1] in APART_COMMANDS or (any(word in SERVICES for word in words[1:3]) and "--help" not in words)
+
+
 def by_kind(*kinds: str) -> list[pytest.ParameterSet]:
     return [each for each in BLOCKS if block_of(each).kind in kinds and block_of(each).reason is None]
 
@@ -135,18 +145,9 @@ def filled_folder(world: World) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_guides_runs(
-    run: Run, world: World, filled_folder: Path, command: str, request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.parametrize("command", [each for each in COMMANDS if not is_process(each.values[0])])
+def test_a_command_of_the_guides_runs(run: Run, world: World, filled_folder: Path, command: str) -> None:
     words = fill(command, world)
-    if any(word in SERVICES for word in words[1:3]) and "--help" not in words:
-        run_service(words[1:], filled_folder)
-        return
-
-    if words[1] in APART_COMMANDS:
-        run_apart(words[1:], filled_folder, request)
-        return
 
     said = run(words[1:], "Bob\n")
 
@@ -156,11 +157,21 @@ def test_a_command_of_the_guides_runs(
     assert said.status == 0 or is_found, said
 
 
-def run_apart(arguments: list[str], folder: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    "command", sorted({read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])})
+)
+def test_a_process_of_the_guides_starts_and_ends(
+    command: tuple[str, ...], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Each is started once, on whatever page it stands."""
+    if command[1] in APART_COMMANDS:
+        run_apart(list(command[1:]), tmp_path, request)
+    else:
+        run_service(list(command[1:]), tmp_path)
+
+
+def run_apart(arguments: list[str], place: Path, request: pytest.FixtureRequest) -> None:
     """Runs a command that needs an empty database, with what it needs in a folder of its own."""
-    place = folder / "apart" / arguments[0]
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
     environment = make_environment(SECRET_KEY=SECRET_KEY)
     assert call("migrate", folder=place, environment=environment).returncode == 0
     if arguments[0] == "restore":

@@ -18,6 +18,7 @@ from testbed.databases import open_database
 from testbed.servers import postgres_database
 from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
+from tests.clients import running_client
 
 
 @dataclass
@@ -62,6 +63,6 @@ def serve(url: str, folder: Path, page_size: int = 250) -> Iterator[Service]:
     database = open_database(url)
     settings = replace(load_settings(environment), page_size=page_size)
     app: Any = create_app(settings, database=database, check_responses=True)
-    with TestClient(app, base_url="http://testserver") as client:
+    with running_client(app) as client:
         yield Service(client, database)
     database.close()

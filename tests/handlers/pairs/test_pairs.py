@@ -23,6 +23,7 @@ from tests.handlers.pairs.use_scenarios import USE_SCENARIOS
 
 End = tuple[Any, Any, str]
 SCENARIOS = SET_UP_SCENARIOS | USE_SCENARIOS | OUTSIDE_SCENARIOS
+MEETING_ON_SQLITE = 2
 UPLOAD = ("post", "/api/v2/media.json")
 """A pair of these is made of bytes rather than of JSON."""
 
@@ -106,14 +107,15 @@ def test_a_write_that_meets_another_ends_as_if_one_had_come_second(
 ) -> None:
     """Each test takes a write and those that stand after it, so that every pair is tried once, either first.
 
-    How it ends in turn is found out on SQLite; PostgreSQL must come to one of the same ends.
+    How it ends in turn is found out on SQLite; PostgreSQL must come to one of the same ends. On SQLite, where one unit
+    of work writes at a time, from its beginning on, a write meets only itself and the next.
     """
     on_sqlite.begin(SCENARIOS[kind])
     on_postgres.begin(SCENARIOS[kind])
     words = list(SCENARIOS[kind].writes)
-    for other in words[words.index(one) :]:
+    for place, other in enumerate(words[words.index(one) :]):
         in_turn = on_sqlite.find_ends(one, other)
-        for clients in (on_sqlite, on_postgres):
+        for clients in (on_sqlite, on_postgres) if place < MEETING_ON_SQLITE else (on_postgres,):
             for moment in clients.moments:
                 assert clients.meet(moment, one, other) in in_turn, f"{other} came {moment} of {one}"
                 if other != one:
