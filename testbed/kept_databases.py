@@ -19,8 +19,8 @@ from testbed.servers import postgres_database
 MOST_USES = 60
 """Deleted rows stay in the files of a table, and reading goes past them."""
 SHAPE = """
-    SELECT (SELECT count(*) FROM pg_class), (SELECT max(oid) FROM pg_class), (SELECT sum(relchecks + relnatts) FROM pg_class
-        WHERE relnamespace = 'public'::regnamespace), (SELECT count(*) FROM pg_constraint),
+    SELECT (SELECT count(*) FROM pg_class), (SELECT max(oid) FROM pg_class), (SELECT count(*) FROM pg_constraint),
+        (SELECT sum(relchecks + relnatts) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
         (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_db_role_setting)
 """
 TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY relname"
@@ -32,7 +32,7 @@ OTHERS = """
 Row = tuple[Any, ...]
 
 
-class KeptConnection(connection):
+class KeptConnection(connection):  # type: ignore[misc]
     """A connection whose closing puts it aside for the next test of the same database."""
 
     aside: "Aside | None" = None

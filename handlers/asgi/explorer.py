@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.guides import guide_names, render_guide, render_list
 from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse, header, wrong_method
-from openapi.bundle import Document, parameters, published
+from openapi.bundle import Document, operations, parameters, published
 from relayboard.base.settings import Settings
 
 ROOTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
@@ -208,6 +208,10 @@ def explorer_document(document: Document) -> Document:
     each other, the same Idempotency-Key each time, a record to delete.
     """
     shown = copy.deepcopy(document)
+    shown["components"].get("securitySchemes", {}).pop("cookie", None)  # a page cannot set it
+    for place in (shown, *(operation for _, _, operation in operations(shown))):
+        if "security" in place:
+            place["security"] = [each for each in place["security"] if "cookie" not in each]
     for parameter in parameters(shown):
         _tell_example(parameter, shown["components"]["schemas"])
         parameter.pop("allowEmptyValue", None)  # a checkbox under every field

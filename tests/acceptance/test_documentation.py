@@ -60,6 +60,9 @@ def by_kind(*kinds: str) -> list[pytest.ParameterSet]:
     return [each for each in BLOCKS if block_of(each).kind in kinds and block_of(each).reason is None]
 
 
+PROCESSES = sorted({read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])})
+
+
 def block_of(case: pytest.ParameterSet) -> Block:
     block = case.values[0]
     assert isinstance(block, Block)

@@ -25,7 +25,7 @@ from tests.channel_rows import add_contact
 from tests.faults import archiver
 from tests.run_rows import add_flow
 
-DAYS, RECORDS_PER_DAY, KILLS = 5, 1_200, 8
+DAYS, RECORDS_PER_DAY, KILLS = 5, 600, 8
 FIRST_DAY = datetime(2024, 1, 29, tzinfo=UTC)
 """Three days of a month that is over for long, and two of the one after it."""
 

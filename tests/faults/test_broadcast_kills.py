@@ -20,7 +20,7 @@ from testbed.running import RunningService, forked_service, wait_until
 from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named
 
-CONTACTS, GROUPS, BROADCASTS, KILLS = 12_000, 4, 3, 10
+CONTACTS, GROUPS, BROADCASTS, KILLS = 6_000, 4, 3, 10
 LONGEST_PAUSE_SECONDS = 0.4
 
 
