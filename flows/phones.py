@@ -117,6 +117,8 @@ def _is_assigned(number: str) -> bool:
 def _read_possible(dialled: str, country: str) -> str:
     """The E.164 form of a possible number, or empty text."""
     number = _format_if_possible(dialled, country)
+    if number == dialled:
+        return number
     # Formatting may drop a zero after the country code, which changes how the number is read the next time. Numbers
     # with more such zeros are not real.
     for _ in range(REREADINGS_MAX):

@@ -135,10 +135,10 @@ def service(kind: str, **settings: str) -> Iterator[RunningService]:
             yield running
 
 
-def processor_seconds(running: RunningService) -> float:
-    """What the API, the worker and the database's processes have used so far; on Linux."""
-    roots = {process.pid for process in running.processes.values()}
-    if not running.database.sqlite:
+def processor_seconds(running: RunningService, only: str | None = None) -> float:
+    """What the API, the worker and the database's processes have used so far, or only one of them; on Linux."""
+    roots = {process.pid for name, process in running.processes.items() if only in (None, name)}
+    if only is None and not running.database.sqlite:
         with running.database.reading() as tx:
             roots.add(_read_stat(int(tx.execute(text("SELECT pg_backend_pid()")).scalar_one()))[0])
     every = {int(entry.name): _read_stat(int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdigit()}

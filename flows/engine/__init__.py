@@ -21,8 +21,9 @@ from flows.engine.modifiers import ContactEditor, apply_modifier
 from flows.engine.options import Options
 from flows.engine.services import NO_SERVICES, ServiceError, Services
 from flows.engine.state import Result, Run, Session, Step
+from flows.engine.triggers import CheckedTrigger
 
-__all__ = ["NO_SERVICES", "Assets", "AssetsError", "Contact", "ContactEditor", "ContactError"]
+__all__ = ["NO_SERVICES", "Assets", "AssetsError", "CheckedTrigger", "Contact", "ContactEditor", "ContactError"]
 __all__ += ["EngineError", "Event", "EventLog", "ModifierError", "Options", "Result", "ResumeError", "Run"]
 __all__ += ["ServiceError", "Services", "Session", "SessionStateError", "Step", "TriggerError"]
 __all__ += ["apply_modifier", "interrupt", "resume", "start"]

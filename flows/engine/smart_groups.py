@@ -11,7 +11,7 @@ from flows.engine.contact_reference import write_contact_reference
 from flows.environment import Environment
 from flows.queries import PropertyKind, Query, QueryError, QueryValue, evaluate, parse_query
 
-CACHED_QUERIES = 4096
+CACHED_ASSETS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,39 @@ class ContactView:
         return group.name if group else self.contact.group_names.get(uuid, "")
 
 
-def is_member(group: Group, contact: Contact, assets: Assets, environment: Environment) -> bool:
-    """Whether a contact belongs to a group with a query; a query that cannot be read has no members.
+class Membership:
+    """Whether a contact belongs to groups with queries; a query that cannot be read has no members.
 
     If URNs are redacted, queries that read more of them than whether there are any have no members either.
     """
-    try:
-        query = _parse(group.query, environment, assets)
-        return evaluate(query, ContactView(contact, assets), environment)
-    except QueryError:
-        return False
+
+    __slots__ = ("_assets", "_environment", "_queries", "_view")
+
+    def __init__(self, contact: Contact, assets: Assets, environment: Environment) -> None:
+        self._assets = assets
+        self._environment = environment
+        self._view = ContactView(contact, assets)
+        self._queries = _parsed_queries(assets, environment)
+
+    def includes(self, group: Group) -> bool:
+        """Whether the contact, as it is now, belongs to a group."""
+        queries = self._queries
+        query = queries[group.query] if group.query in queries else self._parse(group.query)
+        try:
+            return query is not None and evaluate(query, self._view, self._environment)
+        except QueryError:
+            return False
+
+    def _parse(self, text: str) -> Query | None:
+        try:
+            query = parse_query(text, self._environment, AssetResolver(self._assets))
+        except QueryError:
+            query = None
+        self._queries[text] = query
+        return query
 
 
-@lru_cache(maxsize=CACHED_QUERIES)
-def _parse(text: str, environment: Environment, assets: Assets) -> Query:
-    return parse_query(text, environment, AssetResolver(assets))
+@lru_cache(maxsize=CACHED_ASSETS)
+def _parsed_queries(assets: Assets, environment: Environment) -> dict[str, Query | None]:
+    """The queries of these assets that have been parsed so far; None for one that cannot be read."""
+    return {}

@@ -41,7 +41,8 @@ from persistence.workspaces import find_workspace
 logger = logging.getLogger("relayboard.worker")
 
 PAGE = 1000
-BATCH = 100
+BATCH = 200
+"""Contacts whose sprints are recorded together. Half as many cost a quarter more, twice as many hardly less."""
 
 
 def list_expanding_workspaces(tx: Transaction) -> list[int]:

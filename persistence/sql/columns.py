@@ -29,6 +29,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
+from flows.clock import SYSTEM_CLOCK
+
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -103,7 +105,7 @@ JsonIndexed = JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null
 
 
 def new_uuid() -> str:
-    return str(uuid_module.uuid4())
+    return SYSTEM_CLOCK.uuid()
 
 
 def read_id(text: int | str) -> int:

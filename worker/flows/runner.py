@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from flows.clock import Clock, SystemClock
@@ -51,6 +51,10 @@ class FlowRunner:
         assert workspace is not None, "workspaces are never deleted"
         assets = self.cache.find_assets(tx, workspace)
         return BatchContext(workspace, assets, environment_of(workspace), load_contacts(tx, workspace.id, contact_ids))
+
+    def add_contacts(self, tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> BatchContext:
+        """The same workspace, assets and formats with these contacts."""
+        return replace(context, contacts=load_contacts(tx, context.workspace.id, contact_ids))
 
     def perform(
         self,

@@ -10,7 +10,18 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from flows.clock import RANDOM_DIGITS, Clock
-from flows.engine import Contact, Event, Options, ResumeError, Session, SessionStateError, TriggerError, resume, start
+from flows.engine import (
+    CheckedTrigger,
+    Contact,
+    Event,
+    Options,
+    ResumeError,
+    Session,
+    SessionStateError,
+    TriggerError,
+    resume,
+    start,
+)
 from flows.engine.services import Services
 from flows.environment import Environment
 from worker.flows.asset_cache import DatabaseAssets
@@ -109,6 +120,7 @@ class SprintRunner:
         self.services = services
         self.before_task = before_task
         self._key = secret_key.encode()
+        self._checked: tuple[Mapping[str, Any] | None, CheckedTrigger | None] = None, None
 
     def run(self, tasks: Sequence[Task], contacts: Mapping[int, Contact]) -> list[Outcome]:
         """The outcomes of tasks, each of another contact, one after the other."""
@@ -136,7 +148,7 @@ class SprintRunner:
             session, events = start(
                 self.assets,
                 contact,
-                task.trigger,
+                self._check(task.trigger),
                 self.environment,
                 clock=RepeatableChance(self.clock, self._key, f"{session_uuid} 1"),
                 services=self.services,
@@ -148,6 +160,14 @@ class SprintRunner:
             logger.warning("contact %s was not started: %s", contact.uuid, error)
             return Outcome(task, refusal=str(error), is_broken=True)
         return Outcome(task, session, events)
+
+    def _check(self, trigger: Mapping[str, Any]) -> CheckedTrigger:
+        """The contacts of a batch share a trigger, which is checked once. Raises TriggerError."""
+        known, checked = self._checked
+        if checked is None or known is not trigger:
+            checked = CheckedTrigger(trigger)
+            self._checked = trigger, checked
+        return checked
 
     def _resume(self, task: Task, contact: Contact) -> Outcome:
         assert task.state is not None

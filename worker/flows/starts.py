@@ -63,14 +63,14 @@ def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
     Contacts of a flow that may call other systems are parked, and the batch is repeated when all were handled.
     """
     with runner.database.reading() as tx:
-        assets = runner.open_context(tx, batch.workspace_id, ()).assets
-        flow_uuid = _find_flow_uuid(assets, batch)
-    if flow_uuid is not None and assets.calls_out(flow_uuid):
+        context = runner.open_context(tx, batch.workspace_id, ())
+        flow_uuid = _find_flow_uuid(context.assets, batch)
+    if flow_uuid is not None and context.assets.calls_out(flow_uuid):
         _park_batch(runner, batch, flow_uuid)
         return
     leases = runner.database.write(lambda tx: acquire_leases(tx, batch.contact_ids))
     with runner.database.reading() as tx:
-        context = runner.open_context(tx, batch.workspace_id, sorted(leases.contact_ids))
+        context = runner.add_contacts(tx, context, sorted(leases.contact_ids))
         begun, tasks = plan_batch(tx, context, batch, leases.contact_ids)
     done = begun.union(runner.perform(context, leases, tasks))
     # In a transaction after that of the runs: a transaction that interrupts the start locks its row and then the runs.

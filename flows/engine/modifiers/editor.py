@@ -8,7 +8,7 @@ from flows.engine.contact import Contact
 from flows.engine.events import EventLog
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.engine.services import NO_SERVICES, Services
-from flows.engine.smart_groups import is_member
+from flows.engine.smart_groups import Membership
 from flows.environment import Environment
 
 
@@ -30,11 +30,18 @@ class ContactEditor:
 
     def update_groups(self) -> None:
         """Updates the groups with queries; a contact that is not active is removed from all groups."""
-        added = [group for group in self._smart_groups() if self._joins(group)]
-        removed = [group.uuid for group in self._smart_groups() if self._leaves(group)]
+        smart = [group for group in self.assets.groups.values() if group.is_smart]
         if not self.contact.is_active:
+            removed = [group.uuid for group in smart if group.uuid in self.contact.groups]
             removed += [uuid for uuid in self.contact.groups if uuid not in removed]
-        self.log_groups(added, removed)
+            self.log_groups([], removed)
+            return
+        if smart:
+            membership = Membership(self.contact, self.assets, self._query_environment())
+            joins = {group.uuid: membership.includes(group) for group in smart}
+            groups = set(self.contact.groups)
+            added = [group for group in smart if joins[group.uuid] and group.uuid not in groups]
+            self.log_groups(added, [uuid for uuid, fits in joins.items() if not fits and uuid in groups])
 
     def log_groups(self, added: list[Group], removed: list[str]) -> bool:
         """Adds and removes memberships and logs their event; returns whether there were any."""
@@ -54,20 +61,11 @@ class ContactEditor:
         self.log.add("contact_groups_changed", {key: groups for key, groups in written.items() if groups})
         return True
 
-    def _smart_groups(self) -> list[Group]:
-        return [group for group in self.assets.groups.values() if group.is_smart]
-
-    def _joins(self, group: Group) -> bool:
-        return self.contact.is_active and group.uuid not in self.contact.groups and self._matches(group)
-
-    def _leaves(self, group: Group) -> bool:
-        return group.uuid in self.contact.groups and not (self.contact.is_active and self._matches(group))
-
-    def _matches(self, group: Group) -> bool:
+    def _query_environment(self) -> Environment:
         environment = self.workspace or self.environment
         if self.options.groups_see_urns and environment.redacts_urns:
             environment = replace(environment, redaction_policy="none")
-        return is_member(group, self.contact, self.assets, environment)
+        return environment
 
     def _group_name(self, uuid: str) -> str:
         group = self.assets.groups.get(uuid)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from flows import Options, Session, interrupt
-from flows.engine import ContactError, ResumeError, SessionStateError, TriggerError
+from flows import Options, Session, interrupt, start
+from flows.engine import CheckedTrigger, ContactError, ResumeError, SessionStateError, TriggerError
 from tests.flows.engine.playing import Played, ask, flow, node, play, switch
 from tests.flows.hypothesis.workspace import CHILD, CONTACT_JSON, FLOW, SMART, make_uuid, refer
 
@@ -153,6 +153,16 @@ def test_steps_keep_the_exit_by_which_they_were_left() -> None:
 def test_triggers_that_cannot_be_read_are_refused(trigger: Any) -> None:
     with pytest.raises(TriggerError):
         play(node(0), trigger=trigger)
+
+
+def test_a_trigger_is_checked_once_for_many_contacts() -> None:
+    assets = play(ask(0)).assets
+    checked = CheckedTrigger({"type": "manual", "flow": refer(FLOW), "params": {"town": "Kigali"}})
+    sessions = [start(assets, {"uuid": make_uuid(60, number), "name": "Ann"}, checked)[0] for number in range(2)]
+
+    assert [session.trigger for session in sessions] == [checked, checked]
+    with pytest.raises(TriggerError):
+        CheckedTrigger({"type": "song", "flow": refer(FLOW)})
 
 
 def test_contacts_that_cannot_be_read_are_refused() -> None:
