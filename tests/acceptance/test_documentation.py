@@ -93,7 +93,7 @@ def test_json_is_json(block: Block) -> None:
 @pytest.mark.parametrize("block", by_kind("yaml"))
 def test_yaml_is_yaml_and_names_settings_that_there_are(block: Block) -> None:
     assert yaml.safe_load(block.text)
-    known = (ROOT / "docs" / "operating.md").read_text()
+    known = (ROOT / "docs" / "settings.md").read_text()
     assert [name for name in re.findall(r"RELAYBOARD_\w+", block.text) if f"| `{name}` |" not in known] == []
 
 

@@ -9,11 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from relayboard.base.settings import RateLimit, SettingError, Settings, load_settings
+from relayboard.base.setting_values import RateLimit
+from relayboard.base.settings import SettingError, Settings, load_settings
+from tools.settings_page import render_page
 
+PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 KEY = {"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"}
 
 
@@ -38,7 +42,7 @@ def test_every_setting_has_a_default_except_the_key():
     [
         ("RELAYBOARD_DATABSE_URL", "; did you mean RELAYBOARD_DATABASE_URL?"),
         ("RELAYBOARD_page_size", "; did you mean RELAYBOARD_PAGE_SIZE?"),
-        ("RELAYBOARD_ELEPHANT", ": docs/operating.md lists those there are"),
+        ("RELAYBOARD_ELEPHANT", ": docs/settings.md lists those there are"),
     ],
 )
 def test_a_variable_that_is_no_setting_is_refused_with_the_one_that_was_meant(variable, hint):
@@ -208,17 +212,65 @@ class TestKeptKey:
             load_settings(environment)
 
 
-def test_the_operating_page_lists_every_setting_and_no_other():
-    page = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
-
-    listed = re.findall(r"^\| `RELAYBOARD_(\w+)` \|", page, re.MULTILINE)
-
-    assert listed == [setting.name.upper() for setting in fields(Settings)]
+def test_the_page_of_settings_is_current():
+    assert PAGE.read_text(encoding="utf-8") == render_page()
 
 
-def test_the_defaults_on_the_operating_page_are_the_defaults():
-    page = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"^\| `(RELAYBOARD_\w+)` \| `([^`]+)` \|", page, re.MULTILINE))
+def test_the_defaults_on_the_page_are_the_defaults():
+    listed = dict(re.findall(r"^\| `(RELAYBOARD_\w+)` \| `([^`]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
     assert len(listed) >= 10
     assert load_settings({**KEY, **listed}) == load_settings(KEY)
+
+
+class TestFromFile:
+    """A secret may stand in a file, which the variable with _FILE names."""
+
+    SECRETS = tuple(each.name.upper() for each in fields(Settings) if each.metadata["is_secret"])
+    TEXTS: ClassVar = {
+        "URL": "https://host/in-a-file",
+        "KEY": "a-key-that-is-in-a-file",
+        "FALLBACKS": "a-key-that-is-in-a-file",
+    }
+    OTHERS: ClassVar = {
+        "DATABASE_URL": "postgresql://user:in-a-file@host/name",
+        "QUEUE_URL": "redis://:in-a-file@host/0",
+        "MEDIA_URL": "file://in-a-file",
+        "SMTP_URL": "smtp://user:in-a-file@host:587/?from=flows@example.org",
+    }
+
+    @pytest.mark.parametrize("name", SECRETS)
+    def test_every_secret_may(self, name, tmp_path):
+        text = self.OTHERS.get(name) or self.TEXTS[name.rpartition("_")[2]]
+        (tmp_path / "secret").write_text(f"{text}\n")
+
+        settings = load_settings({**KEY, **self.named(name, tmp_path / "secret")})
+
+        assert settings == load_settings({**KEY, f"RELAYBOARD_{name}": text})
+
+    def named(self, name, path):
+        key = {"RELAYBOARD_SECRET_KEY": ""} if name == "SECRET_KEY" else {}
+        return {**key, f"RELAYBOARD_{name}_FILE": str(path)}
+
+    def test_both_at_once_are_refused(self, tmp_path):
+        with pytest.raises(SettingError, match="RELAYBOARD_LLM_KEY and RELAYBOARD_LLM_KEY_FILE are both set: keep one"):
+            load_settings({**KEY, "RELAYBOARD_LLM_KEY": "x", **self.named("LLM_KEY", tmp_path)})
+
+    def test_a_file_that_cannot_be_read_is_named_by_its_variable(self, tmp_path):
+        with pytest.raises(SettingError, match="_LLM_KEY_FILE names a file that cannot be read: No such file"):
+            load_settings({**KEY, **self.named("LLM_KEY", tmp_path / "missing")})
+
+    def test_what_is_no_secret_may_not(self, tmp_path):
+        with pytest.raises(SettingError, match="RELAYBOARD_PAGE_SIZE_FILE is not a setting"):
+            load_settings({**KEY, **self.named("PAGE_SIZE", tmp_path)})
+
+    def test_its_typing_errors_are_named_too(self, tmp_path):
+        with pytest.raises(SettingError, match="did you mean RELAYBOARD_SECRET_KEY_FILE"):
+            load_settings({**KEY, **self.named("SECRT_KEY", tmp_path)})
+
+    def test_a_bad_value_does_not_show(self, tmp_path):
+        (tmp_path / "secret").write_text("hidden\nline")
+
+        with pytest.raises(SettingError, match="RELAYBOARD_LLM_KEY cannot be used") as refused:
+            load_settings({**KEY, **self.named("LLM_KEY", tmp_path / "secret")})
+        assert "hidden" not in str(refused.value)
