@@ -18,8 +18,6 @@ from relayboard.base.mail_server import MailServer, read_mail_server
 from relayboard.base.private_files import make_folder
 from relayboard.base.setting_values import (
     SECRET_KEY_LENGTH,
-    Network,
-    RateLimit,
     read_age,
     read_base_url,
     read_count,
@@ -41,9 +39,11 @@ from relayboard.base.setting_values import (
     read_service_url,
     read_switch,
     read_timeout,
-    sqlite_file,
 )
+from relayboard.base.setting_values import Network as Network
+from relayboard.base.setting_values import RateLimit as RateLimit
 from relayboard.base.setting_values import is_postgres as is_postgres
+from relayboard.base.setting_values import sqlite_file as sqlite_file
 
 PREFIX = "RELAYBOARD_"
 FROM_FILE = "_FILE"

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from persistence.contacts.actions import find_contacts
 from persistence.contacts.addresses import read_urns
-from persistence.contacts.search import FOUND_CONTACTS
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange, change_contact, create_contact, delete_contacts
 from persistence.database import Transaction
@@ -22,7 +21,7 @@ def run_list(options: Options) -> None:
     asked = {"query": options.query, "group": options.group}
     with reading_in(options) as (tx, workspace):
         query = ListQuery(tx, workspace, {name: value for name, value in asked.items() if value is not None})
-        page = fetch_list(query, FOUND_CONTACTS, None, options.limit)
+        page = fetch_list(query, CONTACTS, None, options.limit)
     print_records(page.records)
 
 
