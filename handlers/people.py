@@ -3,7 +3,7 @@
 from handlers.answers import Answer
 from handlers.asgi.browsers import make_cookie
 from handlers.errors import seconds_until
-from handlers.request import PersonRequest
+from handlers.request import PersonRequest, actor_of
 from persistence.accounts.limits import Attempts
 from persistence.accounts.signing_in import Door, SignedIn, read_sign_in
 from persistence.tokens import Credentials
@@ -13,7 +13,9 @@ SECONDS_PER_DAY = 86_400
 
 def door_of(request: PersonRequest) -> Door:
     service = request.service
-    return Door(service.database, service.settings, service.passwords, request.browser, request.key)
+    who = request.credentials
+    actor = None if who is None else actor_of(who, request.browser.address)
+    return Door(service.database, service.settings, service.passwords, request.browser, request.key, actor)
 
 
 def person_in(request: PersonRequest) -> Credentials:

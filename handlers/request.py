@@ -14,6 +14,7 @@ from handlers.asgi.request_body import Body
 from handlers.asgi.uploads import Upload
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
+from persistence.audit.witness import BY_SESSION, BY_TOKEN, Actor
 from persistence.database import Database, Transaction
 from persistence.media.store import StoreUnavailable
 from persistence.tokens import Credentials
@@ -99,6 +100,12 @@ class Request:
     @property
     def now(self) -> datetime:
         return self.tx.now
+
+
+def actor_of(who: Credentials, address: str | None) -> Actor:
+    """Who a request is from, for the audit log."""
+    via = BY_TOKEN if who.sign_in_id is None else BY_SESSION
+    return Actor(via, email=who.email, token=who.token_public, address=address)
 
 
 @dataclass(frozen=True, slots=True)

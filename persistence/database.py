@@ -77,6 +77,15 @@ class BeforeCommit(Protocol):
 _INSERTS: dict[Table[NumberedColumns], Executable] = {}
 """Statements that insert a row, by table: they are not built again for each row."""
 
+
+class Watcher(Protocol):
+    """Executes the statements of a unit of work that change rows, and notes who changes what."""
+
+    def execute(
+        self, tx: "Transaction", statement: Any, parameters: Parameters | None
+    ) -> CursorResult[*tuple[Any, ...]]: ...
+
+
 Put = TypeVar("Put", bound=BeforeCommit)
 
 
@@ -97,7 +106,17 @@ class Transaction:
     `is_alone` says that each of its statements is a transaction (when reading on PostgreSQL).
     """
 
-    __slots__ = ("_before_commit", "_kinds", "connection", "held_workspaces", "is_alone", "now", "read_clock", "sqlite")
+    __slots__ = (
+        "_before_commit",
+        "_kinds",
+        "connection",
+        "held_workspaces",
+        "is_alone",
+        "now",
+        "read_clock",
+        "sqlite",
+        "witness",
+    )
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime], *, is_alone: bool = False) -> None:
         self.connection = connection
@@ -106,6 +125,7 @@ class Transaction:
         self.now = clock()
         self.sqlite = connection.dialect.name == "sqlite"
         self.held_workspaces: set[int] = set()
+        self.witness: Watcher | None = None
         self._kinds: set[str] = set()
         self._before_commit: dict[type[BeforeCommit], BeforeCommit] = {}
 
@@ -124,6 +144,8 @@ class Transaction:
     ) -> CursorResult[*tuple[Any, ...]]: ...
 
     def execute(self, statement: Executable, parameters: Parameters | None = None) -> CursorResult[*tuple[Any, ...]]:
+        if self.witness is not None and statement.is_dml:
+            return self.witness.execute(self, statement, parameters)
         return self.connection.execute(statement, parameters)
 
     def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
@@ -186,6 +208,7 @@ class Database:
         self.url = url
         self.clock = clock
         self.wake = wake
+        self.witness: Watcher | None = None
         self._most_connections = pool_size + MAX_OVERFLOW
         self.engine = _create_engine(url, pool_size, statement_timeout_seconds)
         if keys is not None:
@@ -227,6 +250,7 @@ class Database:
             connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
             with connection.begin():
                 transaction = Transaction(connection, self.clock)
+                transaction.witness = self.witness
                 yield transaction
                 transaction.flush()
         if transaction.woken:

@@ -35,6 +35,7 @@ class Credentials:
     is_hash_former: bool = False
     sign_in_id: int | None = None
     csrf_token: str | None = None
+    token_public: str | None = None
 
 
 def keyed_hash(key: str, secret_key: str) -> str:
@@ -91,7 +92,9 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
         return None
     step_due = last_used_on is None or tx.now - last_used_on >= LAST_USED_STEP
     found = workspace_from_row(of_workspace)
-    return Credentials(token_id, found, user_id, email, role, scope, step_due, is_hash_former=not fitting[0])
+    return Credentials(
+        token_id, found, user_id, email, role, scope, step_due, is_hash_former=not fitting[0], token_public=public
+    )
 
 
 def note_use(tx: Transaction, token_id: int) -> None:

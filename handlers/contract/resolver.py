@@ -15,9 +15,10 @@ from handlers.asgi.browsers import check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
 from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract
 from handlers.contract.validation import read_json
-from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, context_of
+from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, actor_of, context_of
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
+from persistence.audit.witness import Witness
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused, has_broken
 from persistence.limits.idempotency import claim_key, keep_answer
@@ -130,6 +131,7 @@ async def _accept_upload(context: RequestContext) -> None:
 
 def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
     workspace_id = context.credentials.workspace.id
+    tx.witness = Witness(actor_of(context.credentials, http.client.host if http.client else None))
     if rules.is_setting_up:
         hold_workspace(tx, workspace_id)
     if context.upload is not None:

@@ -27,7 +27,7 @@ def read_account_record(request: Request) -> Answer:
 
 
 def change_account(request: PersonRequest) -> Answer:
-    who, body, service = person_in(request), request.body, request.service
+    who, body = person_in(request), request.body
     former_hash, password_hash = _new_hash(request) if "password" in body else (None, None)
 
     def change(tx: Transaction) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def change_account(request: PersonRequest) -> Answer:
             end_other_sign_ins(tx, who.user_id, who.sign_in_id)
         return _show(tx, who, chosen)
 
-    return as_json(200, service.database.write(change))
+    return as_json(200, door_of(request).write(change))
 
 
 def _new_hash(request: PersonRequest) -> tuple[str | None, str]:

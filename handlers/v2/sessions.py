@@ -26,5 +26,5 @@ def delete_session(request: PersonRequest) -> Answer:
         elif request.key is not None:
             end_by_key(tx, request.key, service.secret_keys)
 
-    service.database.write(end)
+    door_of(request).write(end)
     return Answer(204, None, {"Set-Cookie": cookie_of(request, None)} if uuid is None else None)

@@ -1,12 +1,15 @@
 """Signing in with a password, and a code if the account asks for one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from persistence.accounts.accounts import Account, find_account, list_memberships, read_account, renew_password_hash
 from persistence.accounts.codes import takes_code
 from persistence.accounts.limits import Attempts, count_attempt, forgive_attempts
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.sign_ins import BY_PASSWORD, SIGN_INS, Browser, create_sign_in, end_by_key
+from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.errors import NotAllowed
 from persistence.lists import ListQuery
@@ -15,6 +18,9 @@ from persistence.workspaces import find_workspace
 from relayboard.base.settings import Settings
 
 REFUSED = "The e-mail address, the password or the code is not right."
+
+
+Result = TypeVar("Result")
 
 
 class TooManyAttempts(Exception):
@@ -38,13 +44,23 @@ class SignedIn:
 @dataclass(frozen=True, slots=True)
 class Door:
     """What signing in needs besides the database. `former_key` is the secret of the browser's present cookie, whose
-    sign-in ends."""
+    sign-in ends; `actor` is who is signed in already."""
 
     database: Database
     settings: Settings
     passwords: Passwords
     browser: Browser
     former_key: str | None = None
+    actor: Actor | None = None
+
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        """Runs `work` in a unit of work that tells the audit log who it was."""
+
+        def told(tx: Transaction) -> Result:
+            tx.witness = None if self.actor is None else Witness(self.actor)
+            return work(tx)
+
+        return self.database.write(told)
 
     @property
     def secret_keys(self) -> tuple[str, ...]:
@@ -90,6 +106,7 @@ def enter(
 ) -> SignedIn:
     """Creates the sign-in of somebody who has proved to be this user. Raises NotAllowed without the code that the
     account asks for, and for users without a workspace."""
+    tx.witness = Witness(Actor(BY_SESSION, email=found.email, address=door.browser.address))
     is_member = bool(list_memberships(tx, found.user_id))
     if not is_member or not takes_code(tx, found.user_id, code, door.secret_keys):
         raise NotAllowed(refused)

@@ -46,7 +46,7 @@ def prove_password(door: Door, user_id: int, password: str, field: str = "passwo
     _count(door, found)
     if not door.passwords.fits(found.password_hash, password):
         raise InvalidInput.on(field, WRONG_PASSWORD)
-    door.database.write(lambda tx: forgive_attempts(tx, found.email, door.browser.address))
+    door.write(lambda tx: forgive_attempts(tx, found.email, door.browser.address))
     return found
 
 
@@ -56,7 +56,7 @@ def set_up(door: Door, user_id: int, password: str) -> Setup:
     if found.has_two_factor:
         raise Refused("Two-factor authentication is on already: switch it off first.")
     secret = make_totp_secret()
-    door.database.write(lambda tx: store_account(tx, user_id, totp_secret=secret, totp_step=None))
+    door.write(lambda tx: store_account(tx, user_id, totp_secret=secret, totp_step=None))
     return Setup(secret, totp_uri(secret, found.email, ISSUER))
 
 
@@ -130,10 +130,10 @@ def _attempt(door: Door, user_id: int, work: Callable[[Transaction], Result]) ->
         forgive_attempts(tx, found.email, door.browser.address)
         return result
 
-    return door.database.write(finish)
+    return door.write(finish)
 
 
 def _count(door: Door, found: Account) -> None:
-    attempts = door.database.write(lambda tx: count_attempt(tx, door.settings, found.email, door.browser.address))
+    attempts = door.write(lambda tx: count_attempt(tx, door.settings, found.email, door.browser.address))
     if not attempts.is_granted:
         raise TooManyAttempts(attempts)

@@ -15,7 +15,6 @@ class AuditEventColumns(RecordColumns):
     record_name: Named[str] = Column(Text)
     changes: Named[Any] = Column(Json, nullable=True)
     via: Named[str] = Column(String(8))
-    actor_uuid: Named[str | None] = Column(UuidText)
     actor_email: Named[str | None] = Column(String(EMAIL_LENGTH))
     token: Named[str | None] = Column(String(16))
     command: Named[str | None] = Column(String(64))

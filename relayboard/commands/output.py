@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
+
+from persistence.audit.witness import BY_COMMAND, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.migrations import check_schema
 from persistence.secrets.encryption import KeyRing
@@ -22,6 +25,7 @@ def opened_database(settings: Settings | None = None, *, confirms_key: bool = Tr
     """The configured database, with the schema of this program. Raises SchemaOlder, SchemaNewer, SecretKeyChanged."""
     settings = settings or load_settings()
     database = Database(settings.database_url, keys=KeyRing.of(settings))
+    database.witness = Witness(Actor(BY_COMMAND, command=_command()))
     try:
         check_schema(database.engine)
         if confirms_key:
@@ -29,6 +33,12 @@ def opened_database(settings: Settings | None = None, *, confirms_key: bool = Tr
         yield database
     finally:
         database.close()
+
+
+def _command() -> str:
+    """The words of the command that runs, such as `token create`."""
+    context = click.get_current_context(silent=True)
+    return "" if context is None else context.command_path.partition(" ")[2]
 
 
 @contextmanager

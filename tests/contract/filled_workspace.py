@@ -74,6 +74,8 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("invitation", "role"): "editor",
     ("membership", "role"): "editor",
     ("sign_in", "method"): "password",
+    ("audit_event", "action"): "changed",
+    ("audit_event", "changes"): {"name": ["before", "after"]},
     ("audit_event", "via"): "token",
     ("message", "direction"): "in",
     ("message", "status"): "handled",

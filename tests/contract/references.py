@@ -35,6 +35,7 @@ OWN = "of the resource itself"
 TABLES = {
     "archives": "archive",
     "broadcast_progress": "broadcast",
+    "audit_events": "audit_event",
     "broadcasts": "broadcast",
     "calls": "channel_event",
     "campaign_events": "campaign_event",
@@ -102,6 +103,9 @@ FIELD_KEY: Forms = (by_text("contact_field", "key"),)
 NAME: Forms = (by_text(OWN),)
 
 PARAMETERS: Mapping[str, Forms] = {
+    "audit_events.record": (by_text("audit_event", "record_uuid", UNKNOWN_UUID),),
+    "audit_events.user": (by_text("audit_event", "actor_email", "nobody@example.org"),),
+    **dict.fromkeys(("audit_events.resource", "audit_events.action"), NOTHING),
     "address": (by_text(OWN, "address", UNKNOWN_NUMBER),),
     "broadcast": BROADCAST,
     "call": (by_id("channel_event"),),

@@ -65,7 +65,6 @@ def _accounts() -> None:
         sa.Column("record_name", sa.Text(), nullable=False),
         sa.Column("changes", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("via", sa.String(length=8), nullable=False),
-        sa.Column("actor_uuid", UUID, nullable=True),
         sa.Column("actor_email", sa.String(length=254), nullable=True),
         sa.Column("token", sa.String(length=16), nullable=True),
         sa.Column("command", sa.String(length=64), nullable=True),

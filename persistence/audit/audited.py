@@ -1,0 +1,100 @@
+"""Which changes of which tables the audit log tells, and under which names. This is the only list of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as declared
+
+from persistence.tables.accounts import membership, token, user, workspace
+from persistence.tables.campaigns import campaign, campaign_event
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
+from persistence.tables.contacts import field as contact_field
+from persistence.tables.contacts import group as contact_group
+from persistence.tables.deliveries import resthook, resthook_subscriber
+from persistence.tables.flows import flow
+from persistence.tables.messages import DELETED as DELETED_MESSAGE
+from persistence.tables.messages import label, message, optin, template
+from persistence.tables.service import classifier, global_value
+from persistence.tables.sign_ins import account, invitation, sign_in
+from persistence.tables.tickets import ticketer, topic
+from persistence.tables.triggers import trigger
+
+NAMES = {
+    "is_active": "active",
+    "is_archived": "archived",
+    "is_anonymous": "anon",
+    "user_id": "user",
+    "definition_revision": "revision",
+    "totp_confirmed_on": "two_factor",
+    "password_hash": "password",
+    "recovery_hashes": "recovery_codes",
+    "webhook_secret": "webhook_secret",
+}
+"""What a column is called in the log, if it has another name there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The changes of one table. `shown` columns appear with both values, `hidden` ones hold secrets: only that they
+    changed is told. `name` is the column that names the record. `ended` has the values of columns that mean that the
+    record is deleted. With `only_end` nothing else is told; `of_user` tables have no workspace, and their changes are
+    told in each workspace of the user in that column.
+    """
+
+    resource: str
+    name: str | None = None
+    shown: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    ended: Mapping[str, object] = declared(default_factory=dict)
+    only_end: bool = False
+    of_user: str | None = None
+    tells_creation: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What must have changed for an entry."""
+        return (*self.ended,) if self.only_end else (*self.shown, *self.hidden, *self.ended)
+
+
+AUDITED: Mapping[str, Audited] = {
+    membership.name: Audited("users", shown=("role",)),
+    user.name: Audited("users", "email", ("first_name", "last_name", "is_active"), of_user="id", tells_creation=False),
+    account.name: Audited(
+        "account",
+        shown=("totp_confirmed_on",),
+        hidden=("password_hash", "recovery_hashes"),
+        of_user="user_id",
+        tells_creation=False,
+    ),
+    sign_in.name: Audited("sessions", shown=("method",), of_user="user_id"),
+    token.name: Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
+    invitation.name: Audited("invitations", "email", ("role",)),
+    workspace.name: Audited(
+        "workspace", "name", ("name", "country", "timezone", "languages", "date_style", "is_anonymous")
+    ),
+    channel.name: Audited(
+        "channels",
+        "name",
+        ("name", "address", "country", "webhook_events", "messages_per_second"),
+        ("secret", "config", "webhook_url", "webhook_secret"),
+        ended={"is_active": False},
+    ),
+    flow.name: Audited("flows", "name", ("name", "is_archived", "definition_revision", "ignores_triggers")),
+    trigger.name: Audited("triggers", shown=("type", "keywords", "is_archived")),
+    campaign.name: Audited("campaigns", "name", ("name", "is_archived")),
+    campaign_event.name: Audited("campaign_events", ended={"is_deleted": True}),
+    resthook.name: Audited("resthooks", "slug"),
+    resthook_subscriber.name: Audited("resthook_subscribers", hidden=("target_url",)),
+    contact_group.name: Audited("groups", "name", ("name",)),
+    contact_field.name: Audited("fields", "name", ("name",)),
+    label.name: Audited("labels", "name", ("name",)),
+    global_value.name: Audited("globals", "name", hidden=("value",)),
+    topic.name: Audited("topics", "name", ("name",)),
+    optin.name: Audited("optins", "name", ("name",)),
+    classifier.name: Audited("classifiers", "name", ("name",)),
+    ticketer.name: Audited("ticketers", "name", ("name",)),
+    template.name: Audited("templates", "name", ("name",)),
+    contact.name: Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
+    message.name: Audited("messages", ended={"visibility": DELETED_MESSAGE}, only_end=True, tells_creation=False),
+}
+"""By the name of the table. `revoked_on` ends a token whatever time it gets."""

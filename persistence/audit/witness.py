@@ -1,0 +1,194 @@
+"""The witness of a unit of work: it sees each statement that changes an audited table, and writes what changed and who
+changed it into the same transaction. Nothing else in the program writes audit events of changes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import CursorResult, Insert, Table, Update, insert, select
+from sqlalchemy.sql.dml import UpdateBase
+
+from persistence.audit.audited import AUDITED, NAMES, Audited
+from persistence.database import Parameters, Transaction
+from persistence.sql.columns import new_uuid, time_text
+from persistence.tables.accounts import membership, user
+from persistence.tables.audit import audit_event
+from persistence.tables.sign_ins import ADDRESS_LENGTH
+
+CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+BY_SESSION, BY_TOKEN, BY_COMMAND = "session", "token", "command"
+HIDDEN = "hidden"
+LONGEST_VALUE = 500
+
+Row = Mapping[str, Any]
+Changes = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who changes something: `via` a session, a token (its public part) or a command of an operator."""
+
+    via: str
+    email: str | None = None
+    token: str | None = None
+    command: str | None = None
+    address: str | None = None
+
+
+class Witness:
+    """Executes the statements of a unit of work that change rows, for `Transaction.witness`."""
+
+    def __init__(self, actor: Actor) -> None:
+        self.actor = actor
+
+    def execute(
+        self, tx: Transaction, statement: UpdateBase, parameters: Parameters | None
+    ) -> CursorResult[*tuple[Any, ...]]:
+        """Execute a statement, and tell what it changed."""
+        table = statement.table
+        rule = AUDITED.get(table.name) if isinstance(table, Table) else None
+        if rule is None or not isinstance(table, Table) or not _concerns(rule, statement):
+            return tx.connection.execute(statement, parameters)
+        before = [] if isinstance(statement, Insert) else _read(tx, table, statement)
+        former = _read_upserted(tx, table, statement, rule)
+        result = tx.connection.execute(statement, parameters)
+        if isinstance(statement, Insert):
+            given = result.context.compiled_parameters
+            found = [self._of_insert(rule, dict(each), former) for each in given]
+            found = [] if result.rowcount == 0 and _yields(statement) else found
+        elif isinstance(statement, Update):
+            found = [self._of_update(rule, row, {**row, **_set(statement, parameters)}) for row in before]
+        else:
+            found = [(DELETED, row, _differences(rule, row, {})) for row in before]
+        self._tell(tx, rule, [each for each in found if each is not None])
+        return result
+
+    def _of_insert(self, rule: Audited, row: Row, former: Row | None) -> tuple[str, Row, Changes] | None:
+        if former is not None or not rule.tells_creation:
+            changes = _differences(rule, former or {}, {**(former or {}), **row})
+            return (CHANGED, row, changes) if changes else None
+        return CREATED, row, _differences(rule, {}, row)
+
+    def _of_update(self, rule: Audited, row: Row, after: Row) -> tuple[str, Row, Changes] | None:
+        if any(_is_end(row, after, name, end) for name, end in rule.ended.items()):
+            return DELETED, row, {}
+        if rule.resource == "channels" and row["workspace_id"] is None:
+            return CREATED, after, _differences(rule, {}, after)
+        changes = {} if rule.only_end else _differences(rule, row, after)
+        return (CHANGED, after, changes) if changes else None
+
+    def _tell(self, tx: Transaction, rule: Audited, found: Sequence[tuple[str, Row, Changes]]) -> None:
+        events = [
+            {**self._who(tx), **who, "action": action, "resource": rule.resource, "changes": changes or None}
+            for action, row, changes in found
+            for who in _whose(tx, rule, row)
+        ]
+        if events:
+            tx.connection.execute(insert(audit_event), events)
+
+    def _who(self, tx: Transaction) -> dict[str, Any]:
+        who = self.actor
+        return {
+            "uuid": new_uuid(),
+            "created_on": tx.now,
+            "via": who.via,
+            "actor_email": who.email,
+            "token": who.token,
+            "command": who.command,
+            "address": None if who.address is None else who.address[:ADDRESS_LENGTH],
+        }
+
+
+def _concerns(rule: Audited, statement: UpdateBase) -> bool:
+    """Whether a statement can change what is told; most updates set counters and times."""
+    if not isinstance(statement, Update):
+        return not isinstance(statement, Insert) or rule.tells_creation or rule.resource == "account"
+    names = {getattr(each, "key", each) for each in statement._values or ()}
+    return bool(names & {*rule.columns, *(("workspace_id",) if rule.resource == "channels" else ())})
+
+
+def _yields(statement: Insert) -> bool:
+    """Whether an INSERT gives way to a row that is there already."""
+    return getattr(statement, "_post_values_clause", None) is not None
+
+
+def _read(tx: Transaction, table: Table, statement: UpdateBase) -> list[Row]:
+    """The rows that an UPDATE or DELETE will change."""
+    chosen = getattr(statement, "whereclause", None)
+    wanted = select(*_columns(table))
+    return [dict(row) for row in tx.connection.execute(wanted if chosen is None else wanted.where(chosen)).mappings()]
+
+
+def _read_upserted(tx: Transaction, table: Table, statement: UpdateBase, rule: Audited) -> Row | None:
+    """The row that an upsert of an account may change."""
+    if not isinstance(statement, Insert) or rule.resource != "account":
+        return None
+    values = {getattr(key, "key", key): value for key, value in (statement._values or {}).items()}
+    owner = select(*_columns(table)).where(table.c.user_id == values["user_id"])
+    row = tx.connection.execute(owner).mappings().first()
+    return None if row is None else dict(row)
+
+
+def _columns(table: Table) -> list[Any]:
+    rule = AUDITED[table.name]
+    beside = ("id", "uuid", "workspace_id", "user_id", rule.name)
+    return [each for each in table.c if each.key in {*rule.columns, *beside}]
+
+
+def _set(statement: Update, parameters: Parameters | None) -> dict[str, Any]:
+    """The new values of an UPDATE, without those that the database computes."""
+    values: dict[str, Any] = dict(parameters) if isinstance(parameters, Mapping) else {}
+    for key, value in (statement._values or {}).items():
+        if hasattr(value, "value"):
+            values[getattr(key, "key", str(key))] = value.value
+    return values
+
+
+def _is_end(before: Row, after: Row, name: str, end: object) -> bool:
+    if end is None:
+        return before[name] is None and after[name] is not None
+    return bool(before[name] != end and after[name] == end)
+
+
+def _differences(rule: Audited, before: Row, after: Row) -> Changes:
+    """What differs, by the names of the log: the former and the new value."""
+    found = {}
+    for name in (*rule.shown, *rule.hidden):
+        former, present = before.get(name), after.get(name)
+        if former != present:
+            is_hidden = name in rule.hidden
+            found[NAMES.get(name, name)] = [_shown(value, is_hidden) for value in (former, present)]
+    return found
+
+
+def _shown(value: Any, is_hidden: bool) -> Any:
+    if value is None or is_hidden:
+        return None if value is None else HIDDEN
+    if isinstance(value, datetime):
+        return time_text(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return value[:LONGEST_VALUE] if isinstance(value, str) else value
+
+
+def _whose(tx: Transaction, rule: Audited, row: Row) -> list[dict[str, Any]]:
+    """The workspaces that are told of a row's change, and what the row is called there."""
+    if rule.of_user is None and "user_id" not in row and rule.resource != "users":
+        name = "" if rule.name is None else str(row.get(rule.name) or "")
+        workspace_id = row["id"] if rule.resource == "workspace" else row["workspace_id"]
+        return [{"workspace_id": workspace_id, "record_uuid": row.get("uuid"), "record_name": name}]
+    if rule.of_user is None:
+        return [_named(tx, rule, row, row["workspace_id"])]
+    user_id = row[rule.of_user]
+    of_user = select(membership.c.workspace_id).where(membership.c.user_id == user_id)
+    return [_named(tx, rule, {**row, "user_id": user_id}, each) for each in tx.connection.execute(of_user).scalars()]
+
+
+def _named(tx: Transaction, rule: Audited, row: Row, workspace_id: int) -> dict[str, Any]:
+    """A row that belongs to a user: it is called by the user's address unless it has a name."""
+    of_user = select(user.c.uuid, user.c.email).where(user.c.id == row["user_id"])
+    uuid, email = tx.connection.execute(of_user).first() or (None, "")
+    name = email if rule.name in (None, "email") and rule.resource != "invitations" else str(row.get(rule.name or ""))
+    own = row.get("uuid") if rule.resource in ("sessions", "invitations") else uuid
+    return {"workspace_id": workspace_id, "record_uuid": own, "record_name": name}

@@ -1,0 +1,203 @@
+"""`/api/v2/audit_events.json`: who changed what, written with the change."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+from starlette.testclient import TestClient
+
+from persistence.accounts.invitations import invite
+from persistence.accounts.two_factor_actions import clear_two_factor
+from persistence.audit.audited import AUDITED
+from persistence.audit.witness import BY_COMMAND, Actor, Witness
+from persistence.database import Database, Transaction
+from persistence.errors import Refused
+from persistence.tables import metadata
+from persistence.tables.audit import audit_event
+from persistence.tokens import create_token, revoke_token
+from persistence.users import add_member, change_role, find_member, remove_member
+from persistence.workspaces import Workspace
+from relayboard.base.settings import Settings
+from testbed.tokens import SECRET_KEY, make_token
+from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, SESSIONS, Browser, add_person, serving
+from tests.api import Api
+
+PATH = "/api/v2/audit_events.json"
+COMMAND = Actor(BY_COMMAND, command="user change")
+
+
+def told(api: Api, **query: Any) -> list[tuple[Any, ...]]:
+    """Resource, action, record and changes of each event, the oldest first."""
+    found = api.results(PATH, **query)[::-1]
+    return [(each["resource"], each["action"], each["record"]["name"], each["changes"]) for each in found]
+
+
+@pytest.fixture
+def client(database: Database, settings: Settings, workspace: Workspace) -> Iterator[TestClient]:
+    with serving(database, settings) as client:
+        yield client
+
+
+@pytest.fixture
+def head(client: TestClient, database: Database, workspace: Workspace) -> Api:
+    return Api(client, database, workspace, make_token(database, workspace, "administrator"))
+
+
+def test_what_a_token_does_is_told_with_its_public_part(head: Api) -> None:
+    uuid = head.post(LABELS, {"name": "Urgent"}).json()["uuid"]
+    head.post(LABELS, {"name": "Very urgent"}, uuid=uuid)
+    head.delete(LABELS, uuid=uuid)
+
+    assert told(head) == [
+        ("labels", "created", "Urgent", {"name": [None, "Urgent"]}),
+        ("labels", "changed", "Very urgent", {"name": ["Urgent", "Very urgent"]}),
+        ("labels", "deleted", "Very urgent", {"name": ["Very urgent", None]}),
+    ]
+    event = head.results(PATH)[0]
+    assert (event["via"], event["token"], event["command"]) == ("token", head.token[3:15], None)
+    assert (event["user"], event["address"]) == (f"administrator@{head.workspace.uuid[:8]}.example.org", "testclient")
+    assert event["record"]["uuid"] == uuid
+
+
+def test_what_changes_nothing_is_not_told(head: Api) -> None:
+    uuid = head.post(LABELS, {"name": "Urgent"}).json()["uuid"]
+    head.post(LABELS, {"name": "Urgent"}, uuid=uuid)
+    head.post(LABELS, {"name": " "})
+    head.post("/api/v2/contacts.json", {"name": "Amina"})
+
+    assert len(told(head)) == 1
+
+
+def test_people_and_their_accounts(head: Api, client: TestClient, database: Database) -> None:
+    add_person(database, head.workspace)
+    amina = Browser(client)
+    amina.sign_in()
+    amina.post(ACCOUNT, {"first_name": "Amina", "old_password": PASSWORD, "password": "another long sentence"})
+    amina.post("/api/v2/account_actions.json", {"action": "set_up_two_factor", "password": "another long sentence"})
+    amina.delete(SESSIONS)
+
+    assert told(head) == [
+        ("sessions", "created", EMAIL, {"method": [None, "password"]}),
+        ("users", "changed", EMAIL, {"first_name": ["", "Amina"]}),
+        ("account", "changed", EMAIL, {"password": ["hidden", "hidden"]}),
+        ("sessions", "deleted", EMAIL, {"method": ["password", None]}),
+    ]
+    assert {(each["via"], each["user"]) for each in head.results(PATH)} == {("session", EMAIL)}
+
+
+def test_users_tokens_and_invitations(head: Api, database: Database, settings: Settings) -> None:
+    workspace = head.workspace
+    with database.writing() as tx:
+        tx.witness = Witness(COMMAND)
+        add_member(tx, workspace.id, EMAIL, "viewer")
+        change_role(tx, workspace.id, EMAIL, "editor")
+        user_id = find_member(tx, workspace.id, EMAIL)
+        assert user_id is not None
+        key = create_token(tx, workspace.id, user_id, SECRET_KEY)
+        revoke_token(tx, workspace.id, key[3:15])
+        clear_two_factor(tx, user_id)
+        remove_member(tx, workspace.id, EMAIL)
+        invite(tx, workspace, EMAIL, "agent", "http://testserver", settings)
+
+    events = told(head)
+    assert [each[:3] for each in events] == [
+        ("users", "created", EMAIL),
+        ("users", "changed", EMAIL),
+        ("tokens", "created", key[3:15]),
+        ("tokens", "deleted", key[3:15]),
+        ("users", "deleted", EMAIL),
+        ("invitations", "created", EMAIL),
+    ]
+    assert events[1][3] == {"role": ["viewer", "editor"]}
+    assert {(each["via"], each["command"], each["user"]) for each in head.results(PATH)} == {
+        ("command", "user change", None)
+    }
+
+
+def test_deleted_contacts_and_messages_are_told_one_by_one(head: Api) -> None:
+    made = [head.post("/api/v2/contacts.json", {"name": name}).json()["uuid"] for name in ("Amina", "Joel")]
+    head.delete("/api/v2/contacts.json", uuid=made[0])
+    head.post("/api/v2/contact_actions.json", {"contacts": made[1:], "action": "delete"})
+
+    assert told(head) == [("contacts", "deleted", "", None)] * 2
+    assert {each["record"]["uuid"] for each in head.results(PATH)} == set(made)
+
+
+def test_channels_flows_and_triggers_are_watched_too() -> None:
+    told_resources = {rule.resource for rule in AUDITED.values()}
+
+    assert {"users", "tokens", "channels", "flows", "triggers", "resthook_subscribers", "workspace"} <= told_resources
+    assert set(AUDITED) <= set(metadata.tables)
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_the_columns_that_are_watched_exist(name: str) -> None:
+    rule = AUDITED[name]
+
+    assert {*rule.columns, *([rule.name] if rule.name else [])} <= {each.key for each in metadata.tables[name].c}
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_no_secret_is_shown(name: str) -> None:
+    shown = " ".join(AUDITED[name].shown)
+
+    assert not any(word in shown for word in ("secret", "hash", "config", "url", "value"))
+
+
+def test_a_secret_is_only_named(head: Api) -> None:
+    head.post("/api/v2/globals.json", {"name": "Key", "value": "swordfish"})
+
+    assert told(head)[0][3] == {"value": [None, "hidden"]}
+    assert "swordfish" not in json.dumps(head.results(PATH))
+
+
+def test_the_event_goes_with_its_change(head: Api, database: Database) -> None:
+    def fail(tx: Transaction) -> None:
+        tx.witness = Witness(COMMAND)
+        add_member(tx, head.workspace.id, EMAIL, "viewer")
+        raise Refused("It was not meant.")
+
+    with pytest.raises(Refused):
+        database.write(fail)
+
+    with database.reading() as tx:
+        assert tx.execute(select(func.count()).select_from(audit_event)).scalar_one() == 0
+
+
+def test_the_service_itself_is_not_told(head: Api, database: Database) -> None:
+    with database.writing() as tx:
+        add_member(tx, head.workspace.id, EMAIL, "viewer")
+
+    assert told(head) == []
+
+
+def test_filters_and_walls(head: Api, client: TestClient, database: Database, other_workspace: Workspace) -> None:
+    other = Api(client, database, other_workspace, make_token(database, other_workspace, "administrator"))
+    uuid = head.post(LABELS, {"name": "A"}).json()["uuid"]
+    head.post("/api/v2/topics.json", {"name": "B"})
+    who = f"Administrator@{head.workspace.uuid[:8]}.example.org"
+
+    assert len(told(head, user=who)) == 2
+    assert [each[2] for each in told(head, resource="topics")] == ["B"]
+    assert [each[2] for each in told(head, record=uuid)] == ["A"]
+    assert told(head, action="deleted") == told(other) == told(other, record=uuid) == []
+
+
+def test_nobody_else_reads_it(head: Api, database: Database) -> None:
+    tokens = [make_token(database, head.workspace, role) for role in ("editor", "viewer", "agent", "surveyor")]
+
+    assert {head.with_token(each).get(PATH).status_code for each in tokens} == {403}
+
+
+def test_a_user_of_two_workspaces_is_told_in_both(
+    client: TestClient, head: Api, database: Database, other_workspace: Workspace
+) -> None:
+    for each in (head.workspace, other_workspace):
+        add_person(database, each)
+    other = Api(client, database, other_workspace, make_token(database, other_workspace, "administrator"))
+
+    Browser(client).sign_in()
+
+    assert told(head) == told(other) == [("sessions", "created", EMAIL, {"method": [None, "password"]})]
