@@ -11,6 +11,7 @@ from connexion.security import NO_VALUE
 from starlette.types import Scope
 
 from handlers.asgi.browsers import check_origin, cookie_in
+from handlers.contract.areas import covers
 from handlers.contract.operations import OperationRules, load_contract
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of
@@ -88,6 +89,8 @@ def check_permission(credentials: Credentials, rules: OperationRules) -> None:
         raise NotAllowed("Your role does not allow this operation.")
     if rules.is_writing and credentials.scope != "write":
         raise NotAllowed("This API token may only read.")
+    if not covers(credentials.areas, rules):
+        raise NotAllowed("This API token is limited to other areas.")
 
 
 async def _spend(context: RequestContext, credentials: Credentials, scope: str) -> None:

@@ -5,7 +5,8 @@ from handlers.asgi.browsers import make_cookie
 from handlers.errors import seconds_until
 from handlers.request import PersonRequest, actor_of
 from persistence.accounts.limits import Attempts
-from persistence.accounts.signing_in import Door, SignedIn, read_sign_in
+from persistence.accounts.sign_ins import read_sign_ins
+from persistence.accounts.signing_in import Door, SignedIn
 from persistence.tokens import Credentials
 
 SECONDS_PER_DAY = 86_400
@@ -27,7 +28,7 @@ def person_in(request: PersonRequest) -> Credentials:
 def answer_session(request: PersonRequest, signed_in: SignedIn) -> Answer:
     """A new session, with its cookie and what is left of the attempts to sign in."""
     with request.service.database.reading() as tx:
-        record = read_sign_in(tx, signed_in)
+        (record,) = read_sign_ins(tx, signed_in.user_id, signed_in.sign_in_id)
     headers = {"Set-Cookie": cookie_of(request, signed_in.key), **limit_headers(request, signed_in.attempts)}
     return Answer(201, record, headers)
 

@@ -6,16 +6,19 @@ import hmac
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import insert, or_, select, update
 
 from persistence.database import Transaction
-from persistence.tables.accounts import PUBLIC_LENGTH, membership, token, user, workspace
+from persistence.errors import InvalidInput
+from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
 from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace_from_row
 
 PREFIX = "rb_"
 SCOPES = ("read", "write")
+AREAS = ("contacts", "messages", "tickets", "flows", "campaigns", "channels", "administration")
 LAST_USED_STEP = timedelta(minutes=1)
 
 
@@ -36,17 +39,44 @@ class Credentials:
     sign_in_id: int | None = None
     csrf_token: str | None = None
     token_public: str | None = None
+    areas: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLimits:
+    """What a token is for, when it expires, and the areas of the API that it is limited to (None: all)."""
+
+    name: str = ""
+    expires_on: datetime | None = None
+    areas: Sequence[str] | None = None
 
 
 def keyed_hash(key: str, secret_key: str) -> str:
     return hmac.new(secret_key.encode(), key.encode(), hashlib.sha256).hexdigest()
 
 
-def create_token(tx: Transaction, workspace_id: int, user_id: int, secret_key: str, scope: str = "write") -> str:
-    """Create a token of a user in a workspace; its text is returned once and cannot be read again."""
+def create_token(
+    tx: Transaction,
+    workspace_id: int,
+    user_id: int,
+    secret_key: str,
+    scope: str = "write",
+    limits: TokenLimits | None = None,
+) -> str:
+    """Create a token of a user in a workspace; its text is returned once and cannot be read again. Raises InvalidInput
+    for a long name or a time that has passed."""
+    limits = limits or TokenLimits()
+    if len(limits.name) > TOKEN_NAME_LENGTH:
+        raise InvalidInput.on("name", f"At most {TOKEN_NAME_LENGTH} characters.")
+    if limits.areas is not None and not {*limits.areas} <= {*AREAS}:
+        raise InvalidInput.on("areas", f"The areas are {', '.join(AREAS)}.")
+    if limits.expires_on is not None and limits.expires_on <= tx.now:
+        raise InvalidInput.on("expires_on", "This time has passed.")
     public = secrets.token_hex(PUBLIC_LENGTH // 2)
     key = f"{PREFIX}{public}_{secrets.token_urlsafe(32)}"
-    values = {"public": public, "hash": keyed_hash(key, secret_key), "scope": scope}
+    values: dict[str, Any] = {"public": public, "hash": keyed_hash(key, secret_key), "scope": scope}
+    areas = None if limits.areas is None else sorted(set(limits.areas))
+    values |= {"name": limits.name or None, "expires_on": limits.expires_on, "areas": areas}
     tx.execute(insert(token).values(workspace_id=workspace_id, user_id=user_id, created_on=tx.now, **values))
     return key
 
@@ -60,18 +90,20 @@ def public_part(key: str) -> str | None:
 
 
 def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Sequence[str] = ()) -> Credentials | None:
-    """The credentials of a token; None if it is unknown or revoked, or its user is no longer active in the workspace.
-    Hashes keyed with a former secret key are accepted too.
+    """The credentials of a token; None if it is unknown, revoked or expired, or its user is no longer active in the
+    workspace. Hashes keyed with a former secret key are accepted too.
     """
     public = public_part(key)
     if public is None or not public.isascii():
         return None
+    is_valid = or_(token.c.expires_on.is_(None), token.c.expires_on > tx.now)
     statement = (
         select(
             token.c.id,
             token.c.hash,
             token.c.scope,
             token.c.last_used_on,
+            token.c.areas,
             user.c.id,
             user.c.email,
             membership.c.role,
@@ -81,19 +113,28 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
         .join(workspace, workspace.c.id == token.c.workspace_id)
         .join(user, user.c.id == token.c.user_id)
         .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
-        .where(token.c.public == public, token.c.revoked_on.is_(None), user.c.is_active)
+        .where(token.c.public == public, token.c.revoked_on.is_(None), is_valid, user.c.is_active)
     )
     row = tx.execute(statement).first()
     if row is None:
         return None
-    token_id, hashed, scope, last_used_on, user_id, email, role, *of_workspace = row
+    token_id, hashed, scope, last_used_on, areas, user_id, email, role, *of_workspace = row
     fitting = [hmac.compare_digest(hashed, keyed_hash(key, each)) for each in (secret_key, *former_keys)]
     if not any(fitting):
         return None
     step_due = last_used_on is None or tx.now - last_used_on >= LAST_USED_STEP
     found = workspace_from_row(of_workspace)
     return Credentials(
-        token_id, found, user_id, email, role, scope, step_due, is_hash_former=not fitting[0], token_public=public
+        token_id,
+        found,
+        user_id,
+        email,
+        role,
+        scope,
+        step_due,
+        is_hash_former=not fitting[0],
+        token_public=public,
+        areas=None if areas is None else tuple(areas),
     )
 
 
@@ -115,10 +156,18 @@ def revoke_token(tx: Transaction, workspace_id: int, public: str) -> bool:
 
 
 def list_tokens(tx: Transaction, workspace_id: int) -> list[dict[str, object]]:
-    """The active tokens of a workspace without their secrets, newest first."""
+    """The tokens of a workspace that are not revoked, expired ones too, without their secrets, newest first."""
     statement = (
         select(
-            token.c.public, user.c.email, token.c.scope, token.c.created_on, token.c.last_used_on, token.c.revoked_on
+            token.c.public,
+            user.c.email,
+            token.c.scope,
+            token.c.created_on,
+            token.c.last_used_on,
+            token.c.revoked_on,
+            token.c.name,
+            token.c.expires_on,
+            token.c.areas,
         )
         .join(user, user.c.id == token.c.user_id)
         .where(token.c.workspace_id == workspace_id, token.c.revoked_on.is_(None))

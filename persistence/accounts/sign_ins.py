@@ -15,7 +15,7 @@ from persistence.database import Transaction
 from persistence.errors import NotAllowed, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec
 from persistence.sql.columns import NO_ID, is_uuid
-from persistence.sql.json_sql import json_record
+from persistence.sql.json_sql import as_text, json_record
 from persistence.sql.pages import Order
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.sign_ins import ADDRESS_LENGTH, AGENT_LENGTH, account, sign_in
@@ -40,6 +40,10 @@ def _mine(query: ListQuery) -> list[Condition]:
 
 
 def _record(query: ListQuery) -> ColumnElement[Any]:
+    return _shown(query.sign_in_id)
+
+
+def _shown(current_id: int | None) -> ColumnElement[Any]:
     """The record; `current` is the sign-in that asks."""
     return json_record(
         {
@@ -47,7 +51,7 @@ def _record(query: ListQuery) -> ColumnElement[Any]:
             "method": sign_in.c.method,
             "address": sign_in.c.address,
             "user_agent": sign_in.c.agent,
-            "current": sign_in.c.id == (query.sign_in_id or NO_ID),
+            "current": sign_in.c.id == (current_id or NO_ID),
             "created_on": sign_in.c.created_on,
             "last_seen_on": sign_in.c.seen_on,
         }
@@ -71,6 +75,15 @@ def create_sign_in(tx: Transaction, user_id: int, method: str, browser: Browser,
         "seen_on": tx.now,
     }
     return tx.execute(insert(sign_in).values(**values).returning(sign_in.c.id)).scalar_one(), secret.text
+
+
+def read_sign_ins(tx: Transaction, user_id: int, current_id: int | None = None) -> list[str]:
+    """The sign-ins of a user as JSON texts, newest first; with an id only that one, as the one that asks."""
+    mine = sign_in.c.user_id == user_id
+    if current_id is not None:
+        mine &= sign_in.c.id == current_id
+    newest = (sign_in.c.created_on.desc(), sign_in.c.id.desc())
+    return list(tx.execute(select(as_text(_shown(current_id))).where(mine).order_by(*newest)).scalars())
 
 
 def find_by_sign_in(

@@ -8,13 +8,10 @@ from persistence.accounts.accounts import Account, find_account, list_membership
 from persistence.accounts.codes import takes_code
 from persistence.accounts.limits import Attempts, count_attempt, forgive_attempts
 from persistence.accounts.passwords import Passwords
-from persistence.accounts.sign_ins import BY_PASSWORD, SIGN_INS, Browser, create_sign_in, end_by_key
+from persistence.accounts.sign_ins import BY_PASSWORD, Browser, create_sign_in, end_by_key
 from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.errors import NotAllowed
-from persistence.lists import ListQuery
-from persistence.tables.sign_ins import sign_in
-from persistence.workspaces import find_workspace
 from relayboard.base.settings import Settings
 
 REFUSED = "The e-mail address, the password or the code is not right."
@@ -115,13 +112,3 @@ def enter(
         end_by_key(tx, door.former_key, door.secret_keys)
     sign_in_id, key = create_sign_in(tx, found.user_id, method, door.browser, door.settings.secret_key)
     return SignedIn(sign_in_id, found.user_id, key, attempts)
-
-
-def read_sign_in(tx: Transaction, signed_in: SignedIn) -> str:
-    """The record of a new sign-in as JSON text."""
-    workspace_id = list_memberships(tx, signed_in.user_id)[0].workspace_id
-    workspace = find_workspace(tx, workspace_id)
-    assert workspace is not None
-    query = ListQuery(tx, workspace, user_id=signed_in.user_id, sign_in_id=signed_in.sign_in_id)
-    (record,) = SIGN_INS.read(query, sign_in.c.id == signed_in.sign_in_id)
-    return record

@@ -1,7 +1,9 @@
 """`relayboard token create|list|revoke`."""
 
+from datetime import timedelta
+
 from persistence.database import Transaction
-from persistence.tokens import PREFIX, create_token, list_tokens, public_part, revoke_token
+from persistence.tokens import PREFIX, TokenLimits, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
@@ -24,8 +26,11 @@ def run_create(options: Options) -> None:
         user_id = find_member(tx, workspace.id, options.email)
         if user_id is None:
             raise CommandFailed(f"{options.email} is not a user of this workspace")
-        token = create_token(tx, workspace.id, user_id, settings.secret_key, options.scope)
-    print_json({"token": token, "scope": options.scope})
+        expires_on = options.expires if options.days is None else tx.now + timedelta(days=options.days)
+        limits = TokenLimits(options.name, expires_on, options.area or None)
+        token = create_token(tx, workspace.id, user_id, settings.secret_key, options.scope, limits)
+    shown = {"token": token, "scope": options.scope, "name": limits.name or None}
+    print_json(shown | {"areas": limits.areas, "expires_on": expires_on})
 
 
 def run_list(options: Options) -> None:

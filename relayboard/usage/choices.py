@@ -3,6 +3,8 @@ them (tests/relayboard/usage/test_choices.py)."""
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 SCOPES = ("read", "write")
+AREAS = ("contacts", "messages", "tickets", "flows", "campaigns", "channels", "administration")
+AUDIT_ACTIONS = ("created", "changed", "deleted")
 TICKETERS = ("internal", "mailgun", "zendesk", "rocketchat")
 CLASSIFIERS = ("wit", "luis", "bothub")
 TEMPLATE_STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsupported_components")

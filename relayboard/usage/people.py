@@ -1,7 +1,8 @@
 """How workspaces, users, tokens and secrets are called."""
 
-from relayboard.usage.choices import DATE_STYLES, ROLES, SCOPES
+from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, DATE_STYLES, ROLES, SCOPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
+from relayboard.usage.values import Moment, WholeNumber
 
 ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"
 IN = f"--workspace {ID}"
@@ -45,6 +46,26 @@ USER = Noun(
         examples=(IN,),
     ),
     Action(
+        "invite",
+        "accounts.run_invite",
+        "invite somebody to a workspace",
+        workspace(),
+        option("--email", "the person's e-mail address", required=True),
+        option("--role", "what the user may do", choices=ROLES, required=True),
+        option("--url", "the URL of the service for the link; default: RELAYBOARD_BASE_URL", default=""),
+        more="Prints a link, and mails it if RELAYBOARD_SMTP_URL is set. It works once, for seven days.",
+        examples=(f"{IN} --email ann@example.org --role editor",),
+    ),
+    Action(
+        "password",
+        "accounts.run_password",
+        "set a user's password, and end the user's sessions",
+        option("--email", "the user's e-mail address", required=True),
+        flag("--drop-two-factor", "switch two-factor authentication off, for somebody who has lost the phone"),
+        more="The password is asked for on a terminal, otherwise read from standard input.",
+        examples=("--email ann@example.org", "--email ann@example.org < password.txt"),
+    ),
+    Action(
         "change",
         "users.run_change",
         "give a user of a workspace another role",
@@ -79,7 +100,16 @@ TOKEN = Noun(
             choices=SCOPES,
             default="write",
         ),
-        examples=(f"{IN} --email ann@example.org --scope read",),
+        option("--name", "what it is for", default=""),
+        OneOf(
+            option("--days", "it expires after so many days", kind=WholeNumber(1, 36_500), metavar="N"),
+            option("--expires", "it expires then, like 2027-05-04T08:00Z", kind=Moment(is_utc=True), metavar="TIME"),
+        ),
+        option("--area", "limit it to an area of the API; repeat for several", choices=AREAS, several=True),
+        examples=(
+            f"{IN} --email ann@example.org --scope read",
+            f"{IN} --email ann@example.org --name 'Mirror of contacts' --days 90 --area contacts",
+        ),
     ),
     Action(
         "list",
@@ -109,6 +139,57 @@ TOKEN = Noun(
         examples=(f"{IN} 3fW8cQ1z", f"{IN} - < token.txt", f"{IN} --email ann@example.org"),
     ),
 )
+INVITATION = Noun(
+    "invitation",
+    "people who may join a workspace",
+    Action(
+        "list", "accounts.run_list_invitations", "invitations that nobody has accepted yet", workspace(), examples=(IN,)
+    ),
+    Action(
+        "withdraw",
+        "accounts.run_withdraw",
+        "delete an invitation",
+        workspace(),
+        argument("uuid", "the invitation, as `relayboard invitation list` names it", metavar="UUID"),
+        examples=(f"{IN} {ID}",),
+    ),
+)
+SESSION = Noun(
+    "session",
+    "browsers in which people are signed in",
+    Action(
+        "list",
+        "accounts.run_list_sessions",
+        "the browsers in which a user is signed in, newest first",
+        option("--email", "the user's e-mail address", required=True),
+        examples=("--email ann@example.org",),
+    ),
+    Action(
+        "end",
+        "accounts.run_end_sessions",
+        "end all sessions of a user, or one",
+        option("--email", "the user's e-mail address", required=True),
+        option("--session", "only this one, as `relayboard session list` names it", default="", metavar="UUID"),
+        examples=("--email ann@example.org",),
+    ),
+)
+AUDIT = Noun(
+    "audit",
+    "the audit log",
+    Action(
+        "list",
+        "accounts.run_list_audit",
+        "who changed what in a workspace, newest first",
+        workspace(),
+        option("--resource", "only changes of this resource, such as users or tokens", default=""),
+        option("--action", "only this kind of change", choices=AUDIT_ACTIONS),
+        option("--user", "only changes by the user with this address", default=""),
+        option("--after", "only changes from this time on", kind=Moment(is_utc=True), metavar="TIME"),
+        option("--before", "only changes up to this time", kind=Moment(is_utc=True), metavar="TIME"),
+        option("--limit", "how many at most; default: 100", kind=WholeNumber(1, 100_000), default=100, metavar="N"),
+        examples=(IN, f"{IN} --resource tokens --after 2026-05-04"),
+    ),
+)
 SECRETS = Noun(
     "secrets",
     "the encrypted secrets in the database",
@@ -122,4 +203,4 @@ SECRETS = Noun(
         ),
     ),
 )
-ALL = (WORKSPACE, USER, TOKEN, SECRETS)
+ALL = (WORKSPACE, USER, INVITATION, SESSION, TOKEN, AUDIT, SECRETS)

@@ -2,15 +2,19 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
+from handlers.contract.areas import AREA_OF, AREA_RESOURCES, OF_EVERY_TOKEN
+from handlers.contract.operations import load_contract
 from persistence.database import Database
+from persistence.errors import InvalidInput
 from persistence.tables.accounts import token, user
-from persistence.tokens import create_token, list_tokens, public_part, revoke_token
+from persistence.tokens import AREAS, TokenLimits, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import RateLimit
@@ -102,6 +106,79 @@ class TestTokens:
             reading = api.with_token(create_token(tx, workspace.id, user_id, SECRET_KEY, "read"))
 
         assert (reading.get(PATH).status_code, reading.post(PATH, {"name": "X"}).status_code) == (200, 403)
+
+
+class TestLimitsOfTokens:
+    """Tokens that expire, and tokens for a part of the API."""
+
+    @pytest.fixture
+    def limited(self, api: Api, database: Database) -> Callable[..., Api]:
+        def make(**limits: Any) -> Api:
+            with database.writing() as tx:
+                email = f"administrator@{api.workspace.uuid[:8]}.example.org"
+                user_id = find_member(tx, api.workspace.id, email)
+                assert user_id is not None
+                return api.with_token(
+                    create_token(tx, api.workspace.id, user_id, SECRET_KEY, limits=TokenLimits(**limits))
+                )
+
+        return make
+
+    def test_an_expired_token_is_answered_like_a_revoked_one(
+        self, api: Api, limited: Callable[..., Api], database: Database, clock: Clock
+    ) -> None:
+        end = clock.moment + timedelta(days=1)
+        before, brief = limited(expires_on=end).get(PATH).status_code, limited(expires_on=end)
+        clock.advance(days=1)
+        with database.writing() as tx:
+            assert revoke_token(tx, api.workspace.id, public_part(api.token) or "")
+
+        other = brief.client.get(PATH, headers={"Authorization": f"Token {brief.token}"})
+        assert (before, other.status_code, other.json()) == (200, *_answer(api))
+
+    def test_a_token_is_limited_to_areas(self, limited: Callable[..., Api]) -> None:
+        mirror = limited(areas=("contacts", "flows"))
+
+        statuses = {
+            path: mirror.get(f"/api/{path}.json").status_code
+            for path in ("v2/contacts", "v1/flows", "v2/workspace", "v2/messages", "v2/users", "v2/account")
+        }
+        assert statuses == {
+            **dict.fromkeys(("v2/contacts", "v1/flows", "v2/workspace", "v2/account"), 200),
+            **dict.fromkeys(("v2/messages", "v2/users"), 403),
+        }
+
+    def test_limits_are_listed(self, api: Api, limited: Callable[..., Api], database: Database, clock: Clock) -> None:
+        end = clock.moment + timedelta(days=1)
+        limited(name="Mirror", areas=("flows", "contacts"), expires_on=end)
+
+        with database.reading() as tx:
+            newest = list_tokens(tx, api.workspace.id)[0]
+        assert (newest["name"], newest["areas"], newest["expires_on"]) == ("Mirror", ["contacts", "flows"], end)
+
+    @pytest.mark.parametrize(
+        "limits", [{"name": "x" * 65}, {"areas": ("everything",)}, {"expires_on": datetime(2026, 1, 1, tzinfo=UTC)}]
+    )
+    def test_limits_that_make_no_sense_are_refused(self, limited: Callable[..., Api], limits: Any) -> None:
+        with pytest.raises(InvalidInput):
+            limited(**limits)
+
+
+def _answer(api: Api) -> tuple[int, Any]:
+    response = api.get(PATH)
+    return response.status_code, response.json()
+
+
+def test_every_resource_belongs_to_one_area_or_to_every_token() -> None:
+    resources = {rules.id.split(".")[2] for generation in ("v1", "v2") for rules in load_contract(generation).values()}
+    personal = {
+        *("sessions", "account_actions", "sign_in_links", "link_sessions", "invitation_sessions"),
+        *OF_EVERY_TOKEN.split(),
+    }
+
+    assert set(AREA_RESOURCES) == set(AREAS)
+    assert sorted(AREA_OF) == sorted(" ".join(AREA_RESOURCES.values()).split())
+    assert resources - personal == set(AREA_OF)
 
 
 class TestRateLimits:

@@ -18,12 +18,30 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --email {editor} --role editor",
         "--workspace {workspace} --email Eve@Example.ORG --role agent --first-name Eve --last-name 'de la Cruz'",
     ),
+    ("user", "invite"): (
+        "--workspace {workspace} --email grace@example.org --role agent --url https://sms.example.org",
+    ),
+    ("user", "password"): (
+        "--email {editor} < 'the river is wide in march'",
+        "--email {editor} --drop-two-factor < 'the river is wide in may'",
+    ),
     ("user", "list"): ("--workspace {workspace}",),
+    ("invitation", "list"): ("--workspace {workspace}",),
+    ("invitation", "withdraw"): ("--workspace {workspace} {invitation}",),
+    ("session", "list"): ("--email {editor}",),
+    ("session", "end"): ("--email {editor} --session {session}", "--email {editor}"),
+    ("audit", "list"): (
+        "--workspace {workspace}",
+        "--workspace {workspace} --resource users --action created --user {editor} --after 2026-01-01 "
+        "--before 2100-01-01T00:00Z --limit 5",
+    ),
     ("user", "change"): ("--workspace {workspace} --email {agent} --role surveyor",),
     ("user", "remove"): ("--workspace {workspace} --email {leaver}",),
     ("token", "create"): (
         "--workspace {workspace} --email {administrator}",
         "--workspace {workspace} --email {administrator} --scope read",
+        "--workspace {workspace} --email {administrator} --name Mirror --days 90 --area contacts --area flows",
+        "--workspace {workspace} --email {administrator} --expires 2100-01-01",
     ),
     ("token", "list"): ("--workspace {workspace}", "--workspace {workspace} --email {administrator}"),
     ("token", "revoke"): (

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import requests
+from sqlalchemy import select
 
+from persistence.accounts.invitations import invite
+from persistence.accounts.sign_ins import Browser, create_sign_in
 from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.broadcasts.form import read_form
 from persistence.broadcasts.v2 import BROADCASTS, create_broadcast
@@ -34,6 +37,7 @@ from persistence.tables.contacts import contact, group
 from persistence.tables.deliveries import FAILED
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
+from persistence.tables.sign_ins import invitation, sign_in
 from persistence.tables.tickets import topic
 from persistence.tables.triggers import trigger
 from persistence.templates import TEMPLATES, Translation, set_translation
@@ -46,6 +50,7 @@ from persistence.triggers.form import TriggerForm, read_trigger_form
 from persistence.triggers.writes import create_trigger
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace
+from relayboard.base.settings import load_settings
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from testbed.running import RunningService
@@ -143,6 +148,13 @@ def _make_users(database: Database, workspace: Any) -> dict[str, str]:
         public = public_part(create_token(tx, workspace.id, user_id, SECRET_KEY))
         assert public is not None
         names["public"] = public
+        browser = Browser("192.0.2.7", "Firefox")
+        editor_id = find_member(tx, workspace.id, names["editor"])
+        assert editor_id is not None
+        sign_in_id, _ = create_sign_in(tx, editor_id, "password", browser, SECRET_KEY)
+        names["session"] = tx.execute(select(sign_in.c.uuid).where(sign_in.c.id == sign_in_id)).scalar_one()
+        invited = invite(tx, workspace, "guest@example.org", "agent", "http://sms.example.org", load_settings())
+        names["invitation"] = tx.execute(select(invitation.c.uuid).where(invitation.c.id == invited.id)).scalar_one()
     return names
 
 

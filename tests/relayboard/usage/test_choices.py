@@ -4,6 +4,7 @@ import pytest
 
 from flows.definition.exports import Dependencies
 from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
+from persistence.audit import witness
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.tables import deliveries
 from persistence.triggers import schedules, triggers
@@ -12,6 +13,8 @@ from relayboard.usage import choices
 SAME = {
     "ROLES": users.ROLES,
     "SCOPES": tokens.SCOPES,
+    "AREAS": tokens.AREAS,
+    "AUDIT_ACTIONS": (witness.CREATED, witness.CHANGED, witness.DELETED),
     "TICKETERS": ticketers.TYPES,
     "CLASSIFIERS": classifiers.TYPES,
     "TEMPLATE_STATUSES": templates.STATUSES,

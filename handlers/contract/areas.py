@@ -1,0 +1,24 @@
+"""The areas to which API tokens can be limited: each resource of the API belongs to one."""
+
+from collections.abc import Mapping
+
+from handlers.contract.operations import OperationRules
+
+AREA_RESOURCES: Mapping[str, str] = {
+    "contacts": "boundaries contact_actions contacts fields groups optins",
+    "messages": "archives broadcasts conversations labels media message_actions messages templates",
+    "tickets": "ticket_actions ticketers tickets topics",
+    "flows": "classifiers definitions flow_starts flows globals resthook_events resthook_subscribers resthooks runs",
+    "campaigns": "campaign_events campaigns events",
+    "channels": "calls channel_events channel_settings channels relayers",
+    "administration": "audit_events invitations users",
+}
+"""Resources of both generations by area. The other ones tell a client what it is, and every token may use them."""
+OF_EVERY_TOKEN = "account org workspace"
+AREA_OF = {resource: area for area, resources in AREA_RESOURCES.items() for resource in resources.split()}
+
+
+def covers(areas: tuple[str, ...] | None, rules: OperationRules) -> bool:
+    """Whether a token that is limited to these areas, or to none, may use an operation."""
+    resource = rules.id.split(".")[2]
+    return areas is None or resource in OF_EVERY_TOKEN.split() or AREA_OF.get(resource) in areas
