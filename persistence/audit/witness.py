@@ -12,7 +12,7 @@ from sqlalchemy.sql.dml import UpdateBase
 from persistence.audit.audited import AUDITED, NAMES, Audited
 from persistence.database import Parameters, Transaction
 from persistence.sql.columns import new_uuid, time_text
-from persistence.tables.accounts import membership, user
+from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.audit import audit_event
 from persistence.tables.sign_ins import ADDRESS_LENGTH
 
@@ -176,13 +176,18 @@ def _whose(tx: Transaction, rule: Audited, row: Row) -> list[dict[str, Any]]:
     """The workspaces that are told of a row's change, and what the row is called there."""
     if rule.of_user is None and "user_id" not in row and rule.resource != "users":
         name = "" if rule.name is None else str(row.get(rule.name) or "")
-        workspace_id = row["id"] if rule.resource == "workspace" else row["workspace_id"]
+        workspace_id = _own_id(tx, row) if rule.resource == "workspace" else row["workspace_id"]
         return [{"workspace_id": workspace_id, "record_uuid": row.get("uuid"), "record_name": name}]
     if rule.of_user is None:
         return [_named(tx, rule, row, row["workspace_id"])]
     user_id = row[rule.of_user]
     of_user = select(membership.c.workspace_id).where(membership.c.user_id == user_id)
     return [_named(tx, rule, {**row, "user_id": user_id}, each) for each in tx.connection.execute(of_user).scalars()]
+
+
+def _own_id(tx: Transaction, row: Row) -> int:
+    """The id of a workspace, which the values of a new one do not have."""
+    return tx.connection.execute(select(workspace.c.id).where(workspace.c.uuid == row["uuid"])).scalar_one()
 
 
 def _named(tx: Transaction, rule: Audited, row: Row, workspace_id: int) -> dict[str, Any]:

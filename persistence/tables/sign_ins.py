@@ -22,8 +22,8 @@ SECRET_PUBLIC_LENGTH = 16
 SUBJECT_LENGTH = EMAIL_LENGTH + 16
 
 
-class AccountColumns(TypedColumns):
-    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), primary_key=True, autoincrement=False)
+class AccountColumns(NumberedColumns):
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), unique=True)
     password_hash: Named[str | None] = Column(String(255))
     password_changed_on: Named[datetime | None] = Column(UtcDateTime)
     totp_secret = sealed_column("account", "totp_secret")
@@ -33,7 +33,7 @@ class AccountColumns(TypedColumns):
     chosen_id: Named[int | None] = Column(Integer, ForeignKey("workspace.id"))
 
 
-account = Table("account", metadata, AccountColumns)
+account = numbered_table("account", AccountColumns)
 """How a user signs in. `totp_step` is the time step of the last code that was accepted, because each is accepted once;
 `chosen_id` is the workspace that the user chose last."""
 

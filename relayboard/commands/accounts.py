@@ -27,7 +27,8 @@ from relayboard.commands.output import (
 from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
 from relayboard.usage.parts import Options
 
-FILTERS = ("resource", "action", "user", "after", "before")
+FILTERS = {"resource": "resource", "action": "done", "user": "user", "after": "after", "before": "before"}
+"""The parameter of the list for each option."""
 
 
 def run_invite(options: Options) -> None:
@@ -98,7 +99,9 @@ def run_end_sessions(options: Options) -> None:
 
 
 def run_list_audit(options: Options) -> None:
-    values: dict[str, Any] = {name: getattr(options, name) for name in FILTERS if getattr(options, name)}
+    values: dict[str, Any] = {
+        name: getattr(options, given) for name, given in FILTERS.items() if getattr(options, given)
+    }
     with reading_in(options) as (tx, workspace):
         page = fetch_list(ListQuery(tx, workspace, values), AUDIT_EVENTS, None, options.limit)
     print_records(page.records)

@@ -182,7 +182,7 @@ AUDIT = Noun(
         "who changed what in a workspace, newest first",
         workspace(),
         option("--resource", "only changes of this resource, such as users or tokens", default=""),
-        option("--action", "only this kind of change", choices=AUDIT_ACTIONS),
+        option("--action", "only this kind of change", choices=AUDIT_ACTIONS, into="done"),
         option("--user", "only changes by the user with this address", default=""),
         option("--after", "only changes from this time on", kind=Moment(is_utc=True), metavar="TIME"),
         option("--before", "only changes up to this time", kind=Moment(is_utc=True), metavar="TIME"),

@@ -42,7 +42,8 @@ def _accounts() -> None:
     op.create_index("ix_sign_in_window_began", "sign_in_window", ["began_on"])
     op.create_table(
         "account",
-        sa.Column("user_id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=False),
         sa.Column("password_hash", sa.String(length=255), nullable=True),
         sa.Column("password_changed_on", TIME, nullable=True),
         sa.Column("totp_secret", sa.Text(), nullable=True),
@@ -52,7 +53,9 @@ def _accounts() -> None:
         sa.Column("chosen_id", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["chosen_id"], ["workspace.id"], name=op.f("fk_account_chosen_id")),
         sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f("fk_account_user_id")),
-        sa.PrimaryKeyConstraint("user_id", name=op.f("pk_account")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_account")),
+        sa.UniqueConstraint("user_id", name=op.f("uq_account_user_id")),
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "audit_event",

@@ -29,7 +29,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("invitation", "list"): ("--workspace {workspace}",),
     ("invitation", "withdraw"): ("--workspace {workspace} {invitation}",),
     ("session", "list"): ("--email {editor}",),
-    ("session", "end"): ("--email {editor} --session {session}", "--email {editor}"),
+    ("session", "end"): ("--email {administrator} --session {session}", "--email {administrator}"),
     ("audit", "list"): (
         "--workspace {workspace}",
         "--workspace {workspace} --resource users --action created --user {editor} --after 2026-01-01 "

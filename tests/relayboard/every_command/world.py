@@ -149,9 +149,7 @@ def _make_users(database: Database, workspace: Any) -> dict[str, str]:
         assert public is not None
         names["public"] = public
         browser = Browser("192.0.2.7", "Firefox")
-        editor_id = find_member(tx, workspace.id, names["editor"])
-        assert editor_id is not None
-        sign_in_id, _ = create_sign_in(tx, editor_id, "password", browser, SECRET_KEY)
+        sign_in_id, _ = create_sign_in(tx, user_id, "password", browser, SECRET_KEY)
         names["session"] = tx.execute(select(sign_in.c.uuid).where(sign_in.c.id == sign_in_id)).scalar_one()
         invited = invite(tx, workspace, "guest@example.org", "agent", "http://sms.example.org", load_settings())
         names["invitation"] = tx.execute(select(invitation.c.uuid).where(invitation.c.id == invited.id)).scalar_one()
