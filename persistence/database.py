@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
+from typing import Any, TypeVar, TypeVarTuple, overload
 
 import orjson
 from sqlalchemy import (
@@ -32,6 +32,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.errors import LostRace, lost_a_race
+from persistence.hooks import BeforeCommit, Watcher
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
@@ -62,30 +63,8 @@ Wake = Callable[[frozenset[str]], None]
 seconds."""
 
 
-class BeforeCommit(Protocol):
-    """A hook: what a unit of work does last, so that rows for which many transactions wait are locked only briefly.
-    `is_last` marks the hook that runs after all others.
-    """
-
-    is_last: bool
-
-    def flush(self, tx: "Transaction") -> None:
-        """Runs the hook just before the commit; it may be called again, with new work or without any."""
-        ...
-
-
 _INSERTS: dict[Table[NumberedColumns], Executable] = {}
 """Statements that insert a row, by table: they are not built again for each row."""
-
-
-class Watcher(Protocol):
-    """Executes the statements of a unit of work that change rows, and notes who changes what."""
-
-    def execute(
-        self, tx: "Transaction", statement: Any, parameters: Parameters | None
-    ) -> CursorResult[*tuple[Any, ...]]: ...
-
-
 Put = TypeVar("Put", bound=BeforeCommit)
 
 
