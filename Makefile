@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions bench picture clean
+.PHONY: serve test test-partitions bench picture docs clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -19,6 +19,9 @@ bench: $(VENV)/.bench-installed
 picture: $(VENV)/.bench-installed
 	@$(BIN)/python -m tools.picture > docs/architecture.svg
 
+docs: $(VENV)/.docs-installed
+	@$(BIN)/python -m tools.docs_site
+
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
@@ -31,9 +34,13 @@ $(VENV)/.bench-installed: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,dev]'
 	@touch $@
 
+$(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 $(VENV)/.tox-installed: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'tox>=4.30'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .tox var build dist *.egg-info
+	rm -rf $(VENV) .tox var build dist site *.egg-info

@@ -1,0 +1,45 @@
+"""docs/first-hour.md from top to bottom, as printed."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from testbed.running import wait_until
+from tests.console_script import call, make_environment, started
+from tests.documentation import ROOT, read_blocks
+
+PRINTED = "http://127.0.0.1:8080"
+OUR_NAMES = {"workspace create": ("UUID", "uuid"), "phone register": ("CODE", "claim_code")}
+
+
+def test_the_first_hour_works_as_printed(tmp_path: Path) -> None:
+    blocks = [block for block in read_blocks(ROOT / "docs" / "first-hour.md") if block.kind == "console"]
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.text.splitlines()]
+    names: dict[str, str] = {}
+    said: dict[str, Any] = {}
+    environment = make_environment()
+    with started("serve", "--port", "0", folder=tmp_path, environment=environment) as running:
+        url = running.wait_for(r"listens on (http://\S+)").group(1)
+        wait_until(lambda: requests.get(f"{url}/health/ready", timeout=60).ok, "the service to be ready")
+        for line in lines:
+            words = [names.get(word, word.replace(PRINTED, url)) for word in shlex.split(line)][1:]
+            done = call(*words, folder=tmp_path, environment=environment)
+            assert (done.returncode, done.stderr) == (0, ""), line
+            action = " ".join(word for word in words if word.isalpha())
+            said[action] = json.loads(done.stdout)
+            for name, (placeholder, key) in OUR_NAMES.items():
+                if action.startswith(name):
+                    names[placeholder] = said[action][key]
+        assert running.stop() == 0
+
+    messages = said["message list"]
+    shown = (
+        messages if isinstance(messages, list) else next(each for each in messages.values() if isinstance(each, list))
+    )
+    assert sorted((each["text"], each["status"]) for each in shown) == [
+        ("Is the clinic open?", "handled"),
+        ("Yes, until six.", "delivered"),
+    ]

@@ -1,0 +1,31 @@
+"""The pages of docs/ as a person opens them from a disk, without a network."""
+
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Route, expect
+
+from tests.documentation import ROOT
+from tools.docs_site import build_site
+
+
+def test_pages_are_found_by_their_words_without_a_network(visitor: BrowserContext, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    build_site(tmp_path, tmp_path / "site")
+    asked: list[str] = []
+
+    def refuse(route: Route) -> None:
+        asked.append(route.request.url)
+        route.abort()
+
+    visitor.route("http*://**", refuse)
+    page = visitor.new_page()
+    page.set_default_timeout(20_000)
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    page.keyboard.press("/")
+    page.locator("input[aria-label=Search]").press_sequentially("bucket")
+    page.locator("a[role=option][href$='#files-in-a-bucket']").first.click()
+
+    expect(page.locator("#files-in-a-bucket")).to_be_visible()
+    assert asked == []

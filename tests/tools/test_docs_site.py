@@ -1,0 +1,70 @@
+"""docs/ as a site: every page has its place, no link leads nowhere, and nothing comes from the network."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.documentation import ROOT
+from tools.docs_site import PLACE, SHIM_URL, BuildFailed, build_site
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A small site of its own, with the settings of the real one."""
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    settings["nav"] = ["index.md", "other.md"]
+    (tmp_path / "mkdocs.yml").write_text(yaml.safe_dump(settings))
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Home\n\nSee [a part](other.md#a-part).\n")
+    (tmp_path / "docs" / "other.md").write_text("# Other\n\n## A part\n\nSomething.\n")
+    return tmp_path
+
+
+def list_nav(entries: list[Any]) -> list[str]:
+    found: list[str] = []
+    for entry in entries:
+        for value in entry.values() if isinstance(entry, dict) else [entry]:
+            found += list_nav(value) if isinstance(value, list) else [value]
+    return found
+
+
+def test_every_page_has_one_place_in_the_navigation() -> None:
+    nav = list_nav(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
+
+    assert sorted(nav) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_the_pages_of_docs_become_a_site_with_a_search_and_without_the_network(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+
+    build_site(tmp_path, tmp_path / "site")
+
+    built = tmp_path / "site"
+    assert {path.stem for path in built.glob("*.html")} == {path.stem for path in (ROOT / "docs").glob("*.md")} | {
+        "404"
+    }
+    assert all(SHIM_URL not in path.read_text() for path in built.glob("*.html"))
+    assert "Files in a bucket" in (built / "search.json").read_text()
+    assert (built / PLACE).is_file()
+
+
+@pytest.mark.parametrize("link", ["missing.md", "other.md#no-part", "../elsewhere.md"])
+def test_a_link_that_leads_nowhere_ends_the_build(source: Path, link: str) -> None:
+    build_site(source, source / "site")
+    with (source / "docs" / "index.md").open("a") as page:
+        page.write(f"\n[Broken]({link})\n")
+
+    with pytest.raises(BuildFailed, match=r"index\.md"):
+        build_site(source, source / "site")
+
+
+def test_a_picture_from_the_network_ends_the_build(source: Path) -> None:
+    with (source / "docs" / "index.md").open("a") as page:
+        page.write("\n![Logo](https://example.org/logo.png)\n")
+
+    with pytest.raises(BuildFailed, match=r"takes https://example\.org/logo\.png from the network"):
+        build_site(source, source / "site")
