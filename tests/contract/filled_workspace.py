@@ -190,7 +190,7 @@ def _value(table: Table, column: Column[Any], filled: Filled, number: int) -> An
     if soft := _soft_parent(column):
         return _parent_id(filled, soft, number)
     if isinstance(column.type, UuidText):
-        return new_uuid() if column.name == "uuid" or not column.nullable else None
+        return new_uuid() if column.name in ("uuid", "record_uuid") or not column.nullable else None
     if (column.default is not None and column.name != "name_key") or (column.nullable and column.name in OFTEN_EMPTY):
         return None
     return _text_value(table, column, filled.workspace, number) or _plain_value(column, filled, number)
@@ -219,6 +219,7 @@ def _text_value(table: Table, column: Column[Any], workspace: Workspace, number:
         "slug": own,
         "email": email_address(workspace, number),
         "email_key": email_address(workspace, number),
+        "actor_email": email_address(workspace, number),
         "contact_urn.path": phone_number(workspace, number),
         "address": phone_number(workspace, number),
         "urn": f"tel:{phone_number(workspace, number)}",
