@@ -4,9 +4,10 @@ work, while the workspace's clock is locked: a conversation therefore shows what
 whatever other units do meanwhile.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from typing import Any
 
@@ -15,19 +16,23 @@ from sqlalchemy.sql.dml import Insert
 
 from persistence.conversations.writes import refresh_conversations
 from persistence.database import Transaction, upsert
+from persistence.message_counts import count_new_messages
 from persistence.sql.columns import split
 from persistence.stamps import Stamps
-from persistence.tables.changes import conversation, record_stamp
+from persistence.tables.changes import conversation, day_count, flow_count, record_stamp
 from persistence.tables.messages import message
 
 
 @dataclass(slots=True)
 class _Noted:
-    """Changed records of a workspace: ids by kind, new messages by UUID, and the messages that change conversations."""
+    """Changed records of a workspace: ids by kind, new messages by UUID, the messages that change conversations, and
+    what runs did, by flow, kind, key and value.
+    """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
     new_messages: set[str] = field(default_factory=set)
     moved: set[int] = field(default_factory=set)
+    flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
 
 
 class Changes:
@@ -56,6 +61,8 @@ class Changes:
             for kind, changed in sorted(found.ids.items()):
                 _stamp(tx, workspace_id, kind, changed, moment)
             refresh_conversations(tx, workspace_id, found.moved | new)
+            _add_days(tx, workspace_id, count_new_messages(tx, workspace_id, new))
+            _add_flows(tx, workspace_id, found.flows)
 
 
 def note_changed(tx: Transaction, table: Table, workspace_id: int, ids: Iterable[int]) -> None:
@@ -78,6 +85,37 @@ def note_new_messages(tx: Transaction, workspace_id: int, uuids: Iterable[str]) 
     found = set(uuids)
     if found:
         tx.before_commit(Changes).of(tx, workspace_id).new_messages.update(found)
+
+
+def note_passes(tx: Transaction, workspace_id: int, passes: Counter[tuple[int, str, str, str]]) -> None:
+    """What runs did: (flow, `exit`, UUID of the exit, "") or (flow, `result`, key, category), and how often."""
+    if passes:
+        tx.before_commit(Changes).of(tx, workspace_id).flows.update(passes)
+
+
+def _add_days(tx: Transaction, workspace_id: int, counts: Counter[tuple[str, date, int]]) -> None:
+    rows = [
+        {"workspace_id": workspace_id, "kind": kind, "day": day, "subject": subject, "number": number}
+        for (kind, day, subject), number in sorted(counts.items())
+    ]
+    _add_up(tx, day_count, ["workspace_id", "kind", "day", "subject"], rows)
+
+
+def _add_flows(tx: Transaction, workspace_id: int, counts: Counter[tuple[int, str, str, str]]) -> None:
+    shared = {"workspace_id": workspace_id, "day": tx.now.date()}
+    rows = [
+        {**shared, "flow_id": flow_id, "kind": kind, "key": key[:64], "value": value[:64], "number": number}
+        for (flow_id, kind, key, value), number in sorted(counts.items())
+    ]
+    _add_up(tx, flow_count, ["workspace_id", "flow_id", "kind", "day", "key", "value"], rows)
+
+
+def _add_up(tx: Transaction, table: Table, keys: list[str], rows: list[dict[str, Any]]) -> None:
+    """Adds to counts; the workspace's clock is locked, so no other unit adds to them meanwhile."""
+    if rows:
+        statement = tx.upsert(table)
+        added = {"number": table.c.number + statement.excluded.number}
+        tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=added), rows)
 
 
 def _find_new(tx: Transaction, workspace_id: int, uuids: Collection[str]) -> set[int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, insert, literal, or_, select, update
 
 from flows.urns import Urn, parse
 from persistence.changes import note_messages, note_new_messages
@@ -19,6 +19,7 @@ from persistence.stamps import later
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message
+from persistence.tables.tickets import OPEN, ticket
 
 NO_ROUTE = "no_route"
 CONTACT_INACTIVE = "contact_inactive"
@@ -50,6 +51,11 @@ class Draft:
     flow_id: int | None = None
     route: Route | None = None
     is_bulk: bool = False
+
+    @property
+    def is_by_person(self) -> bool:
+        """Whether somebody wrote it to this contact: neither a flow nor a broadcast made it."""
+        return self.flow_id is None and self.broadcast_id is None and not self.is_bulk
 
     @property
     def is_empty(self) -> bool:
@@ -176,12 +182,22 @@ def add_outgoing(
         return []
     tx.execute(insert(message), [row for _, _, row in made])
     note_new_messages(tx, workspace_id, (row["uuid"] for _, _, row in made))
+    note_replies(tx, workspace_id, [each.contact_id for each, _, _ in made if each.is_by_person])
     for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.is_by_gateway]
     if for_gateways:
         queue_sends(tx, [row["uuid"] for draft, row in for_gateways if not draft.is_bulk], CONVERSATION)
         queue_sends(tx, [row["uuid"] for draft, row in for_gateways if draft.is_bulk], BULK)
         tx.wake("sending")
     return [row["uuid"] for _, _, row in made]
+
+
+def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Notes the first reply to the open tickets of these contacts."""
+    if contact_ids:
+        rows = ticket.c
+        theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(sorted(set(contact_ids)))
+        first = theirs & (rows.status == literal(OPEN, literal_execute=True)) & rows.replied_on.is_(None)
+        tx.execute(update(ticket).where(first).values(replied_on=tx.now))
 
 
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:

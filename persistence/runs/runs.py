@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, insert, update
 
+from persistence.changes import note_passes
 from persistence.database import Transaction
 from persistence.sql.names import find_ids, lock_rows
 from persistence.stamps import stamped
@@ -31,7 +32,9 @@ it."""
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run to save. `flow_id` and `contact_id` never change; `exited_on` is given once it is over."""
+    """A run to save. `flow_id` and `contact_id` never change; `exited_on` is given once it is over. `exits` are those by
+    which the steps of the path were left, empty for none.
+    """
 
     uuid: str
     flow_id: int
@@ -47,6 +50,7 @@ class RunState:
     visits: Sequence[Mapping[str, Any]] = ()
     expires_on: datetime | None = None
     exited_on: datetime | None = None
+    exits: Sequence[str] = ()
 
     def values(self, modified_on: datetime) -> dict[str, Any]:
         """The stored columns, for new and known records."""
@@ -125,12 +129,30 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
             for run in changed
         ]
         tx.execute(update(flow_run).where(mine).values(columns), rows)
+    note_passes(tx, workspace_id, _count_passes(new, changed, {run.uuid: known[run.uuid].visits for run in changed}))
     for run in new:
         counts.move(run.flow_id, None, run.status)
     for run in changed:
         counts.move(run.flow_id, known[run.uuid].status, run.status)
     made = find_ids(tx, workspace_id, flow_run, [run.uuid for run in new])
     return made | {run.uuid: known[run.uuid].id for run in changed}
+
+
+def _count_passes(
+    new: Sequence[RunState], changed: Sequence[RunState], before: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> Counter[tuple[int, str, str, str]]:
+    """The exits that runs passed since they were saved, and the results that they saved since."""
+    passes: Counter[tuple[int, str, str, str]] = Counter()
+    for run in [*new, *changed]:
+        left = sum(1 for visit in before.get(run.uuid, ()) if visit.get("left_on"))
+        for exit_uuid in run.exits[left:]:
+            if exit_uuid:
+                passes[run.flow_id, "exit", exit_uuid, ""] += 1
+        keys = {result["name"]: key for key, result in run.results.items()}
+        for result in (result for visit in run.visits for result in visit["results"]):
+            if result["category"]:
+                passes[run.flow_id, "result", keys.get(result["name"], result["name"]), result["category"]] += 1
+    return passes
 
 
 def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -39,6 +39,7 @@ def describe_run(
         results={key: _describe_result(result) for key, result in run.results.items()},
         path=[{"node": step.node_uuid, "time": _rewrite(step.arrived_on)} for step in run.path],
         visits=_describe_visits(run, routing_nodes),
+        exits=[step.exit_uuid or "" for step in run.path],
         expires_on=exited_on if run.status == EXPIRED else expires_on,
         exited_on=exited_on,
     )

@@ -49,6 +49,7 @@ TABLES = {
     "events": "campaign_event",
     "fields": "contact_field",
     "conversations": "conversation",
+    "flow_figures": "flow",
     "flow_starts": "flow_start",
     "flows": "flow",
     "globals": "global_value",
@@ -136,8 +137,8 @@ PARAMETERS: Mapping[str, Forms] = {
     "v1/messages.label": (by_text("label"),),
 } | dict.fromkeys(
     words(
-        "after archive_type archived before call_type country cursor deleted dependencies direction folder geometry "
-        "modified_after page paths period query responded reverse role search status text type unread"
+        "after archive_type archived before call_type country cursor days deleted dependencies direction folder "
+        "geometry modified_after page paths period query responded reverse role search status text type unread"
     ),
     NOTHING,
 )

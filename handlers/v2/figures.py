@@ -1,0 +1,15 @@
+"""`/api/v2/workspace_figures.json` and `/api/v2/flow_figures.json`."""
+
+from handlers.answers import Answer, as_json
+from handlers.request import Request
+from persistence import figures
+
+USUAL_DAYS = 30
+
+
+def read_workspace_figures(request: Request, *, days: int = USUAL_DAYS) -> Answer:
+    return as_json(200, figures.read_workspace_figures(request.tx, request.workspace.id, int(days)))
+
+
+def read_flow_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) -> Answer:
+    return as_json(200, figures.read_flow_figures(request.tx, request.workspace.id, uuid, int(days)))

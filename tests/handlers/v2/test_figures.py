@@ -1,0 +1,85 @@
+"""`/api/v2/workspace_figures.json` and `/api/v2/flow_figures.json` over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from persistence.database import Database
+from persistence.runs.runs import RunState, save_runs
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_channel
+from tests.contract.filled_workspace import fill_workspace
+from tests.factories import make_contact, make_messages
+
+WORKSPACE = "/api/v2/workspace_figures.json"
+FLOW = "/api/v2/flow_figures.json"
+NODE, EXIT, NEXT = (f"c2a7b6f0-3f19-4d53-9f39-77a0f4a1a11{n}" for n in range(3))
+
+
+def test_days_count_messages_by_channel_and_each_contact_once(
+    api: Api, database: Database, workspace: Workspace, clock: Any
+) -> None:
+    amina, bosco = make_contact(database, workspace, "+250788000111"), make_contact(database, workspace)
+    channel_id = add_channel(database, workspace)
+    for uuid, count in ((amina, 2), (amina, 1), (bosco, 1)):
+        make_messages(database, workspace, uuid, count, channel_id=channel_id)
+    api.post("/api/v2/messages.json", {"contact": amina, "text": "Hello"})
+    clock.advance(days=1)
+    make_messages(database, workspace, amina, channel_id=channel_id)
+
+    found = api.get(WORKSPACE, days=2).json()
+
+    counts = [(each["messages_in"], each["messages_out"], each["active_contacts"]) for each in found["days"]]
+    assert counts == [(1, 0, 1), (4, 1, 2)]
+    (by_channel,) = found["channels"]
+    assert [(each["messages_in"], each["messages_out"]) for each in by_channel["days"]] == [(1, 0), (4, 1)]
+    assert found["oldest_unsent_on"] is not None and found["oldest_unhandled_on"] is None
+
+
+def test_a_ticket_is_timed_to_its_first_reply_and_its_end(
+    api: Api, database: Database, workspace: Workspace, clock: Any
+) -> None:
+    filled = fill_workspace(database, workspace, 1, now=clock.moment)
+    ticket, contact = str(filled.first("ticket").uuid), str(filled.first("contact").uuid)
+    for seconds in (60, 120):
+        clock.advance(seconds=seconds)
+        assert api.post("/api/v2/messages.json", {"contact": contact, "text": "Hello"}).status_code == 201
+    assert api.post("/api/v2/ticket_actions.json", {"tickets": [ticket], "action": "close"}).status_code == 204
+
+    (today,) = api.get(WORKSPACE, days=1).json()["days"]
+
+    assert (today["tickets_opened"], today["tickets_closed"]) == (1, 1)
+    assert (today["first_reply_seconds"], today["closing_seconds"]) == (60, 180)
+
+
+def test_a_flow_counts_each_exit_and_category_once_and_where_contacts_wait(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    filled = fill_workspace(database, workspace, 1)
+    flow, contact = filled.first("flow"), filled.first("contact")
+    result = {"name": "Age", "value": "20", "category": "Adult", "node": NODE, "time": "t", "input": None}
+
+    def save(exits: list[str], path: list[str], saved: list[dict[str, Any]]) -> None:
+        with database.writing() as tx:
+            visits = [{"type": "R", "left_on": "t" if left else None, "results": []} for left in exits]
+            visits[0]["results"] = saved
+            steps = [{"node": node, "time": "t"} for node in path]
+            values = {"path": steps, "visits": visits, "exits": exits, "results": {"age": result}}
+            run = RunState(NODE, flow.id, contact.id, "waiting", tx.now, **values)
+            save_runs(tx, workspace.id, [run])
+
+    save([""], [NODE], [])
+    save([EXIT, ""], [NODE, NEXT], [result])
+    save([EXIT, ""], [NODE, NEXT], [])
+
+    found = api.get(FLOW, uuid=str(flow.uuid)).json()
+
+    assert found["exits"] == [{"exit": EXIT, "count": 1}]
+    assert [(each["key"], each["category"], each["count"]) for each in found["results"]] == [("age", "Adult", 1)]
+    assert {"node": NEXT, "count": 1} in found["waiting"]
+
+
+@pytest.mark.parametrize("days", ["0", "367", "x"])
+def test_the_number_of_days_is_bounded(api: Api, days: str) -> None:
+    assert api.get(WORKSPACE, days=days).status_code == 400
