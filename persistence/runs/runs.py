@@ -32,8 +32,8 @@ it."""
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run to save. `flow_id` and `contact_id` never change; `exited_on` is given once it is over. By `exits` the steps
-    of the path were left; an empty one means that the step was not left.
+    """A run to save. `flow_id` and `contact_id` never change; `exited_on` is given once it is over. By `exits` steps
+    of the path were left; an empty one means that a step was not left.
     """
 
     uuid: str
