@@ -163,12 +163,20 @@ def test_manifests_name_what_others_declare() -> None:
 
 def test_the_ingress_lets_in_every_address_that_clients_phones_and_gateways_call() -> None:
     (ingress,) = of_kind("Ingress").values()
-    let_in = [path["path"] for path in ingress["spec"]["rules"][0]["http"]["paths"]]
+    paths = ingress["spec"]["rules"][0]["http"]["paths"]
+    let_in = [path["path"] for path in paths if path["pathType"] == "Prefix"]
     servers = [bundle(generation)["servers"][0]["url"] for generation in GENERATIONS]
-    called = [*servers, "/media", *(prefix for reader in READERS.values() for prefix in reader.PREFIXES)]
+    called = [
+        *servers,
+        "/media",
+        "/console/",
+        "/guides/",
+        *(prefix for reader in READERS.values() for prefix in reader.PREFIXES),
+    ]
 
     assert [path for path in called if not path.startswith(tuple(f"{each}" for each in let_in))] == []
     assert [path for path in PAGES if path.startswith(tuple(let_in))] == []
+    assert [path["path"] for path in paths if path["pathType"] == "Exact"] == ["/"]
 
 
 def test_probes_ask_for_pages_that_there_are_and_ports_that_are_open() -> None:
