@@ -52,6 +52,14 @@ REASONS = [
     Reason("a possible phone number or address", r"At most 255 characters, with `%`, `#` and `\?` counted as three\."),
     Reason("a possible phone number or address", r"Not a possible phone number\."),
     Reason("a possible phone number or address", r"Parameter urn must be a URN; phone numbers need a country code\."),
+    Reason(
+        "a possible phone number or address",
+        r"(?:.* is not an e-mail address|.* is a user of this workspace already)\.",
+        r"POST /api/v2/invitations\.json email",
+    ),
+    Reason(
+        "a setting of the operator", r"This service cannot send mail: .*\.", r"POST /api/v2/sign_in_links\.json detail"
+    ),
     Reason("an address that may be called", r"This URL is on a private network\.", r"POST \S+ target_url"),
     Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
     Reason("the state of a record", r"This flow is archived\."),
