@@ -8,7 +8,7 @@ serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
 
 test: $(VENV)/.tox-installed
-	@$(BIN)/tox -q run
+	@$(BIN)/tox -q run-parallel --parallel-live
 
 test-partitions: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run -e partitions
