@@ -34,6 +34,8 @@ from worker.process import END_SIGNALS, run_sender_process, run_worker_process
 ALONE_SECONDS = 10.0
 """A worker without a supervisor gives up after this long without a database or a queue, and says why."""
 POLL_SECONDS = 0.02
+SMALL = 2
+"""So many processors are busy with the jobs and the database when a flood comes."""
 
 Shown = contextlib.AbstractContextManager[object]
 
@@ -42,10 +44,10 @@ def run_worker_processes(
     settings: Settings, threads: int, senders: int | None, show_metrics: Callable[[], Shown]
 ) -> int:
     """Runs a worker with so many senders until it is stopped; its exit status. Without senders there is one process,
-    which does everything; so it is with SQLite if nothing is said (None), where only one process can write at a time.
+    which does everything. None stands for as many as fit the machine.
     """
     if senders is None:
-        senders = 0 if sqlite_file(settings.database_url) is not None else 1
+        senders = choose_senders(settings.database_url, len(os.sched_getaffinity(0)))
     patience_seconds = None if is_supervised() else ALONE_SECONDS
     if not senders:
         follow_lifeline()
@@ -66,6 +68,13 @@ def run_worker_processes(
     gc.freeze()
     with contextlib.closing(bell), stopped_by_signals(supervisor, END_SIGNALS):
         return supervisor.run()
+
+
+def choose_senders(database_url: str, processors: int) -> int:
+    """None with SQLite, where only one process can write at a time, and none on small machines, where another process
+    would take turns with the API, the database and the jobs.
+    """
+    return 1 if processors > SMALL and sqlite_file(database_url) is None else 0
 
 
 def _work(

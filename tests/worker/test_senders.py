@@ -14,6 +14,7 @@ import requests
 from persistence.database import Database
 from persistence.deliveries.records import Ledger
 from relayboard import cli
+from relayboard.worker_processes import choose_senders
 from testbed.forked import fork
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
@@ -126,14 +127,22 @@ def test_when_the_others_are_killed_a_sender_ends_and_records_what_it_began(real
         wait_until(lambda: not any(is_running(pid) for pid in children), "the end of the others")
 
 
-def test_a_worker_has_one_sender_and_on_sqlite_none(database_url, start_worker, real_database):
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_without_senders_one_process_does_everything(start_worker, real_database):
     with receiving() as receiver:
         sender = Sender(real_database, receiver.url)
         sender.send(1)
-        worker = start_worker()
+        worker = start_worker("--senders", "0")
         assert receiver.wait_for(1, PATIENCE_SECONDS)
 
-        assert len(children_of(worker.pid)) == (0 if database_url.startswith("sqlite") else 2)
+        assert children_of(worker.pid) == []
+
+
+def test_a_worker_has_a_sender_where_processors_and_database_let_it_work_beside_the_jobs():
+    url = "postgresql://localhost/x"
+
+    assert [choose_senders(url, processors) for processors in (1, 2, 3, 64)] == [0, 0, 1, 1]
+    assert choose_senders("sqlite:///x.db", 64) == 0
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
