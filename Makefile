@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions bench picture docs clean
+.PHONY: serve test test-partitions bench picture docs screenshots clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -21,6 +21,9 @@ picture: $(VENV)/.bench-installed
 
 docs: $(VENV)/.docs-installed
 	@$(BIN)/python -m tools.docs_site
+
+screenshots: $(VENV)/.bench-installed
+	@$(BIN)/python -m tools.console.screenshots
 
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)

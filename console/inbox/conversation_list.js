@@ -40,12 +40,12 @@ const Row = ({ contact, urn, last_message: last, unread_count: unread, has_open_
       <${Avatar} name=${contact.name} id=${contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
-          <strong>${displayName(contact.name, urn)}</strong>
+          <strong><bdi>${displayName(contact.name, urn)}</bdi></strong>
           <time datetime=${last.created_on} title=${fullTime(last.created_on)}>${listTime(last.created_on)}</time>
         </span>
         <span class="conversation-last">
           <span class="preview">
-            ${last.direction === "out" && html`<span class="you">${t("inbox.you")} </span>`}${last.text || t("inbox.file")}
+            ${last.direction === "out" && html`<span class="you">${t("inbox.you")} </span>`}<bdi>${last.text || t("inbox.file")}</bdi>
           </span>
           ${has_open_ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${16} /><span class="hidden">${t("ticket.open")}</span></span>`}
           ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}

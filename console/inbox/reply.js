@@ -11,7 +11,7 @@ import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
 import { resume, send } from "./outbox.js";
 import { QuickReplies } from "./quick_replies.js";
-import { savedReplies } from "./saved_replies.js";
+import { useSavedReplies } from "./saved_replies.js";
 
 const FILES = "image/*,audio/*,video/*,application/pdf";
 
@@ -32,6 +32,7 @@ export function Reply({ contact, status, urn, onSent }) {
     setText(value);
     keepDraft(draft, value);
   };
+  const saved = useSavedReplies(text, (chosen) => (write(chosen), area.current?.focus()));
   const attach = async (/** @type {File[]} */ chosen) => {
     setUploading(true);
     for (const file of chosen) {
@@ -81,7 +82,7 @@ export function Reply({ contact, status, urn, onSent }) {
           onClick=${() => picker.current?.click()}><${Icon} name="attach" /></button>
         <button type="button" class="quiet icon-only" aria-label=${t("reply.choices")} title=${t("reply.choices")} aria-pressed=${!!choices}
           onClick=${() => setChoices(choices ? null : [""])}><${Icon} name="choices" /></button>
-        <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${savedReplies(text, (saved) => (write(saved), area.current?.focus()))} />
+        <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${saved} />
         <span class="reply-count" id="reply-count">
           ${uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) }) : ""}
         </span>

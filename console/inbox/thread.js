@@ -26,14 +26,14 @@ export function Thread({ contact, back, children }) {
   const thread = useThread(contact);
   const [showsPerson, setShowsPerson] = useState(false);
   const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
-  const name = displayName(person.contact?.name, urn);
+  const name = person.contact || urn ? displayName(person.contact?.name, urn) : t("state.loading");
   return html`
     <section class="thread" aria-label=${name}>
       <header class="thread-header">
         <a class="button quiet icon-only only-narrow" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <${Avatar} name=${person.contact?.name} id=${contact} />
         <div class="thread-who">
-          <h2>${name}</h2>
+          <h2><bdi>${name}</bdi></h2>
           <p>
             ${person.contact?.name && urn && html`<bdi>${addressOf(urn)}</bdi>`}
             ${person.contact?.flow && html`<span class="in-flow"><${Icon} name="flow" size=${14} /> ${person.contact.flow.name}</span>`}

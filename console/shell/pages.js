@@ -31,11 +31,32 @@ export const PAGES = [
     load: () => import("../tickets/page.js"),
   },
   {
+    name: "broadcasts",
+    title: "broadcasts.title",
+    icon: "send",
+    isFor: () => may("list_broadcasts"),
+    load: () => import("../broadcasts/page.js"),
+  },
+  {
+    name: "flows",
+    title: "flows.title",
+    icon: "flow",
+    isFor: () => may("list_flows"),
+    load: () => import("../flows/page.js"),
+  },
+  {
     name: "channels",
     title: "channels.title",
     icon: "channel",
     isFor: () => may("list_channels"),
     load: () => import("../channels/page.js"),
+  },
+  {
+    name: "settings",
+    title: "settings.title",
+    icon: "gear",
+    isFor: () => true,
+    load: () => import("../settings/page.js"),
   },
 ];
 

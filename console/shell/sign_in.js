@@ -65,7 +65,7 @@ export function SignIn() {
           <${Input} name="code" label=${t("sign_in.code")} help=${t("sign_in.code_help")} inputmode="numeric" autocomplete="one-time-code" />
         </details>
         ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-        ${notice && html`<p class="good" role="status">${notice}</p>`}
+        ${notice && html`<p class="said" role="status">${notice}</p>`}
         <button class="primary" type="submit" disabled=${busy}>${t(isNew ? "sign_in.join" : "sign_in.submit")}</button>
         ${way === "sessions" && html`<p class="other"><button type="button" class="link" onClick=${mail}>${t("sign_in.mail_me")}</button></p>`}
       </form>

@@ -23,6 +23,7 @@ from relayboard.phone.phone import Phone
 
 FLOW = "Visit survey"
 GROUP = "Health workers"
+NOTICE = "Staff meeting on Friday at 9, in the big room. Please confirm with your team."
 REPLIES = ("Good", "Very good, thank you", "Bad, I waited for three hours", "good", "Hello?")
 TALK = (
     "Good morning, is the nurse there today?",
@@ -57,11 +58,13 @@ def fill_workspace(database: Database, workspace: Workspace, channel_id: int, us
 
 
 def begin_work(session: requests.Session, url: str) -> None:
-    """Starts the flow for the health workers, and makes a campaign with a reminder."""
+    """Starts the flow for the health workers, writes to them, and makes a campaign with a reminder."""
     flows = session.get(f"{url}/api/v2/flows.json").json()["results"]
     groups = {group["name"]: group["uuid"] for group in session.get(f"{url}/api/v2/groups.json").json()["results"]}
     flow = next(each["uuid"] for each in flows if each["name"] == FLOW)
     _post(session, f"{url}/api/v2/flow_starts.json", {"flow": flow, "groups": [groups[GROUP]]})
+    notice = {"text": {"eng": NOTICE}, "groups": [groups[GROUP]], "base_language": "eng"}
+    _post(session, f"{url}/api/v2/broadcasts.json", notice)
     campaign = {"name": "Antenatal reminders", "group": groups["Expecting mothers"]}
     made = _post(session, f"{url}/api/v2/campaigns.json", campaign)
     reminder = {

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import requests
+
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
 from persistence.fields import create_field
-from persistence.groups.groups import create_group
-from persistence.labels import create_label
 from persistence.relayers.relayers import claim_phone
-from persistence.sample import fill_sample
 from persistence.users import add_member, find_member
+from relayboard.commands.demo_life import begin_work, fill_workspace
 from relayboard.phone.phone import Phone
 from relayboard.phone.state import PhoneState
 from relayboard.phone.wire import HttpTransport
@@ -68,13 +68,9 @@ def running_clinic(folder: Path) -> Iterator[Clinic]:
         with service.database.writing() as tx:
             create_field(tx, workspace.id, "Due Date", "datetime")
             create_field(tx, workspace.id, "District", "text")
-            fill_sample(
-                tx,
-                workspace,
-                channel_id=phone.state.relayer_id or 0,
-                user_id=find_member(tx, workspace.id, "agent@example.org") or 0,
-                label_id=create_label(tx, workspace.id, "Question"),
-                group_id=create_group(tx, workspace.id, "Expecting mothers"),
-                fields=("due_date", "district"),
-            )
+            user_id = find_member(tx, workspace.id, "agent@example.org") or 0
+        fill_workspace(service.database, workspace, phone.state.relayer_id or 0, user_id)
+        with requests.Session() as session:
+            session.headers["Authorization"] = f"Token {service.token}"
+            begin_work(session, service.url)
         yield Clinic(service, phone)

@@ -1,0 +1,106 @@
+"""Writes pictures of every page of the console into `docs/console`: `make screenshots`.
+
+They show the workspace of the tests in a real browser: each page on a large screen, the inbox also in dark, and on a
+phone.
+"""
+
+import base64
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from relayboard.commands.demo_life import People
+from tests.browser.chromium import find_chromium
+from tests.console.clinic import PASSWORD, Clinic, running_clinic
+
+FOLDER = Path(__file__).parents[2] / "docs" / "console"
+LARGE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 780}
+LIGHT: Mapping[str, Any] = {"viewport": LARGE, "color_scheme": "light", "locale": "en-GB"}
+QUALITY = 82
+SYNCS = 24
+"""In which people answer the survey."""
+OPENED = ("contacts", "inbox", "tickets")
+"""Pages whose first record is shown too."""
+
+
+def main() -> int:
+    chromium = find_chromium()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_clinic(Path(folder)) as clinic,
+        sync_playwright() as playwright,
+    ):
+        environment = {name: value for name, value in chromium.environment.items()} or None
+        arguments = list(chromium.arguments)
+        browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
+        written = take_pictures(browser, clinic)
+        browser.close()
+    sys.stdout.write(f"{written} pictures in docs/console\n")
+    return 0
+
+
+def take_pictures(browser: Browser, clinic: Clinic) -> int:
+    """Write the pictures; returns how many."""
+    FOLDER.mkdir(exist_ok=True)
+    people = People(clinic.phone)
+    for _ in range(SYNCS):
+        clinic.sync()
+        people.act()
+    page = browser.new_page(**LIGHT)
+    page.goto(clinic.service.url)
+    expect(page.locator("#email")).to_be_visible()
+    written = [_write(page, "sign-in")]
+    sign_in(page, clinic)
+    names = [link.get_attribute("href") or "" for link in page.locator(".navigation li a").all()]
+    for name in (name.removeprefix("#/") for name in names):
+        open_page(page, clinic, "inbox?folder=inbox" if name == "inbox" else name)
+        if name in OPENED:
+            written.append(_write(page, f"{name}-list")) if name == "contacts" else None
+            page.locator(".conversation, .who").nth(1).click()
+            expect(page.locator(".bubble, .history-line").first).to_be_visible()
+            expect(page.locator(".spinner")).to_have_count(0)
+        written.append(_write(page, name))
+    page.context.close()
+    for title, settings in {
+        "inbox-dark": {**LIGHT, "color_scheme": "dark"},
+        "inbox-phone": {**LIGHT, "viewport": PHONE},
+    }.items():
+        page = browser.new_page(**settings)
+        page.goto(clinic.service.url)
+        sign_in(page, clinic)
+        open_page(page, clinic, "inbox?folder=inbox")
+        page.locator(".conversation").nth(1).click()
+        expect(page.locator(".bubble").first).to_be_visible()
+        written.append(_write(page, title))
+        page.context.close()
+    return len(written)
+
+
+def sign_in(page: Page, clinic: Clinic) -> None:
+    page.locator("#email").fill(clinic.email("administrator"))
+    page.locator("#password").fill(PASSWORD)
+    page.locator("button[type=submit]").click()
+    expect(page.locator(".navigation")).to_be_visible()
+
+
+def open_page(page: Page, clinic: Clinic, name: str) -> None:
+    page.goto(f"{clinic.service.url}/#/{name}")
+    expect(page.locator("main h1:visible").first).to_be_visible()
+    expect(page.locator(".spinner")).to_have_count(0)
+
+
+def _write(page: Page, name: str) -> Path:
+    page.evaluate("document.fonts.ready")
+    session = page.context.new_cdp_session(page)
+    shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+    path = FOLDER / f"{name}.webp"
+    path.write_bytes(base64.b64decode(shot["data"]))
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())
