@@ -71,6 +71,8 @@ def fill_sample(
     chance = random.Random(NOTES[0])
     helpers = create_group(tx, workspace.id, "Health workers")
     contacts = _make_contacts(tx, workspace, chance, (group_id, helpers), fields)
+    known = {"created_on": tx.now - timedelta(days=2 * DAYS)}
+    tx.execute(update(contact).where(contact.c.id.in_([contact_id for contact_id, _ in contacts])).values(known))
     rows = [row for each in contacts for row in _make_messages(tx.now, chance, each)]
     for row in rows:
         row |= {"workspace_id": workspace.id, "uuid": new_uuid(), "channel_id": channel_id}

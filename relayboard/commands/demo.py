@@ -205,9 +205,9 @@ class Story:
 
     def _keep_syncing(self, phone: Phone, people: People) -> None:
         while not self.stopping.wait(2):
-            people.act()
             with contextlib.suppress(NoReply):
                 phone.sync(force=True)
+                people.act()
                 phone.send_waiting()
             save_state(self._state_path(), phone.state)
 

@@ -105,7 +105,7 @@ class People:
         self._turn += 1
         if self._asked:
             number = self._asked.pop(0)
-            if len(self._answered) % 4:
+            if self._turn % 4:
                 self.phone.receive_sms(number, next(self._replies))
         if self._turn % TALK_EVERY == 0:
             self.phone.receive_sms(f"+25078833{self._turn % 7:04}", next(self._talk))

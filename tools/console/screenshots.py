@@ -48,8 +48,9 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
     FOLDER.mkdir(exist_ok=True)
     people = People(clinic.phone)
     for _ in range(SYNCS):
-        clinic.sync()
+        clinic.phone.sync()
         people.act()
+        clinic.sync()
     page = browser.new_page(**LIGHT)
     page.goto(clinic.service.url)
     expect(page.locator("#email")).to_be_visible()
