@@ -34,7 +34,7 @@ def main() -> int:
         running_clinic(Path(folder)) as clinic,
         sync_playwright() as playwright,
     ):
-        environment = {name: value for name, value in chromium.environment.items()} or None
+        environment: dict[str, str | float | bool] | None = {**chromium.environment} or None
         arguments = list(chromium.arguments)
         browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
         written = take_pictures(browser, clinic)
