@@ -8,12 +8,13 @@ from persistence.backups.writing import write_backup
 from persistence.media.opening import open_store
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import opened_database, print_json
+from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
 
 
 def run_backup(options: Options) -> None:
     settings = load_settings(makes_secret_key=False)
-    with opened_database(settings) as database:
+    with opened_database(settings) as database, show_progress("Writing the backup"):
         made = write_backup(database, open_store(settings), Path(options.output))
     manifest = made.manifest
     print_json(
@@ -32,7 +33,9 @@ def run_backup(options: Options) -> None:
 
 
 def run_restore(options: Options) -> None:
-    manifest = restore_backup(Path(options.backup), load_settings(makes_secret_key=False))
+    settings = load_settings(makes_secret_key=False)
+    with show_progress("Restoring"):
+        manifest = restore_backup(Path(options.backup), settings)
     print_json(
         {
             "version": manifest.version,
@@ -45,5 +48,6 @@ def run_restore(options: Options) -> None:
 
 
 def run_copy(options: Options) -> None:
-    done = copy_database(options.source, options.target)
+    with show_progress("Copying and comparing tables"):
+        done = copy_database(options.source, options.target)
     print_json({"tables": done.tables, "rows": done.rows, "copied_now": done.copied, "seconds": round(done.seconds, 2)})

@@ -5,6 +5,7 @@ import orjson
 from persistence.boundaries.boundaries import add_alias, read_aliases, remove_alias
 from persistence.boundaries.importing import read_features, store_boundaries
 from relayboard.commands.output import CommandFailed, opened_database, print_json, writing_in
+from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
 
 
@@ -16,7 +17,7 @@ def run_import(options: Options) -> None:
     except orjson.JSONDecodeError as error:
         raise CommandFailed(f"{options.file} is not JSON: {error}") from error
     found = read_features(document, options.country)
-    with opened_database() as database, database.writing() as tx:
+    with opened_database() as database, database.writing() as tx, show_progress("Storing boundaries"):
         stored = store_boundaries(tx, found)
     print_json({"imported": stored})
 

@@ -15,6 +15,7 @@ from relayboard.base.settings import load_settings
 from relayboard.commands.flows import flow_named
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.printing import print_line
+from relayboard.commands.progress import show_progress
 from relayboard.flow_tools.files import read_document
 from relayboard.usage.parts import Options
 
@@ -26,7 +27,7 @@ def run_import(options: Options) -> None:
         workspace = workspace_named(tx, options.workspace)
         return import_definitions(tx, workspace, document, media_url=options.media_url)
 
-    with opened_database() as database:
+    with opened_database() as database, show_progress("Importing"):
         report = database.write(bring_in)
     print_json(asdict(report))
 

@@ -16,6 +16,7 @@ from persistence.migrations.distribution import distribute
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed, print_json
+from relayboard.commands.progress import show_progress
 from relayboard.processes import (
     METRICS_FOLDER,
     Supervisor,
@@ -107,7 +108,8 @@ def run_migrate(options: Options) -> None:
     with configured_database(settings) as database:
         if goes_back(database.engine, options.to):
             _confirm_way_back(options, database_name(database.engine))
-        done: dict[str, object] = {"revision": move_to(database.engine, options.to)}
+        with show_progress("Migrating the schema"):
+            done: dict[str, object] = {"revision": move_to(database.engine, options.to)}
         if options.distribute:
             spread = distribute(database.engine)
             done |= {"copied": spread.copied, "spread": spread.spread}

@@ -10,12 +10,14 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Progress]:
+    """Without any report the bar only shows that work goes on, and for how long."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
-    from rich.console import Console  # noqa: PLC0415  # for people only
-    from rich.progress import Progress as Bars  # noqa: PLC0415
+    from rich import progress as rich  # noqa: PLC0415  # for people only
+    from rich.console import Console  # noqa: PLC0415
 
-    with Bars(console=Console(stderr=True), transient=True) as bars:
+    columns = (*rich.Progress.get_default_columns()[:2], rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total or None)

@@ -1,5 +1,6 @@
 """Any JSON as tables for people: a list of records has a row for each, a single record a line for each value."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 NAMES = ("name", "text", "email", "phone", "urn", "uuid")
 """What a record inside another one is called by, the first that it has."""
 
@@ -45,7 +47,12 @@ def cell(value: Any) -> str:
         return str(named) if named else ", ".join(f"{key} {cell(each)}" for key, each in value.items() if cell(each))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(cell(each) for each in value)
-    return _printable(str(value))
+    return _moment(_printable(str(value)))
+
+
+def _moment(text: str) -> str:
+    """A time without fractions of minutes; --json has them."""
+    return f"{text[:10]} {text[11:16]}" if MOMENT.fullmatch(text) else text
 
 
 def _rows(records: Sequence[Mapping[str, Any]], title: str | None) -> Table:
@@ -53,7 +60,7 @@ def _rows(records: Sequence[Mapping[str, Any]], title: str | None) -> Table:
     table = Table(title=title, title_justify="left")
     keys = [key for key in dict.fromkeys(key for each in records for key in each) if _has_value(records, key)]
     for key in keys:
-        is_number = all(isinstance(each.get(key), int | float | None) for each in records)
+        is_number = all(type(each.get(key)) in (int, float, type(None)) for each in records)
         table.add_column(
             _heading(key), overflow="fold", justify="right" if is_number else "left", no_wrap=key in ("uuid", "id")
         )
