@@ -12,7 +12,8 @@ from tests.handlers.pairs.direct import DirectApi
 V1, V2 = "/api/v1", "/api/v2"
 VOLATILE = {"uuid", "id", "contact_uuids", "group_uuids", "campaign_uuid", "relayer", "email", "secret", "callback_url"}
 
-MOMENT = ("_on", "_until", "last_seen")
+MOMENT = ("_on", "_until", "last_seen", "invited_by")
+"""Ends of names whose values differ from trial to trial."""
 
 Names = dict[str, Any]
 Write = Callable[[DirectApi, Names], Any]

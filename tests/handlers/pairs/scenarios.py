@@ -260,6 +260,18 @@ CONTACTS = Scenario(
     lambda api, names: len(api.results(f"{V2}/contacts.json", deleted="true")),
 )
 
+INVITATIONS = Scenario(
+    lambda api: {
+        "invitation": uuid_of_new(api, f"{V2}/invitations.json", {"email": "joel@example.org", "role": "editor"})
+    },
+    {
+        "invite": post(f"{V2}/invitations.json", {"email": "grace@example.org", "role": "agent"}),
+        "invite again": post(f"{V2}/invitations.json", {"email": "joel@example.org", "role": "viewer"}),
+        "withdraw": delete(f"{V2}/invitations.json", uuid="{invitation}"),
+    },
+    (f"{V2}/invitations.json",),
+)
+
 SET_UP_SCENARIOS = {
     "groups": GROUPS,
     "labels": LABELS,
@@ -267,6 +279,7 @@ SET_UP_SCENARIOS = {
     "fields": FIELDS,
     "topics": TOPICS,
     "optins": OPTINS,
+    "invitations": INVITATIONS,
     "campaigns": CAMPAIGNS,
     "flows": FLOWS,
     "resthook subscribers": SUBSCRIBERS,
