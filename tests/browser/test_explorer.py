@@ -68,6 +68,7 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
         "fields": {"key": "age"},
         "globals": {"key": filled.rows["global_value"][-1].key},
         "groups": {"uuid": UNUSED_GROUP},
+        "invitations": {"uuid": filled.rows["invitation"][-1].uuid},
         "labels": {"uuid": filled.rows["label"][-1].uuid},
         "relayers": {"relayer": filled.rows["channel"][-1].id},
         "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][-1].id},
