@@ -24,7 +24,7 @@ class Reason:
 
 LOOKED_UP = (
     r"(?:urns|contact|contacts|groups|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
-    r"|label_name|label_uuid|topic|assignee|tickets|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
+    r"|label_name|label_uuid|topic|assignee|tickets|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 REASONS = [
     Reason("a record that does not exist", r'Nothing found for ".*"\.', rf"POST \S+ {LOOKED_UP}"),
@@ -36,6 +36,13 @@ REASONS = [
         r"No active channel of this workspace has this id\.",
         r"POST /api/v1/broadcasts\.json channel",
     ),
+    Reason(
+        "a contact query",
+        r"(?:Parameter (?:query|search): )?[^\n]*",
+        r"(?:GET /api/v2/(?:contacts|conversations|contact_queries)\.json.*"
+        r"|POST /api/v2/(?:broadcasts|broadcast_previews)\.json query)",
+    ),
+    Reason("a time in the future", r"A time in the future, within a year, is required\.", r"POST \S+ scheduled_on"),
     Reason("a name that is taken", r"This name is already taken\."),
     Reason("a name that is taken", r"Another (?:field|global) has the key made from this name\."),
     Reason("a name that is taken", r"This URL is already subscribed\.", r"POST /api/v2/resthook_subscribers\.json "),

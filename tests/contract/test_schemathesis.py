@@ -30,7 +30,9 @@ def generation(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def service(tmp_path: Path, generation: str) -> Iterator[RunningService]:
     url = f"sqlite:///{tmp_path / 'relayboard.db'}"
-    with running_service(url, tmp_path, processes=("api",), REGISTRATION_LIMIT="100000000/hour") as running:
+    with running_service(
+        url, tmp_path, processes=("api",), REGISTRATION_LIMIT="100000000/hour", STREAM_SECONDS="0.2"
+    ) as running:
         fill_workspace(running.database, running.workspace)
         yield running
 
