@@ -3,10 +3,12 @@
 from collections.abc import AsyncIterator, Collection
 from functools import cache
 
+from handlers.asgi.refusals import Refusal
 from handlers.contract.operations import load_contract
 from handlers.service import Service
 from persistence.tokens import Credentials
 
+ID_LENGTH = 64
 LISTED_BY = {
     "run": "handlers.v2.runs.list_runs",
     "ticket": "handlers.v2.tickets.list_tickets",
@@ -19,7 +21,11 @@ LISTED_BY = {
 
 
 def follow_changes(service: Service, credentials: Credentials, last_id: str | None) -> AsyncIterator[bytes]:
-    """The events of the caller's workspace. Raises Refusal if there are too many listeners."""
+    """The events of the caller's workspace. Raises Refusal for an id that is too long, and if there are too many
+    listeners.
+    """
+    if last_id is not None and len(last_id) > ID_LENGTH:
+        raise Refusal(400, f"Last-Event-ID has at most {ID_LENGTH} characters.")
     return service.listeners.open(credentials.workspace, kinds_of(credentials.role), last_id)
 
 

@@ -74,5 +74,10 @@ def test_a_role_gets_the_events_of_what_it_may_list() -> None:
     assert sorted(kinds_of("viewer")) == ["broadcast", "channel", "flow_start", "message", "run", "ticket"]
 
 
+def test_an_id_has_a_length(service: RunningService) -> None:
+    headers = {"Authorization": f"Token {service.token}", "Last-Event-ID": "x" * 65}
+    assert requests.get(service.url + STREAM, headers=headers, timeout=PATIENCE_SECONDS).status_code == 400
+
+
 def test_a_stream_needs_a_token(service: RunningService) -> None:
     assert requests.get(service.url + STREAM, timeout=PATIENCE_SECONDS).status_code == 401
