@@ -34,7 +34,9 @@ ARCHIVE = "archives/x/2026-03-02-message.jsonl.gz"
 LISTS = [
     one
     for one in token_operations()
-    if one.method == "get" and not any(parameter.get("required") for parameter in one.parameters())
+    if one.method == "get"
+    and one.path != "/stream"  # it stays open
+    and not any(parameter.get("required") for parameter in one.parameters())
 ]
 
 
