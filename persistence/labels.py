@@ -98,7 +98,7 @@ def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
     """Lock these messages against labeling and archiving until this transaction ends, so that each is counted once.
     Returns how many there are.
     """
-    held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update().subquery()
+    held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update(key_share=True).subquery()
     return tx.execute(select(func.count()).select_from(held)).scalar_one()
 
 

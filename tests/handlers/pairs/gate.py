@@ -114,7 +114,7 @@ class Meeting:
             finally:
                 self._gate.open()
             ends = held.result(GIVE_UP_SECONDS), other.result(GIVE_UP_SECONDS)
-        assert not self._deadlocks, "these two lock the same in different orders"
+        assert not self._deadlocks, f"these two lock the same in different orders: {self._deadlocks}"
         return ends
 
     def _note_error(self, context: Any) -> None:
