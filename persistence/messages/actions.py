@@ -145,7 +145,9 @@ def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
 
 def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Select[int, datetime, str]:
     columns = (message.c.id, message.c.created_on, message.c.visibility)
-    return select(*columns).where(_mine(workspace_id, message_ids)).order_by(message.c.id).with_for_update(key_share=True)
+    return (
+        select(*columns).where(_mine(workspace_id, message_ids)).order_by(message.c.id).with_for_update(key_share=True)
+    )
 
 
 def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
