@@ -13,7 +13,7 @@ AREA_RESOURCES: Mapping[str, str] = {
     "flows": "classifiers definitions flow_starts flows globals resthook_events resthook_subscribers resthooks runs",
     "campaigns": "campaign_events campaigns events",
     "channels": "calls channel_events channel_settings channels relayers",
-    "administration": "audit_events invitations users",
+    "administration": "audit_events figures invitations users",
 }
 """Resources of both generations by area. A resource without an area is closed to limited
 tokens, except those that tell a client what it is."""

@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, FromClause, delete, func, literal_column, 
 
 from persistence.database import Transaction
 from persistence.errors import NotAllowed, RecordMissing
+from persistence.groups.members import hold_contacts
 from persistence.lists import ListSpec, belongs_to, equals
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.sql.pages import Order
@@ -40,7 +41,10 @@ CONTACT_NOTES = ListSpec(
 
 
 def write_note(tx: Transaction, workspace_id: int, contact_id: int, user_id: int, text: str) -> int:
-    """Write a note on a contact; returns its id."""
+    """Write a note on a contact; returns its id. Raises LostRace if the contact was deleted since the caller found
+    it.
+    """
+    hold_contacts(tx, workspace_id, [contact_id])
     values = {"contact_id": contact_id, "user_id": user_id, "text": text, "created_on": tx.now}
     return tx.insert(contact_note, workspace_id=workspace_id, **values)
 
@@ -53,4 +57,5 @@ def delete_note(tx: Transaction, workspace_id: int, uuid: str, *, own_of: int | 
         raise RecordMissing
     if own_of is not None and found.user_id != own_of:
         raise NotAllowed("Agents delete only their own notes.")
-    tx.execute(delete(contact_note).where(mine))
+    if not tx.execute(delete(contact_note).where(mine)).rowcount:
+        raise RecordMissing

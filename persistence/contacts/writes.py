@@ -7,10 +7,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, delete, insert, select, update
 
 from flows.urns import Urn
-from persistence.changes import note_changed
+from persistence.changes import note_messages
 from persistence.contacts.urns import find_owners
 from persistence.contacts.values import read_place_values, read_value
-from persistence.conversations.writes import forget_conversations
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
@@ -197,7 +196,6 @@ def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}
     changing = theirs & ((message.c.visibility != DELETED) | WAITS)
     emptying = update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed)
-    note_changed(tx, message, workspace_id, tx.execute(emptying.returning(message.c.id)).scalars())
-    forget_conversations(tx, workspace_id, contact_ids)
+    note_messages(tx, workspace_id, tx.execute(emptying.returning(message.c.id)).scalars())
     notes = contact_note.c
     tx.execute(delete(contact_note).where(notes.workspace_id == workspace_id, notes.contact_id.in_(contact_ids)))

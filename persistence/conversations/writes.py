@@ -59,12 +59,6 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     tx.execute(conversation.update().where(mine).values(**values))
 
 
-def forget_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Deletes the conversations of contacts."""
-    rows = conversation.c
-    tx.execute(delete(conversation).where(rows.workspace_id == workspace_id, rows.contact_id.in_(contact_ids)))
-
-
 def _write(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], heard: Sequence[int]) -> None:
     values = {"owner": workspace_id, "theirs": contact_ids}
     tx.execute(_storing(tx.sqlite), values)

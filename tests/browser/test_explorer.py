@@ -28,7 +28,9 @@ def generation(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[RunningService]:
     url = f"sqlite:///{tmp_path / 'relayboard.db'}"
-    with forked_service(url, tmp_path, processes=("api",), REGISTRATION_LIMIT="1000/hour") as running:
+    with forked_service(
+        url, tmp_path, processes=("api",), REGISTRATION_LIMIT="1000/hour", STREAM_SECONDS="0.2"
+    ) as running:
         yield running
 
 
@@ -63,6 +65,7 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
     by_tag = {
         "channel_settings": {"uuid": filled.rows["channel"][1].uuid},
         "campaign_events": {"uuid": filled.rows["campaign_event"][-1].uuid},
+        "contact_notes": {"uuid": filled.rows["contact_note"][0].uuid},
         "contacts": {"uuid": filled.rows["contact"][-1].uuid},
         "events": {"uuid": filled.rows["campaign_event"][-1].uuid},
         "fields": {"key": "age"},
@@ -72,9 +75,18 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
         "labels": {"uuid": filled.rows["label"][-1].uuid},
         "relayers": {"relayer": filled.rows["channel"][-1].id},
         "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][-1].id},
+        "saved_replies": {"uuid": filled.rows["saved_reply"][-1].uuid},
+    }
+    by_path = {
+        "/broadcast_progress.json": {"uuid": filled.rows["broadcast"][-1].uuid},
+        "/contact_queries.json": {"query": "amina"},
+        "/contact_timeline.json": {"contact": filled.rows["contact"][-1].uuid},
+        "/flow_figures.json": {"uuid": filled.rows["flow"][-1].uuid},
     }
     needs_some = any(part.get("required") for part in operation.parameters())
-    return by_tag[tag] if operation.method == "delete" or needs_some else {}
+    if not needs_some and operation.method != "delete":
+        return {}
+    return by_path[operation.path] if operation.path in by_path else by_tag[tag]
 
 
 def test_every_operation_succeeds_as_the_explorer_offers_it(explorer: ExplorerPage, filled: Filled) -> None:

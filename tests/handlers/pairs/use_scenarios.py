@@ -122,7 +122,8 @@ def begin_broadcasts(api: Api) -> Names:
     amina = make_contact(api.database, api.workspace, PHONE)
     make_contact(api.database, api.workspace, SECOND_PHONE, "Bosco")
     add_channel(api.database, api.workspace)
-    return {"amina": amina}
+    sent = uuid_of_new(api, f"{V2}/broadcasts.json", {"contacts": [amina], "text": "Good morning"})
+    return {"amina": amina, "sent": sent}
 
 
 BROADCASTS = Scenario(
@@ -131,6 +132,8 @@ BROADCASTS = Scenario(
         "broadcast": post(f"{V2}/broadcasts.json", {"contacts": ["{amina}"], "text": "Hi"}),
         "broadcast urns": post(f"{V2}/broadcasts.json", {"urns": [f"tel:{PHONE}", f"tel:{NEW_PHONE}"], "text": "Yo"}),
         "v1 broadcast": post(f"{V1}/broadcasts.json", {"contacts": ["{amina}"], "text": "Hello"}),
+        "stop": post(f"{V2}/broadcast_actions.json", {"broadcasts": ["{sent}"], "action": "stop"}),
+        "preview": post(f"{V2}/broadcast_previews.json", {"contacts": ["{amina}"], "text": "Hi"}),
         "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hey"}),
         "delete": delete(f"{V2}/contacts.json", uuid="{amina}"),
         "v1 delete": delete(f"{V1}/contacts.json", uuid="{amina}"),
@@ -174,8 +177,36 @@ MESSAGES = Scenario(
         "delete": act_on("{first}", "delete"),
         "archive of contact": act_on_contact("archive"),
         "delete contact": delete(f"{V2}/contacts.json", uuid="{amina}"),
+        "read": post(f"{V2}/conversations.json", {"contacts": ["{amina}"], "action": "read"}),
     },
-    (f"{V2}/labels.json", f"{V2}/messages.json"),
+    (f"{V2}/labels.json", f"{V2}/messages.json", f"{V2}/conversations.json"),
+)
+
+
+def begin_notes(api: Api) -> Names:
+    amina = make_contact(api.database, api.workspace, PHONE)
+    return {"amina": amina, "note": uuid_of_new(api, f"{V2}/contact_notes.json", {"contact": amina, "text": "Deaf"})}
+
+
+NOTES = Scenario(
+    begin_notes,
+    {
+        "note": post(f"{V2}/contact_notes.json", {"contact": "{amina}", "text": "Call in the evening"}),
+        "delete note": delete(f"{V2}/contact_notes.json", uuid="{note}"),
+        "delete contact": delete(f"{V2}/contacts.json", uuid="{amina}"),
+    },
+    (f"{V2}/contacts.json", f"{V2}/contact_notes.json"),
+)
+
+
+SAVED_REPLIES = Scenario(
+    lambda api: {"reply": uuid_of_new(api, f"{V2}/saved_replies.json", {"name": "Hours", "text": "From 8 to 17."})},
+    {
+        "create": post(f"{V2}/saved_replies.json", {"name": "Address", "text": "Main street"}),
+        "change": post(f"{V2}/saved_replies.json", {"name": "Address", "text": "From 9 to 17."}, uuid="{reply}"),
+        "delete": delete(f"{V2}/saved_replies.json", uuid="{reply}"),
+    },
+    (f"{V2}/saved_replies.json",),
 )
 
 
@@ -226,5 +257,7 @@ USE_SCENARIOS = {
     "starts": STARTS,
     "broadcasts": BROADCASTS,
     "messages": MESSAGES,
+    "contact notes": NOTES,
+    "saved replies": SAVED_REPLIES,
     "channels": CHANNELS,
 }
