@@ -12,6 +12,7 @@ SLOWEST = (
     "tests/browser/test_explorer.py::test_every_operation_succeeds",
     "tests/contract/test_schemathesis.py",
     "tests/faults/",
+    "tests/console/test_console.py",
     "tests/worker/test_process.py::test_killing",
     "tests/acceptance/test_documentation.py::test_readme",
     "tests/acceptance/test_conversations.py",

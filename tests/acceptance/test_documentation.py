@@ -274,7 +274,7 @@ def test_make_serve_tells_the_story_and_prints_no_dead_address(installed: Path) 
         os.killpg(running.process.pid, signal.SIGINT)
         running.process.wait(PATIENCE_SECONDS)
 
-    assert len(answers) == 5  # the service, its explorer, the receiver of webhooks and two lists
+    assert len(answers) == 6  # the service, its console and explorer, the receiver of webhooks and two lists
     assert {url: status for url, status in answers.items() if status != 200} == {}
 
 
