@@ -157,10 +157,17 @@ class KeptDatabases:
             yield database.url
         finally:
             del LENT[database.url]
-            if database.empty():
+            if self._can_empty(database):
                 self._free.append((database, ending))
             else:
                 ending.close()
+
+    @staticmethod
+    def _can_empty(database: KeptDatabase) -> bool:
+        try:
+            return database.empty()
+        except psycopg2.Error:  # a test ended all connections or the server
+            return False
 
     def close(self) -> None:
         for _, ending in self._free:

@@ -10,7 +10,6 @@ from sqlalchemy import (
     Delete,
     Integer,
     Select,
-    Update,
     bindparam,
     case,
     delete,
@@ -60,11 +59,10 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
 
 
 def _write(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], heard: Sequence[int]) -> None:
-    values = {"owner": workspace_id, "theirs": contact_ids}
-    tx.execute(_storing(tx.sqlite), values)
-    tx.execute(_ending(), values)
-    if heard:
-        tx.execute(_counting(), {"owner": workspace_id, "theirs": heard})
+    for theirs, is_counted in ((heard, True), (sorted(set(contact_ids).difference(heard)), False)):
+        if theirs:
+            tx.execute(_storing(tx.sqlite, is_counted), {"owner": workspace_id, "theirs": theirs})
+    tx.execute(_ending(), {"owner": workspace_id, "theirs": contact_ids})
 
 
 @cache
@@ -76,24 +74,27 @@ def _asking() -> Select[int, int]:
 
 
 @cache
-def _storing(is_sqlite: bool) -> Insert:
-    last = message.alias("last")
+def _storing(is_sqlite: bool, is_counted: bool) -> Insert:
+    """Each row changes once: a second change would make PostgreSQL lock its contact, in the wrong order."""
+    last, known = message.alias("last"), conversation.alias("known")
     chosen = _newest(OWNER, message.c.id, contact.c.id, ordered=True)
     columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
-    beginning = (literal(0).label("unread_count"), literal(False).label("is_unread"), literal(0).label("read_id"))
+    read = func.coalesce(known.c.read_id, 0)
+    unread = count_unread(OWNER, contact.c.id, read) if is_counted else literal(0)
     theirs = (contact.c.workspace_id == OWNER) & contact.c.id.in_(THEIRS) & ~contact.c.is_deleted
+    mine = (known.c.workspace_id == contact.c.workspace_id) & (known.c.contact_id == contact.c.id)
     reading = (
-        select(*columns, *beginning)
+        select(*columns, unread.label("unread_count"), (unread > 0).label("is_unread"), read.label("read_id"))
         .select_from(contact.join(last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen)))
+        .outerjoin(known, mine)
         .where(theirs)
         .order_by(contact.c.id)
     )
-    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder"]
-    statement = upsert(conversation, is_sqlite=is_sqlite)
-    statement = statement.from_select([*names, "unread_count", "is_unread", "read_id"], reading)
+    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
+    statement = upsert(conversation, is_sqlite=is_sqlite).from_select(names, reading)
+    changed = names[2:7] if is_counted else names[2:5]
     return statement.on_conflict_do_update(
-        index_elements=["workspace_id", "contact_id"],
-        set_={name: statement.excluded[name] for name in names[2:]},
+        index_elements=["workspace_id", "contact_id"], set_={name: statement.excluded[name] for name in changed}
     )
 
 
@@ -103,14 +104,6 @@ def _ending() -> Delete:
     rows = conversation.c
     is_there = _newest(OWNER, message.c.id, rows.contact_id, ordered=True)
     return delete(conversation).where(rows.workspace_id == OWNER, rows.contact_id.in_(THEIRS), is_there.is_(None))
-
-
-@cache
-def _counting() -> Update:
-    rows = conversation.c
-    count = count_unread(OWNER, rows.contact_id, rows.read_id)
-    changed = conversation.update().where(rows.workspace_id == OWNER, rows.contact_id.in_(THEIRS))
-    return changed.values(unread_count=count, is_unread=count > 0)
 
 
 def _newest(

@@ -94,7 +94,7 @@ def lock_contacts(
     before other rows."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     columns = (contact.c.status, contact.c.is_deleted)
-    return tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update(key_share=True)).all()
+    return tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update()).all()
 
 
 def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -177,6 +177,9 @@ def _make_row(table: Table, filled: Filled, number: int) -> dict[str, Any]:
             value = _value(table, column, filled, number)
             if value is not None or column.default is None:
                 row[column.name] = value
+    if table.name == "conversation":
+        theirs = [each.id for each in filled.rows["message"] if each.contact_id == row["contact_id"]]
+        row["message_id"] = theirs[-1]
     return row
 
 

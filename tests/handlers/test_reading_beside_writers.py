@@ -6,19 +6,21 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from openapi.bundle import bundle, operations
 from persistence.tokens import list_tokens
 from testbed.running import wait_until
 from tests.api import Api
+from tests.contract.documents import token_operations
 
 Locked = Callable[[], AbstractContextManager[None]]
 
 GETS = [
-    bundle(generation)["servers"][0]["url"] + path
-    for generation in ("v1", "v2")
-    for path, method, _ in operations(bundle(generation))
-    if method == "get"
+    f"/api/{each.generation}{each.path}"
+    for each in token_operations()
+    if each.method == "get"
+    and each.generation != "relay"
+    and not any(part.get("required") for part in each.parameters())
 ]
+"""All that need no parameter."""
 
 
 def test_every_get_is_answered_while_another_process_writes(api: Api, locked: Locked) -> None:
