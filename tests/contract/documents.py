@@ -35,6 +35,10 @@ class Operation:
         """Whether it reads what belongs to one record, which it has to name; it has tests of its own."""
         return self.method == "get" and any(part.get("required") for part in self.parameters() if part["in"] == "query")
 
+    @property
+    def needs_parameters(self) -> bool:
+        return any(part.get("required") for part in self.parameters())
+
     def parameters(self) -> list[dict[str, Any]]:
         return [follow(part, document(self.root)) for part in self.body.get("parameters", ())]
 

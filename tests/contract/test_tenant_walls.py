@@ -45,14 +45,10 @@ SAME_FOR_ALL = [
 ]
 """What may differ between two answers that say the same."""
 
-SINGLE = (
-    "/org.json",
-    "/workspace.json",
-    "/definitions.json",
-    "/contact_query_words.json",
-    "/workspace_figures.json",
-    "/stream",
-)
+SINGLE = {
+    *("/org.json", "/workspace.json", "/definitions.json", "/contact_query_words.json", "/workspace_figures.json"),
+    *("/account.json", "/stream"),
+}
 """Paths that answer with one record."""
 
 Answer = tuple[int, str]
