@@ -58,7 +58,8 @@ class Witness:
             found = [self._of_insert(rule, dict(each), former) for each in given]
             found = [] if result.rowcount == 0 and _yields(statement) else found
         elif isinstance(statement, Update):
-            found = [self._of_update(rule, row, {**row, **_set(statement, parameters)}) for row in before]
+            new = _set(statement, parameters)
+            found = [each for row in before for each in self._of_update(rule, row, {**row, **new})]
         else:
             found = [(DELETED, row, _differences(rule, row, {})) for row in before]
         self._tell(tx, rule, [each for each in found if each is not None])
@@ -70,13 +71,15 @@ class Witness:
             return (CHANGED, row, changes) if changes else None
         return CREATED, row, _differences(rule, {}, row)
 
-    def _of_update(self, rule: Audited, row: Row, after: Row) -> tuple[str, Row, Changes] | None:
+    def _of_update(self, rule: Audited, row: Row, after: Row) -> list[tuple[str, Row, Changes]]:
         if any(_is_end(row, after, name, end) for name, end in rule.ended.items()):
-            return DELETED, row, {}
-        if rule.resource == "channels" and row["workspace_id"] is None:
-            return CREATED, after, _differences(rule, {}, after)
+            return [(DELETED, row, {})]
+        if rule.resource == "channels" and row["workspace_id"] != after["workspace_id"]:
+            # A phone that moves tells neither workspace what it is called in the other.
+            claimed: tuple[str, Row, Changes] = (CREATED, after, _differences(rule, {}, after))
+            return [claimed] if row["workspace_id"] is None else [(DELETED, row, {}), claimed]
         changes = {} if rule.only_end else _differences(rule, row, after)
-        return (CHANGED, after, changes) if changes else None
+        return [(CHANGED, after, changes)] if changes else []
 
     def _tell(self, tx: Transaction, rule: Audited, found: Sequence[tuple[str, Row, Changes]]) -> None:
         events = [
