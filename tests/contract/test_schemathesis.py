@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handlers.asgi.uploads import SIZE_LIMIT_BYTES
 from testbed.running import RunningService, running_service
 from tests.contract.beyond_schemas import unexplained
 from tests.contract.fuzz import EXAMPLES
@@ -68,6 +70,8 @@ def reported(scenario: dict[str, Any]) -> Iterator[str]:
             exchange = recorder["interactions"][case]
             if check["status"] == "failure" and not is_beyond_schemas(check["name"], exchange):
                 request, failure = exchange["request"], check["failure_info"]["failure"]
+                if TOO_LONG_FILE in failure["message"] and is_upload_that_fits(request):
+                    continue
                 sent = f"{request['method']} {request['uri']} {text_of(request.get('body'))}"
                 answered = text_of((exchange["response"] or {}).get("content"))
                 yield f"{check['name']}: {failure['message']}\n  {sent}\n  {answered}"
@@ -80,6 +84,49 @@ def is_beyond_schemas(check: str, exchange: dict[str, Any]) -> bool:
         return False
     sent, answered = text_of(request.get("body")), text_of(response["content"])
     return not unexplained(request["method"], request["uri"], sent, answered)
+
+
+TOO_LONG_FILE = "Invalid component: in body - violates `maxLength` at /properties/file ("
+
+
+def is_upload_that_fits(request: dict[str, Any]) -> bool:
+    """Whether a form that was meant to have a file that is too long has a good one: Schemathesis spoils the value of
+    `file`, and then sends a file of its own making in its place.
+    """
+    if request["method"] != "POST" or not request["uri"].endswith("/api/v2/media.json"):
+        return False
+    kind = {name.lower(): values[0] for name, values in request["headers"].items()}["content-type"]
+    form = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + base64.b64decode(request["body"]["$base64"]))
+    parts = [part for part in form.walk() if part.get_filename() is not None]
+    named = [part for part in parts if part.get_param("name", header="content-disposition") == "file"]
+    return len(named) == 1 and 0 < len(named[0].get_payload(decode=True) or b"") <= SIZE_LIMIT_BYTES
+
+
+@pytest.mark.parametrize(
+    ("parts", "fits"),
+    [
+        (('name="file"; filename="a.png"', "data"), True),
+        (('name="*\U0009a571"', "x", 'name="file"; filename="a.png"', "data"), True),
+        (('name="file"; filename="a.png"', ""), False),
+        (('name="file"; filename="a.png"', "x" * (SIZE_LIMIT_BYTES + 1)), False),
+        (('name="*\U0009a571"', "x"), False),
+        (('name="file"', "x"), False),
+    ],
+)
+def test_only_a_form_with_a_file_that_fits_is_a_false_finding(parts: tuple[str, ...], fits: bool) -> None:
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    body = (
+        "".join(f"--x\r\nContent-Disposition: form-data; {name}\r\n\r\n{text}\r\n" for name, text in pairs)
+        + "--x--\r\n"
+    )
+    request = {
+        "method": "POST",
+        "uri": "http://localhost/api/v2/media.json",
+        "headers": {"Content-Type": ["multipart/form-data; boundary=x"]},
+        "body": {"$base64": base64.b64encode(body.encode()).decode()},
+    }
+
+    assert is_upload_that_fits(request) is fits
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,16 @@ def test_other_parts_of_the_form_are_ignored(api: Api) -> None:
     assert send(api, form(OTHER, FILE))[0] == 201
 
 
-@pytest.mark.parametrize("body", [form(OTHER), form(FILE.replace('name="file"', 'name="files"')), form()])
+@pytest.mark.parametrize(
+    "body",
+    [
+        form(OTHER),
+        form(OTHER.replace("other", "*\U0009a571")),
+        form(OTHER.replace("other", "file")),
+        form(FILE.replace('name="file"', 'name="files"')),
+        form(),
+    ],
+)
 def test_a_form_without_the_file_is_refused_by_its_name(api: Api, body: bytes) -> None:
     assert send(api, body) == (400, {"file": ["A value is required."]})
 
