@@ -27,6 +27,7 @@ from persistence.tables.deliveries import PENDING, delivery
 from persistence.tables.flow_starts import flow_start, flow_start_batch
 from persistence.tables.messages import broadcast, gateway_send, message
 from persistence.tables.runs import flow_session, parked_sprint
+from persistence.tables.sign_ins import account_mail
 from persistence.tables.triggers import trigger
 
 MOST = 10_000
@@ -121,6 +122,9 @@ def _read_small_kinds(tx: Transaction) -> dict[str, Waiting]:
         "parked": select(parked_sprint.c.parked_on).order_by(parked_sprint.c.id),
         "schedules": select(scheduled).where(scheduled.is_not(None), scheduled <= tx.now).order_by(scheduled),
         "groups": select(group.c.modified_on).where(_IS_UNREADY).order_by(group.c.status),
+        "mail": select(account_mail.c.created_on)
+        .where(account_mail.c.expires_on > tx.now)
+        .order_by(account_mail.c.created_on),
     }
     counted = []
     for kind, rows in parts.items():

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import delete, event, insert, text, update
 
+from persistence.accounts.mail import SIGN_IN, claim_letter, post
 from persistence.backlog import Waiting, read_backlog
 from persistence.channels.alarms import LOST_AFTER
 from persistence.deliveries.outbox import record_channel_event
@@ -160,6 +161,20 @@ def test_campaigns_and_schedules_lag_by_what_is_due(database, workspace, clock):
 
     assert rounded(before["campaigns"]) == (2, 420)
     assert (before["schedules"], rounded(kinds["schedules"])) == (NOTHING, (2, 60))
+
+
+def test_letters_wait_until_they_are_sent_or_are_of_no_use(database, workspace, clock):
+    for minutes in (5, 30):
+        with database.writing() as tx:
+            post(tx, SIGN_IN, "amina@example.org", {"link": "https://example.org"}, minutes * MINUTE)
+        clock.moment += 2 * MINUTE
+    with database.writing() as tx:
+        claim_letter(tx)
+    both = read(database).kinds["mail"]
+    clock.moment += 2 * MINUTE
+
+    assert rounded(both) == (2, 240)
+    assert rounded(read(database).kinds["mail"]) == (1, 240)
 
 
 def test_leases_that_ran_out_are_told_by_what_was_left_lying(database, workspace, clock):
