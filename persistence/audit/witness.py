@@ -11,6 +11,8 @@ from sqlalchemy.sql.dml import UpdateBase
 
 from persistence.audit.audited import AUDITED, NAMES, Audited
 from persistence.database import Parameters, Transaction
+from persistence.secrets.encrypted_columns import Sealed, sealed_text
+from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.audit import audit_event
@@ -19,6 +21,8 @@ from persistence.tables.sign_ins import ADDRESS_LENGTH
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"
 BY_SESSION, BY_TOKEN, BY_COMMAND = "session", "token", "command"
 HIDDEN = "hidden"
+UNREADABLE = object()
+"""What a secret is taken for whose key is lost: the log says that there was one."""
 LONGEST_VALUE = 500
 
 Row = Mapping[str, Any]
@@ -120,7 +124,8 @@ def _read(tx: Transaction, table: Table, statement: UpdateBase) -> list[Row]:
     """The rows that an UPDATE or DELETE will change."""
     chosen = getattr(statement, "whereclause", None)
     wanted = select(*_columns(table))
-    return [dict(row) for row in tx.connection.execute(wanted if chosen is None else wanted.where(chosen)).mappings()]
+    rows = tx.connection.execute(wanted if chosen is None else wanted.where(chosen)).mappings()
+    return [_opened(tx, table, dict(row)) for row in rows]
 
 
 def _read_upserted(tx: Transaction, table: Table, statement: UpdateBase, rule: Audited) -> Row | None:
@@ -130,13 +135,27 @@ def _read_upserted(tx: Transaction, table: Table, statement: UpdateBase, rule: A
     values = {getattr(key, "key", key): value for key, value in (statement._values or {}).items()}
     owner = select(*_columns(table)).where(table.c.user_id == values["user_id"])
     row = tx.connection.execute(owner).mappings().first()
-    return None if row is None else dict(row)
+    return None if row is None else _opened(tx, table, dict(row))
 
 
 def _columns(table: Table) -> list[Any]:
     rule = AUDITED[table.name]
     beside = ("id", "uuid", "workspace_id", "user_id", rule.name)
-    return [each for each in table.c if each.key in {*rule.columns, *beside}]
+    told = [each for each in table.c if each.key in {*rule.columns, *beside}]
+    return [sealed_text(each).label(each.key) if isinstance(each.type, Sealed) else each for each in told]
+
+
+def _opened(tx: Transaction, table: Table, row: Row) -> dict[str, Any]:
+    """A row with its secrets opened, to compare them; one that no key opens differs from every other value."""
+    values = dict(row)
+    for name, value in row.items():
+        kind = table.c[name].type
+        if isinstance(kind, Sealed) and value is not None:
+            try:
+                values[name] = kind.process_result_value(value, tx.dialect)
+            except (SecretDamaged, SecretKeyChanged):
+                values[name] = UNREADABLE
+    return values
 
 
 def _set(statement: Update, parameters: Parameters | None) -> dict[str, Any]:

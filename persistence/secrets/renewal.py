@@ -13,8 +13,14 @@ from persistence.secrets.encrypted_columns import Sealed
 from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
 from persistence.sql.columns import metadata
 from persistence.tables.service import secret_key_check
+from persistence.tables.sign_ins import account, account_mail
 
 BATCH = 500
+LOST_WITH = {account.name: ("totp_confirmed_on", "totp_step", "recovery_hashes")}
+"""Columns that mean nothing without the secret of their row, and are emptied with it: an account whose second factor is
+lost asks for no code any more."""
+NOTHING_WITHOUT = {account_mail.name}
+"""Tables whose rows are deleted with their secret: a letter without its link is not sent."""
 
 
 @dataclass(slots=True)
@@ -27,7 +33,8 @@ class Renewal:
 
 def renew_secrets(database: Database, keys: KeyRing, *, drops_unreadable: bool = False) -> Renewal:
     """Seals all secrets with the current key, in short transactions; may be run again after an interruption. Raises
-    SecretKeyChanged or SecretDamaged for one that no key opens, unless these are to be deleted.
+    SecretKeyChanged or SecretDamaged for one that no key opens, unless these are to be deleted: two-factor
+    authentication of an account ends with its secret.
     """
     done = Renewal()
     for table in metadata.sorted_tables:
@@ -75,13 +82,15 @@ def _renew_batch(tx: Transaction, batch: _Batch, keys: KeyRing, done: Renewal, d
             except (SecretKeyChanged, SecretDamaged):
                 if not drops_unreadable:
                     raise
-                changes[name] = None
+                changes |= dict.fromkeys((name, *LOST_WITH.get(batch.table.name, ())))
                 done.dropped += 1
             else:
                 if not keys.is_current(sealed):
                     changes[name] = kind.from_text(opened)
                     done.renewed += 1
-        if changes:
+        if None in changes.values() and batch.table.name in NOTHING_WITHOUT:
+            tx.execute(delete(batch.table).where(batch.id == row_id))
+        elif changes:
             tx.execute(update(batch.table).where(batch.id == row_id).values(changes))
     return max(rows) if len(rows) == BATCH else None
 

@@ -88,7 +88,7 @@ def run_list_sessions(options: Options) -> None:
 def run_end_sessions(options: Options) -> None:
     with opened_database() as database, database.writing() as tx:
         user_id = _account(tx, options.email).user_id
-        if not options.session:
+        if options.session is None:
             ended = end_other_sign_ins(tx, user_id)
         elif not is_uuid(options.session):
             raise CommandFailed(f"there is no session {options.session}")

@@ -2,7 +2,7 @@
 
 from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, DATE_STYLES, ROLES, SCOPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
-from relayboard.usage.values import Moment, WholeNumber
+from relayboard.usage.values import Given, Moment, WholeNumber
 
 ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"
 IN = f"--workspace {ID}"
@@ -169,7 +169,7 @@ SESSION = Noun(
         "accounts.run_end_sessions",
         "end all sessions of a user, or one",
         option("--email", "the user's e-mail address", required=True),
-        option("--session", "only this one, as `relayboard session list` names it", default="", metavar="UUID"),
+        option("--session", "only this one, as `relayboard session list` names it", kind=Given(), metavar="UUID"),
         examples=("--email ann@example.org",),
     ),
 )
@@ -199,7 +199,7 @@ SECRETS = Noun(
         "encrypt all with the current RELAYBOARD_SECRET_KEY",
         flag(
             "--drop-unreadable",
-            "delete those whose key is lost: register phones and set up webhooks and gateways again",
+            "delete those whose key is lost: set up phones, webhooks, gateways and second factors again",
         ),
     ),
 )

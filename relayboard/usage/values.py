@@ -61,5 +61,17 @@ class Moment(click.ParamType[datetime, Any]):
         return read.replace(tzinfo=UTC) if self.is_utc and not read.tzinfo else read
 
 
+class Given(click.ParamType[str, Any]):
+    """A text that is not empty: an unset variable of a script must not mean something else than the option."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        if not text.strip():
+            self.fail("an empty value is not allowed", param, ctx)
+        return text
+
+
 SECONDS = Number(0.001, LONGEST_SECONDS)
 PORT = WholeNumber(0, LARGEST_PORT)

@@ -1,12 +1,20 @@
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import Text, select, type_coerce
 
+from persistence.accounts.accounts import read_account, store_account
+from persistence.accounts.mail import SIGN_IN, post
+from persistence.audit.witness import BY_COMMAND, Actor, Witness
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing, SecretKeyChanged
 from persistence.secrets.renewal import BATCH, Renewal, confirm_secret_key, renew_secrets
+from persistence.tables.audit import audit_event
 from persistence.tables.channels import channel
 from persistence.tables.service import secret_key_check
+from persistence.tables.sign_ins import account, account_mail
 from testbed.tokens import KEYS, SECRET_KEY
+from tests.accounts import EMAIL, add_person
 from tests.channel_rows import add_channel
 
 NEW = "the-key-of-this-year"
@@ -99,3 +107,67 @@ def test_secrets_whose_key_is_lost_are_emptied_on_demand(database, workspace, op
     assert read_secrets(lost) == [(None, None)]
     confirm_secret_key(lost)
     confirm_secret_key(open_with(NEW))
+
+
+def add_second_factor(database, workspace, **values):
+    user_id = add_person(database, workspace)
+    with database.writing() as tx:
+        store_account(tx, user_id, totp_secret="JBSWY3DPEHPK3PXP", totp_step=7, recovery_hashes=["x"], **values)
+    return user_id
+
+
+def read_events(database):
+    with database.reading() as tx:
+        rows = tx.execute(select(audit_event.c.resource, audit_event.c.record_name, audit_event.c.changes))
+        return [tuple(row) for row in rows]
+
+
+def test_two_factor_authentication_ends_with_a_lost_secret_and_the_audit_log_tells(database, workspace, open_with):
+    user_id = add_second_factor(database, workspace, totp_confirmed_on=database.clock())
+    lost = open_with(NEW)
+    lost.witness = Witness(Actor(BY_COMMAND, command="secrets renew"))
+
+    done = renew_secrets(lost, KeyRing(NEW), drops_unreadable=True)
+
+    with lost.reading() as tx:
+        columns = (account.c.totp_secret, account.c.totp_step, account.c.recovery_hashes)
+        left, found = tx.execute(select(*columns)).one(), read_account(tx, user_id)
+    (resource, name, changes) = read_events(lost)[-1]
+    assert (done, tuple(left)) == (Renewal(dropped=1), (None, None, None))
+    assert (found.has_two_factor, found.password_hash is not None) == (False, True)
+    assert (resource, name, changes["recovery_codes"]) == ("account", EMAIL, ["hidden", None])
+    assert changes["two_factor"][0] is not None and changes["two_factor"][1] is None
+
+
+def test_two_factor_authentication_stays_on_when_its_secret_is_renewed(database, workspace, open_with):
+    user_id = add_second_factor(database, workspace, totp_confirmed_on=database.clock())
+    renewing = open_with(NEW, SECRET_KEY)
+    renewing.witness = Witness(Actor(BY_COMMAND, command="secrets renew"))
+    before = read_events(database)
+
+    done = renew_secrets(renewing, KeyRing(NEW, [SECRET_KEY]), drops_unreadable=True)
+
+    with open_with(NEW).reading() as tx:
+        secret, found = tx.execute(select(account.c.totp_secret)).scalar_one(), read_account(tx, user_id)
+    assert (done, secret, found.has_two_factor) == (Renewal(renewed=1), "JBSWY3DPEHPK3PXP", True)
+    assert read_events(renewing) == before
+
+
+def test_a_lost_secret_of_a_channel_is_told_as_one_that_was_there(database, workspace, open_with):
+    add_channel(database, workspace, secret="hidden", name="Clinic")
+    lost = open_with(NEW)
+    lost.witness = Witness(Actor(BY_COMMAND, command="secrets renew"))
+
+    renew_secrets(lost, KeyRing(NEW), drops_unreadable=True)
+
+    assert read_events(lost)[-1] == ("channels", "Clinic", {"secret": ["hidden", None]})
+
+
+def test_a_letter_whose_link_is_lost_is_deleted(database, workspace, open_with):
+    with database.writing() as tx:
+        post(tx, SIGN_IN, EMAIL, {"link": "https://example.org/#/x"}, timedelta(hours=1))
+
+    done = renew_secrets(open_with(NEW), KeyRing(NEW), drops_unreadable=True)
+
+    with database.reading() as tx:
+        assert (done, tx.execute(select(account_mail.c.id)).all()) == (Renewal(dropped=1), [])
