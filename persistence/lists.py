@@ -1,6 +1,7 @@
 """List operations as data: the record, the order of records, and the condition of each query parameter."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -14,6 +15,7 @@ from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
+from persistence.sql.snapshots import one_snapshot
 from persistence.tables.changes import record_stamp
 from persistence.workspaces import Workspace
 
@@ -48,10 +50,10 @@ class ListSpec:
     """The list of a resource in one generation of the API; responses to creating and changing a record show the same
     records. `table` contains the records; if it has a `workspace_id`, only the caller's are found. `record` is built
     from `source`, by default from the table; `masked` replaces it in anonymous workspaces. `show` changes its JSON
-    text, and `finish` changes all records of a page. `standing` conditions always apply. `options` are parameters that
-    are not filters: the order, the record or the standing conditions depend on them. `changing` names the filters of
-    numbered pages whose result can change for a record (see `fetch_numbered_page`); None means that the order can
-    change.
+    text, and `finish` changes all records of a page by what it reads in the same snapshot. `standing` conditions always
+    apply. `options` are parameters that are not filters: the order, the record or the standing conditions depend on
+    them. `changing` names the filters of numbered pages whose result can change for a record (see
+    `fetch_numbered_page`); None means that the order can change.
     """
 
     table: Table
@@ -106,10 +108,17 @@ class ListSpec:
         def build() -> Select[str]:
             return select(as_text(record)).select_from(source).where(*wanted).order_by(*order_by)
 
-        if order_by or callable(self.source) or not is_declared(record):
-            return self.shown(query, list(query.tx.execute(build()).scalars()))
-        rows = execute_kept(query.tx, (record, source), ("records",), wanted, build, {})
-        return self.shown(query, [row[0] for row in rows])
+        with self.agreeing(query):
+            if order_by or callable(self.source) or not is_declared(record):
+                return self.shown(query, list(query.tx.execute(build()).scalars()))
+            rows = execute_kept(query.tx, (record, source), ("records",), wanted, build, {})
+            return self.shown(query, [row[0] for row in rows])
+
+    def agreeing(self, query: ListQuery) -> AbstractContextManager[None]:
+        """Within it, the records and what finishes them are of one moment: a record whose `modified_on` is old must not
+        be finished by what is newer, nor the other way round.
+        """
+        return nullcontext() if self.finish is None else one_snapshot(query.tx)
 
     def shown(self, query: ListQuery, records: list[str]) -> list[str]:
         if self.finish is not None:
@@ -135,15 +144,18 @@ class ListSpec:
 
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
     """A page of a list at a position, in one statement besides those that look up references in parameters."""
-    page = fetch_page(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
-    return Page(spec.shown(query, page.records), page.next, page.previous)
+    selection = spec.select(query, spec.order_of(query.values))
+    with spec.agreeing(query):
+        page = fetch_page(query.tx, selection, position, size)
+        return Page(spec.shown(query, page.records), page.next, page.previous)
 
 
 def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> NumberedPage:
     """Page `number`, from 1, of a list of v1. Raises RecordMissing beyond the end."""
     selection = spec.select(query, spec.order_of(query.values))
-    page = fetch_numbered_page(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
-    return NumberedPage(spec.shown(query, page.records), page.count)
+    with spec.agreeing(query):
+        page = fetch_numbered_page(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
+        return NumberedPage(spec.shown(query, page.records), page.count)
 
 
 def read_list(query: ListQuery, spec: ListSpec) -> list[str]:

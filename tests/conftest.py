@@ -39,6 +39,8 @@ hypothesis_settings.load_profile("relayboard")
 
 PARTITIONS = int(os.environ.get("TEST_PARTITIONS", "0"))
 """How many partitions by workspace the tables of workspaces have on PostgreSQL; 0 for none."""
+FRAME = ("BEGIN", "COMMIT", "PRAGMA")
+"""How statements begin that frame others."""
 
 
 def pytest_configure() -> None:
@@ -215,7 +217,7 @@ def statements(database: Database) -> Iterator[list[str]]:
 
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         is_occasional = threading.current_thread().name == TOKEN_NOTES or "rate_window" in statement
-        if not (is_occasional or "api_token" in statement or statement.startswith(("BEGIN", "PRAGMA"))):
+        if not (is_occasional or "api_token" in statement or statement.startswith(FRAME)):
             seen.append(statement)
 
     event.listen(database.engine, "before_cursor_execute", note)

@@ -18,6 +18,7 @@ from tests.contract.services import database_url_for_many_tests, serve
 
 RECORDS = 250
 PAGE_SIZE = RECORDS + 10
+FRAME = ("BEGIN", "COMMIT", "PRAGMA")
 """A page that is not full: generation 1 counts the records of a full page by one more statement, however many."""
 LISTS = [
     operation
@@ -54,7 +55,7 @@ def lists(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
             # Tokens are looked up and allowances taken once in a while, whatever is asked for.
             is_beside = threading.current_thread().name == TOKEN_NOTES
-            is_own = not statement.startswith(("BEGIN", "PRAGMA")) and not re.search("api_token|rate_window", statement)
+            is_own = not statement.startswith(FRAME) and not re.search("api_token|rate_window", statement)
             if is_own and not is_beside:
                 made.statements.append(statement)
 
