@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 SCRIPT = Path(sys.executable).parent / "relayboard"
 PATIENCE_SECONDS = 300
 """For a machine that has much else to do."""
+LAST_WORDS_SECONDS = 10
+"""To read what a process wrote before it ended, although what it started may still hold its output open."""
 
 
 def make_environment(**settings: str) -> dict[str, str]:
@@ -44,21 +47,30 @@ class Started:
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
+    is_silent: bool = False
 
     def read(self, stream: object) -> None:
         for line in stream:  # type: ignore[attr-defined]
             with self.changed:
                 self.lines.append(line)
                 self.changed.notify_all()
+        with self.changed:
+            self.is_silent = True
+            self.changed.notify_all()
 
     def wait_for(self, pattern: str) -> re.Match[str]:
-        """The first match in a line on stdout or stderr."""
+        """The first match in a line on stdout or stderr; fails when the process has ended without it."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
 
         def find() -> re.Match[str] | None:
             return next((found for line in list(self.lines) if (found := re.search(pattern, line))), None)
 
         with self.changed:
-            self.changed.wait_for(lambda: find() or self.process.poll() is not None, PATIENCE_SECONDS)
+            while not (find() or self.is_silent) and time.monotonic() < deadline:
+                self.changed.wait(0.2)
+                if self.process.poll() is not None:
+                    deadline = min(deadline, time.monotonic() + LAST_WORDS_SECONDS)
+                    self.changed.wait_for(lambda: find() or self.is_silent, deadline - time.monotonic())
         found = find()
         assert found is not None, f"{pattern!r} was not written:\n{self.text}"
         return found

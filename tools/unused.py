@@ -32,7 +32,7 @@ CALLED_BY_OTHERS = {
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
     "requests and urllib3": ("trust_env", "pool_classes_by_scheme", "_new_conn"),
     "Huey": (
-        *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions"),
+        *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions", "initialize_schema"),
         *("_serialize", "_deserialize"),
     ),
     "click": ("format_epilog", "list_commands", "context_settings", "default_map", "resolve_envvar_value"),

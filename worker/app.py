@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey
 from huey.exceptions import ConfigurationError
+from huey.storage import PostgresStorage
 from redis.exceptions import RedisError
 
 from persistence.database import postgres_dsn
@@ -22,8 +23,23 @@ QUEUE_NAME = "relayboard"
 FAILURES = (ConfigurationError, OSError, ValueError, RedisError, psycopg.Error, sqlite3.Error)
 """Exceptions of the queues' drivers when a queue cannot be used."""
 
+TABLES_LOCK = 7_352_948_101
+"""A number of ours among the advisory locks of a database."""
+
 Run = Callable[[str], None]
 """Does the work of one job."""
+
+
+class TablesInTurn(PostgresStorage):  # type: ignore[misc]  # huey has no types
+    """A queue whose tables are created by one process at a time: PostgreSQL's CREATE TABLE IF NOT EXISTS fails when
+    another transaction creates the same table.
+    """
+
+    def initialize_schema(self) -> None:
+        with self.db(commit=True, close=True) as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (TABLES_LOCK,))
+            for statement in self.ddl:
+                cursor.execute(statement)
 
 
 def create_queue(queue_url: str) -> Huey:
@@ -37,7 +53,7 @@ def create_queue(queue_url: str) -> Huey:
         # No fsync: after a power failure the sweeps find in the database what the queue has lost.
         return SqliteHuey(QUEUE_NAME, filename=str(file), fsync=False, **options)
     if queue_url.startswith("postgres"):
-        return PostgresHuey(QUEUE_NAME, dsn=postgres_dsn(queue_url), **options)
+        return PostgresHuey(QUEUE_NAME, storage_class=TablesInTurn, dsn=postgres_dsn(queue_url), **options)
     raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {queue_url.partition('://')[0]}")
 
 

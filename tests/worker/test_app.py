@@ -1,15 +1,20 @@
 import json
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+from persistence.database import postgres_dsn
 from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 from testbed.servers import postgres_database
-from worker.app import create_queue, declare_run, declare_sweeps
+from worker.app import QUEUE_NAME, TablesInTurn, create_queue, declare_run, declare_sweeps
 from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer
 
@@ -144,6 +149,41 @@ def test_a_queue_in_postgresql_may_be_named_with_its_driver(postgres_url):
     url = make_url(postgres_url).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
 
     assert create_queue(url).storage.conn is not None
+
+
+def test_two_processes_that_open_a_new_queue_at_once_both_get_it(postgres_url):
+    is_halfway, go_on = threading.Event(), threading.Event()
+
+    class Halfway(TablesInTurn):
+        """Has created the tables, and commits them later."""
+
+        @contextmanager
+        def db(self, *args, **options):
+            with super().db(*args, **options) as cursor:
+                yield cursor
+                is_halfway.set()
+                assert go_on.wait(PATIENCE_SECONDS)
+
+    with (
+        postgres_database(postgres_url) as url,
+        psycopg.connect(postgres_dsn(url), autocommit=True) as third,
+    ):
+
+        def is_someone_waiting():
+            waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            return third.execute(f"{waiting} AND wait_event_type = 'Lock'").fetchone() != (0,)
+
+        with ThreadPoolExecutor(2) as threads:
+            first = threads.submit(Halfway, QUEUE_NAME, dsn=postgres_dsn(url))
+            assert is_halfway.wait(PATIENCE_SECONDS)
+            second = threads.submit(create_queue, url)
+            try:
+                wait_until(is_someone_waiting, "the second process to meet the first")
+            finally:
+                go_on.set()
+
+            assert first.result(PATIENCE_SECONDS).queue_size() == 0
+            assert second.result(PATIENCE_SECONDS).pending_count() == 0
 
 
 def test_every_kind_of_work_has_one_name():
