@@ -7,7 +7,7 @@ whatever other units do meanwhile.
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from typing import Any
 
@@ -16,11 +16,13 @@ from sqlalchemy.sql.dml import Insert
 
 from persistence.conversations.writes import refresh_conversations
 from persistence.database import Transaction, upsert
-from persistence.message_counts import count_new_messages
+from persistence.messages.states import INCOMING
 from persistence.sql.columns import split
 from persistence.stamps import Stamps
 from persistence.tables.changes import conversation, day_count, flow_count, record_stamp
 from persistence.tables.messages import message
+
+DAY = timedelta(days=1)
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ class Changes:
             for kind, changed in sorted(found.ids.items()):
                 _stamp(tx, workspace_id, kind, changed, moment)
             refresh_conversations(tx, workspace_id, found.moved | new)
-            _add_days(tx, workspace_id, count_new_messages(tx, workspace_id, new))
+            _add_days(tx, workspace_id, _count_new_messages(tx, workspace_id, new))
             _add_flows(tx, workspace_id, found.flows)
 
 
@@ -150,3 +152,31 @@ def forget_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> N
     mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(ids)
     theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(select(message.c.contact_id).where(mine))
     tx.execute(delete(conversation).where(theirs, rows.message_id.in_(ids)))
+
+
+def _count_new_messages(tx: Transaction, workspace_id: int, ids: Collection[int]) -> Counter[tuple[str, date, int]]:
+    """The number of these messages by kind (`came`, `went`), day and channel (0: none), and of contacts (`active`) from
+    whom no other message came on that day. The workspace's clock is locked.
+    """
+    counts: Counter[tuple[str, date, int]] = Counter()
+    heard: dict[date, set[int]] = {}
+    rows = message.c
+    for some in split(sorted(ids)):
+        mine = (rows.workspace_id == workspace_id) & rows.id.in_(some)
+        for row in tx.execute(select(rows.direction, rows.channel_id, rows.contact_id, rows.created_on).where(mine)):
+            day = row.created_on.date()
+            is_incoming = row.direction == INCOMING
+            counts["came" if is_incoming else "went", day, row.channel_id or 0] += 1
+            if is_incoming:
+                heard.setdefault(day, set()).add(row.contact_id)
+    for day, contact_ids in sorted(heard.items()):
+        begin = datetime.combine(day, time(), UTC)
+        earlier: set[int] = set()
+        for some in split(sorted(contact_ids)):
+            theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(some) & (rows.direction == INCOMING)
+            that_day = (rows.created_on >= begin) & (rows.created_on < begin + DAY)
+            found = select(rows.contact_id, rows.id).where(theirs, that_day)
+            earlier |= {contact_id for contact_id, message_id in tx.execute(found) if message_id not in ids}
+        if contact_ids - earlier:
+            counts["active", day, 0] += len(contact_ids - earlier)
+    return counts

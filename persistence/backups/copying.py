@@ -5,8 +5,9 @@ transaction. The source is locked against writes meanwhile.
 
 import contextlib
 import json
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from sqlalchemy import Connection, CursorResult, Table, inspect, select, text
 
 from persistence.backups import postgres
 from persistence.backups.checksums import checksum_of_postgres, checksum_of_sqlite
-from persistence.backups.copy_text import copy_line
 from persistence.backups.emptiness import check_no_worker, check_unused, clear_own_rows
 from persistence.backups.errors import BackupError
 from persistence.backups.manifest import stored_columns
@@ -34,6 +34,11 @@ BEGINNING = ""
 BATCH_ROWS = 20_000
 READ_ROWS = 1_000
 BATCH_BYTES = 16 * 1024 * 1024
+
+
+NULL = "\\N"
+_SPECIAL = re.compile(r"[\\\t\n\r]")
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 @dataclass(slots=True)
@@ -231,10 +236,27 @@ def _batches(rows: CursorResult[Any]) -> Iterator[_Batch]:
     for part in rows.partitions(READ_ROWS):
         for row in part:
             last = row[0]
-            lines.append(copy_line(row[1:]))
+            lines.append(_copy_line(row[1:]))
             size += len(lines[-1])
             if len(lines) == BATCH_ROWS or size >= BATCH_BYTES:
                 yield _Batch(b"".join(lines), len(lines), last)
                 lines, size = [], 0
     if lines:
         yield _Batch(b"".join(lines), len(lines), last)
+
+
+def _copy_line(values: Sequence[object]) -> bytes:
+    """A row of SQLite as PostgreSQL's COPY reads it (text format): SQLite stores times, days, UUIDs and documents as
+    texts that PostgreSQL reads unchanged, and Booleans as 0 and 1.
+    """
+    return ("\t".join(map(_field, values)) + "\n").encode()
+
+
+def _field(value: object) -> str:
+    if value is None:
+        return NULL
+    if isinstance(value, str):
+        return _SPECIAL.sub(lambda found: _ESCAPES[found.group()], value)
+    if isinstance(value, bytes):
+        return f"\\\\x{value.hex()}"
+    return repr(value)

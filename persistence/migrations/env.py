@@ -4,15 +4,21 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from alembic import context
+from alembic.script import Script
 from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 
 from persistence.migrations.keys import OWNER, SHARED
-from persistence.migrations.notes import works_for
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.sql.columns import UtcDateTime, UuidText
 from persistence.tables import metadata
 from persistence.tables.service import schema_note
 from relayboard.base.version import program_version
+
+
+def works_for(revision: Script) -> str:
+    """The oldest revision that a program must know to work with this one: this revision, unless its file has
+    `works_for`."""
+    return str(getattr(revision.module, "works_for", revision.revision))
 
 
 def render_item(kind: str, item: object, _autogenerate: object) -> str | Literal[False]:
