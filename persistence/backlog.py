@@ -83,7 +83,7 @@ class _Queue:
 
 def read_backlog(tx: Transaction) -> Backlog:
     """Reads everything in at most 20 statements; about a dozen if little work waits."""
-    phones, silent = _count_phones(tx)
+    phones, silent = count_phones(tx)
     kinds = _read_kinds(tx) | _read_small_kinds(tx)
     return Backlog(kinds, _read_channels(tx), *_read_contacts_and_leases(tx), phones=phones, silent_phones=silent)
 
@@ -204,7 +204,7 @@ def _read_contacts_and_leases(tx: Transaction) -> tuple[int, dict[str, int]]:
     return expired.pop(""), expired
 
 
-def _count_phones(tx: Transaction) -> tuple[int, int]:
+def count_phones(tx: Transaction) -> tuple[int, int]:
     """The number of claimed phones, and of those that have been silent long enough for an alarm."""
     is_silent = func.coalesce(channel.c.last_seen, channel.c.created_on) < tx.now - LOST_AFTER
     silent = func.count(case((is_silent, 1), else_=null()))

@@ -15,6 +15,7 @@ from redis.exceptions import RedisError
 from persistence.database import postgres_dsn
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import sqlite_file
+from relayboard.base.tracing import Causes, caused_by
 from worker.errors import QueueError
 from worker.jobs import Job
 from worker.queue_messages import RUN, SWEEP, JsonMessages
@@ -68,10 +69,11 @@ def check_queue(queue_url: str) -> None:
 
 
 def declare_run(queue: Huey, run: Run) -> Any:
-    """The task `run_work(kind)`: calling it queues a wake-up, and a consumer of the queue calls `run`."""
+    """The task `run_work(kind, causes)`: calling it queues a wake-up, and a consumer of the queue calls `run`."""
 
-    def run_work(kind: str) -> None:
-        run(kind)
+    def run_work(kind: str, causes: Causes = ()) -> None:
+        with caused_by(causes):
+            run(kind)
 
     return queue.task(name=RUN)(run_work)
 

@@ -7,13 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-RINGS_AT_ONCE = 65_536
+from relayboard.base.tracing import Causes, carried, caused_by, join_causes
+
+NO_TRACE = bytes(24)
+RING_BYTES = 1 + len(NO_TRACE)
+"""The number of a job, and the trace and the span that caused the ring: so few bytes are written as one."""
+RINGS_AT_ONCE = 4_096
 
 Run = Callable[[str], None]
 
 
 class Bell:
-    """Each ring is a byte that names a job. Rings for a job are one wake-up, however many came."""
+    """Each ring names a job. Rings for a job are one wake-up, however many came."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
         self._kinds = tuple(kinds)
@@ -22,19 +27,25 @@ class Bell:
         os.set_blocking(self._ringing, False)
 
     def ring(self, kind: str) -> bool:
-        """Wakes one of the senders; false for a job that is not theirs."""
+        """Wakes one of the senders; false for a job that is not theirs. The current trace goes with it."""
         if kind not in self._kinds:
             return False
+        job = bytes([self._kinds.index(kind)])
         with contextlib.suppress(BlockingIOError):  # thousands of rings that nobody has heard yet: one will do
-            os.write(self._ringing, bytes([self._kinds.index(kind)]))
+            for trace in [_packed(each) for each in carried()] or [NO_TRACE]:
+                os.write(self._ringing, job + trace)
         return True
 
-    def hear(self, seconds: float) -> set[str]:
-        """The jobs for which it rang; waits so long for a ring."""
+    def hear(self, seconds: float) -> dict[str, Causes]:
+        """The jobs for which it rang, and what caused it; waits so long for a ring."""
         select.select([self._hearing], [], [], seconds)
+        heard: dict[str, Causes] = {}
         with contextlib.suppress(BlockingIOError):  # another sender heard it
-            return {self._kinds[each] for each in set(os.read(self._hearing, RINGS_AT_ONCE))}
-        return set()
+            rings = os.read(self._hearing, RINGS_AT_ONCE * RING_BYTES)
+            for start in range(0, len(rings), RING_BYTES):
+                kind = self._kinds[rings[start]]
+                heard[kind] = join_causes(heard.get(kind, ()), _unpacked(rings[start + 1 : start + RING_BYTES]))
+        return heard
 
     def answer(self, run: Run, every_seconds: Mapping[str, float]) -> None:
         """From now on, in a thread, runs a job when it rings, at once, and after so many seconds without a ring."""
@@ -45,13 +56,23 @@ class Bell:
         while True:
             rung = self.hear(max(min(due_at.values()) - time.monotonic(), 0.0))
             now = time.monotonic()
-            for kind in rung | {kind for kind, moment in due_at.items() if moment <= now}:
-                run(kind)
+            for kind in {*rung, *(kind for kind, moment in due_at.items() if moment <= now)}:
+                with caused_by(rung.get(kind, ())):
+                    run(kind)
                 due_at[kind] = now + every_seconds[kind]
 
     def close(self) -> None:
         os.close(self._hearing)
         os.close(self._ringing)
+
+
+def _packed(cause: str) -> bytes:
+    _version, trace, span, _sampled = cause.split("-")
+    return bytes.fromhex(trace + span)
+
+
+def _unpacked(trace: bytes) -> Causes:
+    return () if trace == NO_TRACE else (f"00-{trace[:16].hex()}-{trace[16:].hex()}-01",)
 
 
 def ring_first(bell: Bell, run: Run) -> Run:

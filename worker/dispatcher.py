@@ -21,6 +21,7 @@ from typing import Generic, TypeVar
 
 from persistence.database import Transaction
 from persistence.errors import DATABASE_AWAY
+from relayboard.base.tracing import Causes, caused_by, causes, join_causes
 from worker.receiver_slots import ReceiverSlots
 from worker.runtime import Runtime
 
@@ -54,6 +55,13 @@ class Leased(Generic[Item]):
 
     items: list[tuple[str, Item]] = field(default_factory=list)
     look_again_on: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """Somebody says that entries may be due."""
+
+    causes: Causes = ()
 
 
 class LeasedQueue(ABC, Generic[Item, Result]):
@@ -95,7 +103,8 @@ class Dispatcher(Generic[Item, Result]):
         self._slots = slots
         self._pool = ThreadPoolExecutor(slots.total, thread_name_prefix=work.name)
         self._thread = threading.Thread(target=self._run, name=f"{work.name} dispatcher", daemon=True)
-        self._news: queue.SimpleQueue[Finished[Item, Result] | None] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[Finished[Item, Result] | Woken] = queue.SimpleQueue()
+        self._causes: Causes = ()
         self._unrecorded: list[Finished[Item, Result]] = []
         self._looks: list[datetime] = []
 
@@ -105,7 +114,7 @@ class Dispatcher(Generic[Item, Result]):
 
     def wake(self) -> None:
         """Look for due entries now."""
-        self._news.put(None)
+        self._news.put(Woken(causes()))
 
     def stop(self) -> None:
         """Start no further calls; returns when the running calls have ended and are recorded."""
@@ -130,17 +139,19 @@ class Dispatcher(Generic[Item, Result]):
 
     def _collect(self) -> None:
         """Waits until a call has ended or an entry is due again, and collects all finished calls."""
-        news: list[Finished[Item, Result] | None] = []
+        news: list[Finished[Item, Result] | Woken] = []
         with contextlib.suppress(queue.Empty):
             news.append(self._news.get(timeout=self._seconds_to_look()))
             # While other calls are running, a short wait combines many results in one transaction.
             patient_until = time.monotonic() + (GATHER_SECONDS if self._slots.busy else 0.0)
             while len(news) < self._slots.total:
                 news.append(self._news.get(timeout=max(patient_until - time.monotonic(), 0.0)))
-        for finished in news:
-            if finished is not None:
-                self._slots.release(finished.receiver, has_answered=finished.has_answered)
-                self._unrecorded.append(finished)
+        for each in news:
+            if isinstance(each, Woken):
+                self._causes = join_causes(self._causes, each.causes)
+            else:
+                self._slots.release(each.receiver, has_answered=each.has_answered)
+                self._unrecorded.append(each)
 
     def _seconds_to_look(self) -> float | None:
         now = self._runtime.database.clock()
@@ -163,15 +174,18 @@ class Dispatcher(Generic[Item, Result]):
     def _record_and_lease(self) -> None:
         """Records all other calls and starts due calls."""
         if not self._unrecorded and not self._is_anything_due():
+            self._causes = ()
             return
-        done = list(self._unrecorded)
+        done, asked_by = list(self._unrecorded), self._causes
         after_commit, leased = self._runtime.database.write(partial(self._exchange, done))
         self._mark_recorded(done, after_commit)
+        if leased.items:
+            self._causes = ()
         if leased.look_again_on is not None:
             heapq.heappush(self._looks, leased.look_again_on)
         for receiver, item in leased.items:
             self._slots.take(receiver)
-            self._pool.submit(self._call, receiver, item)
+            self._pool.submit(self._call, receiver, item, asked_by)
 
     def _exchange(self, done: Sequence[Finished[Item, Result]], tx: Transaction) -> tuple[AfterCommit, Leased[Item]]:
         after_commit = self._work.record(tx, done)
@@ -209,11 +223,12 @@ class Dispatcher(Generic[Item, Result]):
         with self._runtime.database.reading() as tx:
             return bool(self._slots.share(self._work.list_due(tx)))
 
-    def _call(self, receiver: str, item: Item) -> None:
+    def _call(self, receiver: str, item: Item, asked_by: Causes) -> None:
         """One call in a thread of the pool. It always reports its end, or the slot would stay busy forever."""
         finished: Finished[Item, Result] = Finished(item, receiver, None, has_answered=False)
         try:
-            result, has_answered = self._work.call(item)
+            with caused_by(asked_by):
+                result, has_answered = self._work.call(item)
             finished = Finished(item, receiver, result, has_answered)
         except Exception:
             logger.exception("%s: a call failed inside the service", self._work.name)

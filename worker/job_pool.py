@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable
 
-from relayboard.base.tracing import step_span
+from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.jobs import Job, Step
 from worker.metrics import measuring_step
 from worker.runtime import Runtime
@@ -34,16 +34,21 @@ class _JobRunner:
         self._lock = threading.Lock()
         self._running = 0
         self._is_asked_again = False
+        self._asked_by: Causes = ()
 
     def run(self) -> None:
         with self._lock:
             if self._running >= self._threads:
                 self._is_asked_again = True
+                self._asked_by = join_causes(self._asked_by, causes())
                 return
             self._running += 1
         try:
-            while self._has_more(self._measured_step()):
-                pass
+            asked_by: Causes | None = causes()
+            while asked_by is not None:
+                with caused_by(asked_by):
+                    is_more_due = self._measured_step()
+                asked_by = self._next(is_more_due, asked_by)
         except BaseException:
             with self._lock:
                 self._running -= 1
@@ -53,11 +58,15 @@ class _JobRunner:
         with step_span(f"job {self._kind}", SHORTEST_SECONDS), measuring_step(self._kind):
             return self._step()
 
-    def _has_more(self, is_more_due: bool) -> bool:
+    def _next(self, is_more_due: bool, asked_by: Causes) -> Causes | None:
+        """What the next step is caused by: whoever asked last; None if there is none."""
         # Ending and being woken exclude each other, so that no wake-up is lost between the two.
         with self._lock:
             goes_on = (is_more_due or self._is_asked_again) and not self._stopping.is_set()
-            self._is_asked_again = False
+            if self._is_asked_again:
+                asked_by = self._asked_by
+            self._is_asked_again, self._asked_by = False, ()
             if not goes_on:
                 self._running -= 1
-            return goes_on
+                return None
+            return asked_by

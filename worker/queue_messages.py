@@ -8,6 +8,8 @@ from datetime import datetime
 from huey.registry import Message
 from huey.serializer import Serializer
 
+from relayboard.base.tracing import MOST_CAUSES, TRACEPARENT, Causes
+
 RUN = "run_work"
 SWEEP = "sweep_"
 MODULE = "worker.app"
@@ -22,23 +24,27 @@ class NoMessage(ValueError):
 
 class JsonMessages(Serializer):  # type: ignore[misc]  # huey has no types
     """Huey's serializer for `{"id", "task", "kind", "expires"}`: a wake-up names its job in `kind`, a sweep has
-    `expires`."""
+    `expires`. Traced requests add `causes`, which programs that do not know it leave unread.
+    """
 
     def _serialize(self, message: Message) -> bytes:
         task = str(message.name).removeprefix(f"{MODULE}.")
         kind = message.args[0] if message.args else None
         expires = message.expires_resolved.isoformat() if message.expires_resolved else None
-        return json.dumps({"id": message.id, "task": task, "kind": kind, "expires": expires}).encode()
+        told: dict[str, object] = {"id": message.id, "task": task, "kind": kind, "expires": expires}
+        if message.args[1:] and message.args[1]:
+            told["causes"] = message.args[1]
+        return json.dumps(told).encode()
 
     def _deserialize(self, data: bytes) -> Message:
         """Raises NoMessage."""
         try:
             given = json.loads(bytes(data))
             task, kind = _text(given["task"], NAME), given["kind"]
-            arguments = (_text(kind, KIND),) if task == RUN else ()
+            arguments = (_text(kind, KIND), _causes(given.get("causes", []))) if task == RUN else ()
             expires = datetime.fromisoformat(given["expires"]) if given["expires"] is not None else None
             message_id = _text(given["id"], ID)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise NoMessage("the queue contains something that is not a message") from error
         return Message(
             id=message_id,
@@ -50,6 +56,12 @@ class JsonMessages(Serializer):  # type: ignore[misc]  # huey has no types
             expires=expires,
             expires_resolved=expires,
         )
+
+
+def _causes(given: object) -> Causes:
+    if not isinstance(given, list) or len(given) > MOST_CAUSES:
+        raise ValueError
+    return tuple(_text(each, TRACEPARENT) for each in given)
 
 
 def _text(value: object, pattern: re.Pattern[str]) -> str:

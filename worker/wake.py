@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from persistence.database import Wake
 from relayboard.base.settings import Settings
+from relayboard.base.tracing import Causes, carried, join_causes
 from worker.app import create_queue, declare_run
 
 logger = logging.getLogger("relayboard.wake")
@@ -24,17 +25,19 @@ def make_wake(settings: Settings) -> Wake:
 class Waker:
     """Sends wake-ups from a separate thread, so that a request neither waits for the queue nor fails with it."""
 
-    def __init__(self, send: Callable[[str], object], pause_seconds: float = PAUSE_SECONDS) -> None:
+    def __init__(self, send: Callable[[str, Causes], object], pause_seconds: float = PAUSE_SECONDS) -> None:
         self._send = send
         self._pause_seconds = pause_seconds
         self._changed = threading.Condition()
-        self._kinds: set[str] = set()
+        self._kinds: dict[str, Causes] = {}
         self._thread: threading.Thread | None = None
 
     def wake(self, kinds: frozenset[str]) -> None:
-        """Wake the workers of these jobs soon; returns at once."""
+        """Wake the workers of these jobs soon; returns at once. The current trace goes with it."""
+        trace = carried()
         with self._changed:
-            self._kinds |= kinds
+            for kind in kinds:
+                self._kinds[kind] = join_causes(self._kinds.get(kind, ()), trace)
             # Started at first use, so that each forked process has its own thread.
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="wake", daemon=True)
@@ -46,10 +49,10 @@ class Waker:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._kinds)
-                kinds, self._kinds = self._kinds, set()
+                kinds, self._kinds = self._kinds, {}
             for kind in sorted(kinds):
                 try:
-                    self._send(kind)
+                    self._send(kind, kinds[kind])
                 except Exception:
                     # Each queue has its own exceptions, and none may stop later wake-ups; a sweep replaces this one.
                     logger.warning("the workers of %s could not be woken", kind, exc_info=True)

@@ -5,8 +5,10 @@ them (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, `OTEL_SERVICE_NAME`)
 
 import contextlib
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from relayboard.base.settings import SettingError, Settings
@@ -14,8 +16,14 @@ from relayboard.base.version import program_version
 
 SERVER, CLIENT, INTERNAL = "SERVER", "CLIENT", "INTERNAL"
 LEFT_OUT = "relayboard.left_out"
+MOST_CAUSES = 16
+"""Further ones are not handed on: spans would have thousands of links when thousands of requests wake one job."""
+TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-01\Z")
+"""A sampled span in the format of W3C Trace Context, version 00."""
 
 Value = str | int | float | bool
+Causes = tuple[str, ...]
+"""Spans of other processes that caused work here, as `traceparent` headers."""
 
 
 class Span:
@@ -59,6 +67,9 @@ class _Tracing:
             from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
             from opentelemetry.sdk.trace import ReadableSpan, TracerProvider  # noqa: PLC0415
             from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+            from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415
+                TraceContextTextMapPropagator,
+            )
         except ImportError as error:
             reason = "the packages for traces are not installed; `pip install relayboard[traces]` does it"
             raise SettingError(f"RELAYBOARD_TRACES cannot be used: {reason}") from error
@@ -78,16 +89,37 @@ class _Tracing:
         self.kinds = trace.SpanKind
         self.error = trace.StatusCode.ERROR
         self.extract = propagate.extract
+        self.trace = trace
+        self.written = TraceContextTextMapPropagator()
 
     @contextlib.contextmanager
     def span(self, name: str, kind: str, parent: Mapping[str, str] | None) -> Iterator[Span]:
-        context = None if parent is None else self.extract(parent)
-        with self.tracer.start_as_current_span(name, context, self.kinds[kind]) as span:
+        context, links = None, list[Any]()
+        if parent is not None:
+            context = self.extract(parent)
+        elif not self.current():
+            context, links = self._caused(_causes.get())
+        with self.tracer.start_as_current_span(name, context, self.kinds[kind], links=links) as span:
             yield _RealSpan(span, self.error)
+
+    def current(self) -> Causes:
+        """The current span, if it is sampled."""
+        carrier: dict[str, str] = {}
+        self.written.inject(carrier)
+        given = carrier.get("traceparent", "")
+        return (given,) if TRACEPARENT.match(given) else ()
+
+    def _caused(self, causes: Causes) -> tuple[Any, list[Any]]:
+        """One cause is the parent; several are linked from a trace of its own."""
+        contexts = [self.written.extract({"traceparent": each}) for each in causes]
+        if len(contexts) == 1:
+            return contexts[0], []
+        return None, [self.trace.Link(self.trace.get_current_span(each).get_span_context()) for each in contexts]
 
 
 _tracing: _Tracing | None = None
 _off = Span()
+_causes: ContextVar[Causes] = ContextVar("causes", default=())
 
 
 @contextlib.contextmanager
@@ -111,9 +143,36 @@ def is_tracing() -> bool:
     return _tracing is not None
 
 
+def carried() -> Causes:
+    """What later work of other processes is caused by: the current span, or else what this work is caused by."""
+    if _tracing is None:
+        return ()
+    return _tracing.current() or _causes.get()
+
+
+def causes() -> Causes:
+    """What this work is caused by, according to those who handed it on."""
+    return _causes.get()
+
+
+def join_causes(known: Causes, more: Iterable[str]) -> Causes:
+    """All of them, each once, up to the limit."""
+    return tuple(dict.fromkeys((*known, *more)))[:MOST_CAUSES]
+
+
+@contextlib.contextmanager
+def caused_by(given: Causes) -> Iterator[None]:
+    """Spans that begin in this block without a current one are children of the cause, or linked to several."""
+    token = _causes.set(given)
+    try:
+        yield
+    finally:
+        _causes.reset(token)
+
+
 @contextlib.contextmanager
 def span(name: str, kind: str = INTERNAL, parent: Mapping[str, str] | None = None) -> Iterator[Span]:
-    """A span of the current trace, or of the trace in the headers (`traceparent`)."""
+    """A span of the current trace, of the trace in the headers (`traceparent`), or of what causes this work."""
     if _tracing is None:
         yield _off
         return
@@ -123,9 +182,11 @@ def span(name: str, kind: str = INTERNAL, parent: Mapping[str, str] | None = Non
 
 @contextlib.contextmanager
 def step_span(name: str, shortest_seconds: float) -> Iterator[Span]:
-    """A span that is left out if it ends soon and without an error, because the step found no work."""
+    """A span that is left out if it ends soon and without an error, because the step found no work. One that somebody
+    caused is kept.
+    """
     began = time.perf_counter()
     with span(name) as opened:
         yield opened
-        if time.perf_counter() - began < shortest_seconds:
+        if time.perf_counter() - began < shortest_seconds and not causes():
             opened.leave_out()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
+from persistence.backlog import count_phones
 from persistence.database import Database
 from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, read_facts
 from persistence.errors import DatabaseError, reason_of
@@ -20,10 +21,14 @@ OLDEST_POSTGRES = 14
 
 
 class DatabaseDoctor:
-    """Looks into the database; `workers` are those that it knows, once `check` has run to its end."""
+    """Looks into the database; `workers` and the numbers of phones are those that it knows, once `check` has run to its
+    end.
+    """
 
     def __init__(self, settings: Settings, *, has_key: bool) -> None:
         self.workers: Sequence[Heartbeat] = ()
+        self.phones: int | None = None
+        self.silent_phones = 0
         self._settings = settings
         self._has_key = has_key
 
@@ -58,6 +63,7 @@ class DatabaseDoctor:
         yield from self._check_key(database)
         with database.reading() as tx:
             self.workers = list_heartbeats(tx)
+            self.phones, self.silent_phones = count_phones(tx)
         yield from _judge_workers(self.workers)
 
     def _check_key(self, database: Database) -> Findings:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from relayboard.doctor.database import DatabaseDoctor
-from relayboard.doctor.findings import Finding
+from relayboard.doctor.findings import OK, Finding
 from relayboard.doctor.neighbors import check_base_url, check_mail, check_push, check_queue_driver
 from relayboard.doctor.places import check_files, check_media, check_room
 from relayboard.doctor.settings import read_settings
@@ -17,5 +17,6 @@ def examine(environ: Mapping[str, str]) -> list[Finding]:
     found = [*read.findings, *doctor.check()]
     alive = [each.host for each in doctor.workers if each.is_alive]
     found += [*check_queue_driver(settings), *check_media(settings, alive), *check_room(settings)]
-    found += [*check_base_url(settings), *check_mail(settings), *check_push(), *check_files(settings)]
+    knows_key = read.has_key and all(each.check != "key" or each.status == OK for each in found)
+    found += [*check_base_url(settings, knows_key=knows_key), *check_mail(settings), *check_push(doctor.phones, doctor.silent_phones), *check_files(settings)]
     return found

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import requests
 
+from persistence.channels.alarms import LOST_AFTER
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings
@@ -15,6 +16,7 @@ from worker.app import check_queue
 from worker.errors import QueueError
 
 SECONDS = 10.0
+LOST_MINUTES = round(LOST_AFTER.total_seconds() / 60)
 
 
 def check_queue_driver(settings: Settings) -> Findings:
@@ -30,8 +32,10 @@ def check_queue_driver(settings: Settings) -> Findings:
         yield Finding("queue", OK, f"in {kind}, it answers")
 
 
-def check_base_url(settings: Settings) -> Findings:
-    """Asks the service through the address that clients use, and what it sees of the request."""
+def check_base_url(settings: Settings, *, knows_key: bool) -> Findings:
+    """Asks the service through the address that clients use, and what it sees of the request. The service tells only
+    those who know its key.
+    """
     if not settings.base_url:
         yield Finding(
             "base URL", WARNING, "RELAYBOARD_BASE_URL is not set: set the address that clients and phones use"
@@ -58,6 +62,11 @@ def check_base_url(settings: Settings) -> Findings:
         )
         return
     seen = _read_seen(answer)
+    if seen is None and not knows_key:
+        yield Finding(
+            "base URL", WARNING, f"somebody answers at {settings.base_url}: set the right key to see whether it is this one"
+        )
+        return
     if seen is None:
         yield Finding(
             "base URL",
@@ -133,8 +142,20 @@ def _sign_in(server: MailServer) -> None:
         connection.noop()
 
 
-def check_push() -> Findings:
-    yield Finding("push", OK, "needs nothing: phones ask for their messages by themselves")
+def check_push(phones: int | None, silent: int) -> Findings:
+    """There is no push to set up, so what counts is whether phones ask; `phones` is None if nobody could count them."""
+    why = "none is sent, and none has to be set up: phones ask for their messages by themselves"
+    if phones is None:
+        yield Finding("push", OK, why)
+    elif silent:
+        yield Finding(
+            "push",
+            WARNING,
+            f"{why}, but {silent} of {phones} {'have' if silent > 1 else 'has'} not asked for {LOST_MINUTES} minutes: "
+            "open the app on them, keep battery savers off it, and look whether they have a network",
+        )
+    else:
+        yield Finding("push", OK, f"{why}, and none of {phones} has been silent for {LOST_MINUTES} minutes")
 
 
 def _short(error: Exception) -> str:

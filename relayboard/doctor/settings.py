@@ -36,10 +36,11 @@ def read_settings(environ: Mapping[str, str]) -> Read:
             settings = load_settings(known, makes_secret_key=False)
             break
         except SettingError as error:
-            findings.append(Finding("settings", PROBLEM, f"{error}: correct it"))
             if error.variable in known:
+                findings.append(Finding("settings", PROBLEM, f"{error}: correct it"))
                 del known[error.variable]
             else:
+                findings.append(Finding("settings", PROBLEM, str(error)))
                 known[f"{PREFIX}SECRET_KEY"] = STAND_IN_KEY
                 has_key = False
     findings += [Finding("settings", status, sentence) for status, sentence in _contradictions(settings)]

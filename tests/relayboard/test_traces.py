@@ -14,12 +14,11 @@ import pytest
 import requests
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from persistence.deliveries.outbox import record_channel_event
 from relayboard.base.settings import SettingError, load_settings
-from relayboard.base.tracing import is_tracing, span, tracing
+from relayboard.base.tracing import carried, caused_by, is_tracing, span, step_span, tracing
+from testbed.gateways import add_gateway
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import running_service, wait_until
-from tests.channel_rows import add_channel
 
 CLIENTS_TRACE = "0af7651916cd43dd8448eb211c80319c"
 SERVER, CLIENT = 2, 3
@@ -38,6 +37,8 @@ class Collector:
             for scope in of_process.scope_spans:
                 for each in scope.spans:
                     told = {"kind": each.kind, "trace": each.trace_id.hex(), "status": each.status.code}
+                    told |= {"span": each.span_id.hex(), "parent": each.parent_span_id.hex()}
+                    told["links"] = [link.trace_id.hex() for link in each.links]
                     self.spans.append((each.name, about | plain(each.attributes) | told))
 
     def named(self, name: str) -> list[dict[str, Any]]:
@@ -76,31 +77,74 @@ def collecting() -> Iterator[Collector]:
         thread.join()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_requests_and_calls_to_the_outside_are_traced_and_looks_at_nothing_are_not(
-    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with collecting() as collector:
-        for name, text in {"EXPORTER_OTLP_ENDPOINT": collector.url, "BSP_SCHEDULE_DELAY": "100"}.items():
-            monkeypatch.setenv(f"OTEL_{name}", text)
-        with running_service(database_url, tmp_path, TRACES="on") as service:
-            headers = {"Authorization": f"Token {service.token}", "X-Request-Id": "told-by-the-client"}
-            headers["traceparent"] = f"00-{CLIENTS_TRACE}-b7ad6b7169203331-01"
-            requests.get(f"{service.url}/api/v2/labels.json", headers=headers, timeout=PATIENCE_SECONDS)
-            channel_id = add_channel(service.database, service.workspace, webhook_url=f"{collector.url}/hook")
-            with service.database.writing() as tx:
-                record_channel_event(tx, service.workspace.id, channel_id, "mo_sms", {"text": "hello"})
-            wait_until(lambda: collector.named("POST"), "the call of the webhook")
-            assert service.stop("worker") == service.stop("api") == 0
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A request and the later work of a broadcast, by the spans that a collector was sent."""
 
+    collector: Collector
+    request: dict[str, Any]
+    broadcast: dict[str, Any]
+    call: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
+    folder = tmp_path_factory.mktemp("service")
+    with collecting() as collector, pytest.MonkeyPatch.context() as patch:
+        for name, text in {"EXPORTER_OTLP_ENDPOINT": collector.url, "BSP_SCHEDULE_DELAY": "100"}.items():
+            patch.setenv(f"OTEL_{name}", text)
+        with running_service(f"sqlite:///{folder / 'relayboard.db'}", folder, TRACES="on") as service:
+            add_gateway(service.database, service.workspace, f"{collector.url}/gateway")
+            headers = {"Authorization": f"Token {service.token}", "X-Request-Id": "told-by-the-client"}
+            trace = {"traceparent": f"00-{CLIENTS_TRACE}-b7ad6b7169203331-01"}
+            requests.get(f"{service.url}/api/v2/labels.json", headers=headers | trace, timeout=PATIENCE_SECONDS)
+            service.post("/api/v2/broadcasts.json", {"urns": ["tel:+254722000111"], "text": "hello"}, **trace)
+            wait_until(lambda: bool(collector.named("POST")), "the call of the gateway")
+            assert service.stop("worker") == service.stop("api") == 0
     (request,) = collector.named("GET /api/v2/labels.json")
+    (broadcast,) = collector.named("POST /api/v2/broadcasts.json")
+    (call,) = collector.named("POST")
+    yield Followed(collector, request, broadcast, call)
+
+
+def test_requests_and_calls_to_the_outside_are_traced_and_looks_at_nothing_are_not(followed: Followed) -> None:
+    request, call = followed.request, followed.call
     assert (request["trace"], request["kind"], request["http.response.status_code"]) == (CLIENTS_TRACE, SERVER, 200)
     assert request["relayboard.request_id"] == "told-by-the-client"
     assert request["service.name"] == "relayboard" and request["service.instance.id"].startswith("api-")
-    call = collector.named("POST")[0]
     assert (call["kind"], call["server.address"]) == (CLIENT, "127.0.0.1")
     assert call["service.instance.id"].startswith("worker-")
-    assert [name for name, told in collector.spans if "health" in name or "relayboard.left_out" in told] == []
+    assert [name for name, told in followed.collector.spans if "health" in name or "relayboard.left_out" in told] == []
+
+
+def test_later_work_of_a_request_is_in_its_trace_though_other_processes_do_it(followed: Followed) -> None:
+    jobs = followed.collector.named("job broadcasts")
+    expansions = [each for each in jobs if each["parent"] == followed.broadcast["span"]]
+
+    assert expansions and followed.call["trace"] == followed.broadcast["trace"] == CLIENTS_TRACE
+    assert followed.call["parent"] in {each["span"] for each in expansions}
+    assert {each["service.instance.id"].partition("-")[0] for each in expansions} == {"worker"}
+
+
+def test_one_cause_is_the_parent_and_several_are_linked() -> None:
+    one, other = (f"00-{digit * 32}-{digit * 16}-01" for digit in "ab")
+    settings = load_settings({"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use", "RELAYBOARD_TRACES": "on"})
+    with collecting() as collector:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+            with tracing(settings, "worker"):
+                with caused_by((one,)), step_span("short, of one", 10):
+                    (handed_on,) = carried()
+                with caused_by((one, other)), step_span("short, of two", 10):
+                    pass
+                with step_span("short, of none", 10):
+                    pass
+
+    (of_one,), (of_two,) = collector.named("short, of one"), collector.named("short, of two")
+    assert (of_one["trace"], of_one["parent"], of_one["links"]) == ("a" * 32, "a" * 16, [])
+    assert handed_on == f"00-{'a' * 32}-{of_one['span']}-01"
+    assert (of_two["parent"], of_two["links"]) == ("", ["a" * 32, "b" * 32])
+    assert not collector.named("short, of none")
 
 
 def test_a_span_is_worth_nothing_while_traces_are_off() -> None:

@@ -14,6 +14,7 @@ from persistence.database import postgres_dsn
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database
+from relayboard.base.tracing import causes
 from worker.app import QUEUE_NAME, TablesInTurn, create_queue, declare_run, declare_sweeps
 from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer
@@ -95,6 +96,18 @@ def test_messages_are_json_that_name_their_task(queue_url):
     assert datetime.fromisoformat(read[1]["expires"]) > datetime.fromisoformat("2026-01-01")
 
 
+def test_a_wake_up_tells_what_caused_it_to_programs_that_ask(queue_url, consume):
+    told, heard = (f"00-{'a' * 32}-{'b' * 16}-01",), []
+    queue = create_queue(queue_url)
+    ran = Ran()
+    run = declare_run(queue, lambda kind: (heard.append(causes()), ran(kind)))
+    run("webhooks", told)
+    run("sending")
+    consume(queue)
+
+    assert ran.wait_for(2) and sorted(heard) == [(), told]
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -106,8 +119,9 @@ def test_messages_are_json_that_name_their_task(queue_url):
         lambda path: b'{"id": "7", "task": "run_work", "kind": ["a"], "expires": null}',
         lambda path: b'{"id": "7", "task": "sweep_nothing", "kind": null, "expires": null}',
         lambda path: b'{"id": "7", "task": "sweep_often", "kind": null, "expires": 5}',
+        lambda path: b'{"id": "7", "task": "run_work", "kind": "a", "expires": null, "causes": ["x"]}',
     ],
-    ids=["pickle", "nothing", "list", "deep", "name", "kind", "sweep", "time"],
+    ids=["pickle", "nothing", "list", "deep", "name", "kind", "sweep", "time", "cause"],
 )
 def test_anything_else_in_the_queue_is_dropped_and_runs_nothing(queue_url, consume, tmp_path, make):
     ran = Ran()

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from relayboard.base.tracing import caused_by, causes
 from testbed.patience import PATIENCE_SECONDS
 from worker.job_pool import JobPool
 from worker.jobs import Job
@@ -48,6 +49,28 @@ def test_who_finds_a_kind_busy_has_it_look_once_more(runtime):
     thread.join(PATIENCE_SECONDS)
 
     assert len(steps) == 2
+
+
+def test_a_step_is_caused_by_who_asked_for_it_last(runtime):
+    begun, go_on, seen = threading.Event(), threading.Event(), []
+
+    def step():
+        seen.append(causes())
+        begun.set()
+        assert go_on.wait(PATIENCE_SECONDS)
+        return len(seen) < 3
+
+    pool = pool_of(runtime, step)
+    thread = in_thread(pool)
+    assert begun.wait(PATIENCE_SECONDS)
+    with caused_by(("one",)):
+        pool.run("digging")
+    with caused_by(("two",)):
+        pool.run("digging")
+    go_on.set()
+    thread.join(PATIENCE_SECONDS)
+
+    assert seen == [(), ("one", "two"), ("one", "two")]
 
 
 def test_as_many_threads_work_side_by_side_as_the_kind_allows(runtime):

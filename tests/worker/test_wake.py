@@ -12,7 +12,7 @@ class Queue:
         self.sent = []
         self.changed = threading.Condition()
 
-    def send(self, kind):
+    def send(self, kind, _causes):
         with self.changed:
             self.sent.append(kind)
             self.changed.notify_all()
@@ -58,7 +58,7 @@ def test_a_queue_that_is_down_does_not_reach_the_caller_and_is_tried_the_next_ti
 
 def test_the_caller_does_not_wait_for_the_queue():
     blocked = threading.Event()
-    waker = Waker(lambda kind: blocked.wait(PATIENCE_SECONDS))
+    waker = Waker(lambda *_told: blocked.wait(PATIENCE_SECONDS))
 
     waker.wake(frozenset({"webhooks"}))
     waker.wake(frozenset({"sending"}))

@@ -1,6 +1,7 @@
 """The doctor: a healthy installation, and many broken ones, each named in a sentence that says what to do."""
 
 import json
+import re
 import socket
 import stat
 import threading
@@ -14,6 +15,7 @@ import pytest
 import requests
 from sqlalchemy import create_engine, text
 
+from relayboard.doctor.neighbors import check_push
 from testbed.running import RunningService, running_service, wait_until
 from testbed.servers import postgres_database
 from tests.console_script import call
@@ -74,7 +76,7 @@ def examine(patient: Patient, *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module")
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     folder = tmp_path_factory.mktemp("service")
     with ExitStack() as closing:
@@ -102,6 +104,7 @@ def patient(service: RunningService, tmp_path: Path, postgres_url: str) -> Itera
         yield made
 
 
+@pytest.mark.parametrize("service", ["sqlite", "postgresql"], indirect=True)
 def test_nothing_is_wrong_with_a_healthy_installation(patient: Patient) -> None:
     status, told = examine(patient)
     assert status == 0, told
@@ -274,7 +277,44 @@ BROKEN: dict[str, tuple[Callable[[Patient], None], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+TRIED = [("sqlite", name) for name in BROKEN] + [("postgresql", name) for name in ("another key", "media not shared")]
+"""The others have nothing to do with where the installation has its database, or break one of their own."""
+PAGE = Path(__file__).parents[3] / "docs" / "troubleshooting.md"
+ROW = re.compile(r"^\| (.+?) \| `(.+?)` \| (.+?) \|$", re.MULTILINE)
+
+
+def documented() -> dict[str, tuple[str, re.Pattern[str]]]:
+    """What the page says that the doctor says: by what is broken, the check and the sentence, with ... for what
+    differs."""
+    rows = ROW.findall(PAGE.read_text().partition("## What the doctor says")[2].partition("\n## ")[0])
+    return {
+        name: (check, re.compile(re.escape(sentence).replace(r"\.\.\.", ".*"))) for name, check, sentence in rows
+    }
+
+
+DOCUMENTED = documented()
+
+
+@pytest.mark.parametrize(
+    ("phones", "silent", "status", "sentence"),
+    [
+        (None, 0, "ok", "phones ask for their messages by themselves"),
+        (4, 0, "ok", "none of 4 has been silent for 30 minutes"),
+        (4, 1, "warning", "1 of 4 has not asked for 30 minutes: open the app"),
+        (4, 3, "warning", "3 of 4 have not asked for 30 minutes: open the app"),
+    ],
+)
+def test_of_push_it_is_told_that_none_is_sent_and_which_phones_do_not_ask(phones, silent, status, sentence) -> None:
+    (found,) = check_push(phones, silent)
+
+    assert (found.check, found.status) == ("push", status) and sentence in found.sentence
+
+
+def test_the_page_tells_of_every_break_that_is_tried_and_no_other() -> None:
+    assert list(DOCUMENTED) == list(BROKEN)
+
+
+@pytest.mark.parametrize(("service", "name"), TRIED, indirect=["service"])
 def test_what_is_broken_is_named_in_a_sentence_that_says_what_to_do(patient: Patient, name: str) -> None:
     break_it, check, sentence = BROKEN[name]
     break_it(patient)
@@ -284,4 +324,6 @@ def test_what_is_broken_is_named_in_a_sentence_that_says_what_to_do(patient: Pat
     problems = [each for each in json.loads(told)["findings"] if each["status"] == "problem"]
     assert status == 1
     assert [each for each in problems if each["check"] == check and sentence in each["sentence"]], problems
+    known_check, known_sentence = DOCUMENTED[name]
+    assert [each for each in problems if each["check"] == known_check and known_sentence.fullmatch(each["sentence"])]
     assert "secret-word" not in told
