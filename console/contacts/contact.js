@@ -15,12 +15,14 @@ import { fullTime, listTime, shortTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { History } from "./history.js";
+import { MergeDialog } from "./merge_dialog.js";
 
 /** @param {{uuid: string}} props */
 export function ContactPage({ uuid }) {
   const [contact, setContact] = useState(/** @type {import("./contact_list.js").Contact | null | undefined} */ (undefined));
   const [problem, setProblem] = useState("");
   const [editing, setEditing] = useState(false);
+  const [merging, setMerging] = useState(false);
   const groups = useAll("groups");
   const fields = useAll("fields");
   const load = () => get("contacts", { uuid }).then((page) => (setContact(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
@@ -44,6 +46,7 @@ export function ContactPage({ uuid }) {
         ${may("write_contact") && html`<button type="button" onClick=${() => setEditing(true)}>${t("act.edit")}</button>`}
         ${may("act_on_contacts") && contact.flow && html`<button type="button" onClick=${act("interrupt")}>${t("flow.interrupt")}</button>`}
         ${may("act_on_contacts") && html`<button type="button" onClick=${act(contact.blocked ? "unblock" : "block")}>${t(contact.blocked ? "contact.unblock" : "contact.block")}</button>`}
+        ${may("merge_contacts") && html`<button type="button" onClick=${() => setMerging(true)}>${t("contacts.merge_two")}</button>`}
         ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(drop)}>${t("act.delete")}</button>`}
       </header>
       <div class="two">
@@ -64,6 +67,7 @@ export function ContactPage({ uuid }) {
         </section>
         <${History} contact=${uuid} />
       </div>
+      ${merging && html`<${MergeDialog} contacts=${[contact]} onClose=${() => setMerging(false)} onDone=${load} />`}
       ${editing && html`<${ContactDialog} contact=${contact} groups=${groups} onClose=${() => setEditing(false)} onDone=${load} />`}
     </main>
   `;

@@ -9,6 +9,7 @@ import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
+import { MergeDialog } from "./merge_dialog.js";
 
 const MOST = 100;
 
@@ -28,7 +29,7 @@ export function ContactList({ list, groups, isFiltered }) {
     return html`<${Empty} icon="contacts" title=${t(isFiltered ? "contacts.none_found" : "contacts.empty")} text=${t(isFiltered ? "contacts.none_found_text" : "contacts.empty_text")} />`;
   }
   return html`
-    ${chosen.size > 0 && html`<${Bulk} chosen=${chosen} groups=${groups} onDone=${() => (setChosen(new Set()), list.reload())} />`}
+    ${chosen.size > 0 && html`<${Bulk} chosen=${chosen} shown=${list.items} groups=${groups} onDone=${() => (setChosen(new Set()), list.reload())} />`}
     <div class="table-box" tabindex="0" role="region" aria-label=${t("contacts.title")}>
       <table class="table">
         <thead>
@@ -67,15 +68,16 @@ export function ContactList({ list, groups, isFiltered }) {
   `;
 }
 
-/** @param {{chosen: Set<string>, groups: Group[], onDone: () => void}} props */
-function Bulk({ chosen, groups, onDone }) {
-  const [asks, setAsks] = useState(/** @type {"" | "add" | "remove"} */ (""));
+/** @param {{chosen: Set<string>, shown: Contact[], groups: Group[], onDone: () => void}} props */
+function Bulk({ chosen, shown, groups, onDone }) {
+  const [asks, setAsks] = useState(/** @type {"" | "add" | "remove" | "merge"} */ (""));
+  const pair = shown.filter(({ uuid }) => chosen.has(uuid));
   const contacts = [...chosen].slice(0, MOST);
-  const act = (/** @type {"block" | "unblock" | "interrupt" | "delete"} */ action) => () => post("contact_actions", { contacts, action });
+  const act = (/** @type {"block" | "unblock" | "interrupt" | "archive_messages" | "delete"} */ action) => () => post("contact_actions", { contacts, action });
   const done = async (/** @type {() => Promise<unknown>} */ work) => (await attempt(work, t("contacts.done"))) && onDone();
   const remove = { title: t("contacts.delete"), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await act("delete")(), onDone()) };
   const inGroup = async (/** @type {FormData} */ data) => {
-    await post("contact_actions", { contacts, action: asks || "add", group: String(data.get("group")) });
+    await post("contact_actions", { contacts, action: asks === "remove" ? "remove" : "add", group: String(data.get("group")) });
     onDone();
   };
   return html`
@@ -85,9 +87,13 @@ function Bulk({ chosen, groups, onDone }) {
       <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
       <button type="button" onClick=${() => done(act("block"))}>${t("contact.block")}</button>
       <button type="button" onClick=${() => done(act("unblock"))}>${t("contact.unblock")}</button>
+      <button type="button" onClick=${() => done(act("interrupt"))}>${t("flow.interrupt")}</button>
+      <button type="button" onClick=${() => done(act("archive_messages"))}>${t("contacts.archive_messages")}</button>
+      ${may("merge_contacts") && pair.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
       ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
     </div>
-    ${asks &&
+    ${asks === "merge" && html`<${MergeDialog} contacts=${pair} onClose=${() => setAsks("")} onDone=${onDone} />`}
+    ${(asks === "add" || asks === "remove") &&
     html`<${FormDialog} title=${t(asks === "add" ? "contacts.to_group" : "contacts.from_group")} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>
       <${Field} label=${t("contacts.group")} id="bulk-group">
         <select id="bulk-group" name="group" required>

@@ -12,6 +12,7 @@ import { t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
 import { LabelDialog } from "./label_dialog.js";
+import { TicketDialog } from "./ticket_dialog.js";
 
 /** @typedef {import("./thread.js").Contact} Contact */
 
@@ -30,6 +31,7 @@ export function Actions({ contact, messages, refresh }) {
   useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
+    may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },
     may("create_flow_start") && { text: t("flow.start"), icon: "play", onPick: () => setDialog("flow") },
     can && contact?.flow && { text: t("flow.interrupt"), icon: "stop", onPick: act("interrupt", t("flow.interrupted")) },
     can && (contact?.blocked
@@ -47,6 +49,7 @@ export function Actions({ contact, messages, refresh }) {
       <${Menu} label=${t("act.more_actions")} items=${items} />
     </div>
     ${dialog === "label" && latest && html`<${LabelDialog} messages=${[latest]} onClose=${close} />`}
+    ${dialog === "ticket" && contact && html`<${TicketDialog} contact=${contact.uuid} onClose=${close} />`}
     ${dialog === "flow" && contact && html`<${FlowDialog} contact=${contact} onClose=${close} />`}
   `;
 }

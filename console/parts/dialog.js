@@ -33,9 +33,9 @@ export function Dialog({ title, onClose, children, wide = false }) {
 /**
  * A form in a dialog: `onSubmit` does the work, and the dialog closes when it succeeded. What went wrong is shown.
  * @param {{title: string, submit: string, onSubmit: (data: FormData) => Promise<unknown>, onClose: () => void,
- *   children?: any, danger?: boolean, wide?: boolean}} props
+ *   children?: any, danger?: boolean, wide?: boolean, disabled?: boolean}} props
  */
-export function FormDialog({ title, submit, onSubmit, onClose, children, danger = false, wide = false }) {
+export function FormDialog({ title, submit, onSubmit, onClose, children, danger = false, wide = false, disabled = false }) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const done = async (/** @type {SubmitEvent} */ event) => {
@@ -56,7 +56,7 @@ export function FormDialog({ title, submit, onSubmit, onClose, children, danger 
         ${problem && html`<p class="problem" role="alert">${problem}</p>`}
         <footer>
           <button type="button" onClick=${onClose}>${t("act.cancel")}</button>
-          <button type="submit" class=${danger ? "danger" : "primary"} disabled=${busy}>${submit}</button>
+          <button type="submit" class=${danger ? "danger" : "primary"} disabled=${busy || disabled}>${submit}</button>
         </footer>
       </form>
     <//>

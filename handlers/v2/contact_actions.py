@@ -1,8 +1,10 @@
-"""`/api/v2/contact_actions.json`."""
+"""`/api/v2/contact_actions.json` and `contact_merges.json`."""
 
-from handlers.answers import Answer, no_content
+from handlers.answers import Answer, changed_record, no_content
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
+from persistence.contacts.merging import merge_contacts as merge
+from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import delete_contacts
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups, hold_contacts
@@ -33,3 +35,14 @@ def act_on_contacts(request: Request) -> Answer:
     hold_contacts(request.tx, workspace.id, contact_ids)
     WITHOUT_GROUP[action](request.tx, workspace.id, contact_ids)
     return no_content()
+
+
+def merge_contacts(request: Request) -> Answer:
+    workspace = request.workspace
+    references = [request.body["contact"], request.body["other"]]
+    found = [
+        contact_actions.find_contacts(request.tx, workspace, [reference], field=name)[0]
+        for name, reference in zip(("contact", "other"), references, strict=True)
+    ]
+    merge(request.tx, workspace, *found, user_id=request.credentials.user_id)
+    return changed_record(request, CONTACTS, found[0])

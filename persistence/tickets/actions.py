@@ -155,6 +155,23 @@ def reopen_tickets(
     return _others(chosen, changing)
 
 
+def move_tickets(tx: Transaction, workspace: Workspace, from_id: int, to_id: int, user_id: int) -> None:
+    """Gives the tickets of a contact to another; both are locked. If both have an open one, the first's is closed,
+    which starts no flow: the person is not done with.
+    """
+    rows = ticket.c
+    columns = (rows.id, rows.uuid, rows.contact_id, rows.topic_id, rows.status, rows.assignee_id)
+    both = (rows.workspace_id == workspace.id) & rows.contact_id.in_([from_id, to_id])
+    found = tx.execute(select(*columns).where(both, rows.status == OPEN).order_by(rows.id).with_for_update())
+    opened = [ChosenTicket(*row) for row in found]
+    if len(opened) > 1:
+        _move(tx, workspace, [each for each in opened if each.contact_id == from_id], OPEN, CLOSED, user_id)
+    mine = (rows.workspace_id == workspace.id) & (rows.contact_id == from_id)
+    moved = {"contact_id": to_id, "modified_on": stamped(tx, ticket, workspace.id)}
+    if tx.execute(update(ticket).where(mine).values(**moved)).rowcount:
+        _count_open(tx, workspace, [to_id])
+
+
 def delete_tickets_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Removes the tickets of contacts with their history; the topics no longer count them."""
     theirs = (ticket.c.workspace_id == workspace_id) & ticket.c.contact_id.in_(contact_ids)

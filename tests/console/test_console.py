@@ -1,75 +1,14 @@
 """People use the console in a real browser: over a real server, worker and simulated phone."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
-from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
-from tests.browser.chromium import find_chromium
-from tests.console.clinic import PASSWORD, Clinic, running_clinic
-from tools.console.packages import installed
+from tests.console.clinic import Clinic
+from tests.console.pages import NARROW, WIDE, findings, open_page, refused, sign_in
 
-PATIENCE_MS = PATIENCE_SECONDS * 1000
-expect.set_options(timeout=PATIENCE_MS)
 CALLER = "+250788000111"
-PAGES = ("inbox", "contacts", "tickets", "broadcasts", "flows", "channels", "settings", "settings/users")
-WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
-CHECK = """async () => {
-    const found = await axe.run(document, {resultTypes: ["violations"]});
-    return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(
-        ({id, nodes}) => id + ": " + nodes.slice(0, 3).map(({html, any}) =>
-            html.slice(0, 160) + " " + (any[0]?.message ?? "")).join(" | "));
-}"""
-
-
-@pytest.fixture(scope="module")
-def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
-    with running_clinic(tmp_path_factory.mktemp("clinic")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = find_chromium()
-    with sync_playwright() as playwright:
-        environment = {name: value for name, value in chromium.environment.items()} or None
-        started = playwright.chromium.launch(
-            executable_path=chromium.executable, args=list(chromium.arguments), env=environment, timeout=PATIENCE_MS
-        )
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def somebody(browser: Browser) -> Iterator[BrowserContext]:
-    """A person with a new browser, in which no page may complain."""
-    context = browser.new_context(viewport=WIDE, locale="en-GB")  # type: ignore[arg-type]
-    context.set_default_timeout(PATIENCE_MS)
-    complaints: list[str] = []
-    context.on("weberror", lambda error: complaints.append(str(error.error)))
-    context.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)
-    yield context
-    context.close()
-    assert complaints == []
-
-
-def sign_in(context: BrowserContext, clinic: Clinic, role: str) -> Page:
-    page = context.new_page()
-    page.goto(clinic.service.url)
-    page.get_by_label("E-mail address").fill(clinic.email(role))
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
-    return page
-
-
-def open_page(page: Page, clinic: Clinic, *parts: str) -> None:
-    page.goto(f"{clinic.service.url}/#/{'/'.join(parts)}")
-    expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
-    expect(page.locator(".spinner")).to_have_count(0)
+PAGES = ("inbox", "contacts", "tickets", "broadcasts", "broadcasts/new", "flows", "channels", "settings", "settings/users")
 
 
 def texts_of(clinic: Clinic, contact: str) -> list[str]:
@@ -161,28 +100,6 @@ def test_each_role_sees_what_it_may_do_and_the_api_refuses_the_rest(somebody, cl
         assert refused(page, "/api/v2/messages.json") == refused(page, "/api/v2/contacts.json") == 403
     if role == "agent":
         assert refused(page, "/api/v2/labels.json") == refused(page, "/api/v2/broadcasts.json") == 403
-
-
-def refused(page: Page, path: str) -> int:
-    """The status of a change by the person's own cookie, with all that the page would send."""
-    status: int = page.evaluate(
-        """async path => {
-            const account = await (await fetch("/api/v2/account.json")).json();
-            const headers = {"X-CSRF-Token": account.csrf_token, "Content-Type": "application/json"};
-            return (await fetch(path, {method: "POST", headers, body: "{}"})).status;
-        }""",
-        path,
-    )
-    return status
-
-
-def findings(page: Page, where: str) -> list[str]:
-    """Serious findings of axe, and whether the page is wider than the screen."""
-    page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
-    found = [f"{where}: {finding}" for finding in page.evaluate(CHECK)]
-    size: Any = page.viewport_size
-    width = page.evaluate("document.documentElement.scrollWidth")
-    return found + ([f"{where}: {width} wide"] if width > size["width"] else [])
 
 
 def test_every_page_can_be_used_by_everybody_on_every_screen(somebody, clinic):

@@ -170,6 +170,7 @@ FIELDS: Mapping[str, Forms] = {
     "label_name": (by_text("label"),),
     "label_uuid": (by_uuid("label"),),
     "messages": (by_id("message"), by_uuid("message")),
+    "other": CONTACT,
     "name": NAME,
     "relative_to": FIELD_KEY,
     "relayers.name": NOTHING,

@@ -14,7 +14,7 @@ from tests.campaign_rows import make_campaign, make_flow, make_group
 from tests.factories import make_contact, make_field, make_messages
 from tests.handlers.pairs.scenario import V1, V2, Names, Scenario, Write, command, delete, post, uuid_of_new
 
-PHONE, OTHER_PHONE = "+250788000111", "+250788000222"
+PHONE, OTHER_PHONE, TWIN_PHONE = "+250788000111", "+250788000222", "+250788000333"
 
 
 def begin_groups(api: Api) -> Names:
@@ -237,7 +237,9 @@ SUBSCRIBERS = Scenario(
 def begin_contacts(api: Api) -> Names:
     amina = make_contact(api.database, api.workspace, PHONE)
     group = uuid_of_new(api, f"{V2}/groups.json", {"name": "Reporters"})
-    return {"amina": amina, "group": group}
+    twin = make_contact(api.database, api.workspace, TWIN_PHONE)
+    make_messages(api.database, api.workspace, twin, 1)
+    return {"amina": amina, "group": group, "twin": twin}
 
 
 CONTACTS = Scenario(
@@ -252,11 +254,12 @@ CONTACTS = Scenario(
         "block": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "block"}),
         "delete by action": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "delete"}),
         "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hi"}),
+        "merge": post(f"{V2}/contact_merges.json", {"contact": "{amina}", "other": "{twin}"}),
         "v1 write by urn": post(f"{V1}/contacts.json", {"name": "Fatou", "urns": [f"tel:{OTHER_PHONE}"]}),
         "v1 change by urn": post(f"{V1}/contacts.json", {"name": "Grace", "urns": [f"tel:{PHONE}"]}),
         "v1 delete": delete(f"{V1}/contacts.json", uuid="{amina}"),
     },
-    (f"{V2}/contacts.json", f"{V2}/groups.json"),
+    (f"{V2}/contacts.json", f"{V2}/groups.json", f"{V2}/conversations.json"),
     lambda api, names: len(api.results(f"{V2}/contacts.json", deleted="true")),
 )
 

@@ -54,6 +54,7 @@ TICKETS = Scenario(
         "reopen former": act_on_ticket("former", "reopen"),
         "reopen latter": act_on_ticket("latter", "reopen"),
         "reopen": act_on_ticket("open", "reopen"),
+        "open": post(f"{V2}/tickets.json", {"contact": "{amina}", "topic": "{topic}"}),
         "close": act_on_ticket("open", "close"),
         "close others": post(
             f"{V2}/ticket_actions.json", {"tickets": ["{latter}", "{open}", "{former}"], "action": "close"}

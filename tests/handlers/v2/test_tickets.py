@@ -117,3 +117,59 @@ class TestOpeningTickets:
 
         assert api.results(PATH) == []
         assert api.results("/api/v2/topics.json")[0]["counts"] == {"open": 0, "closed": 0}
+
+    def test_a_person_opens_a_ticket_with_topic_assignee_and_note(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        contact = uuid_of(database, add_contact(database, workspace))
+        topic = api.post("/api/v2/topics.json", {"name": "Sales"}).json()
+        email = f"administrator@{workspace.uuid[:8]}.example.org"
+
+        made = api.post(PATH, {"contact": contact, "topic": topic["uuid"], "assignee": email, "note": "Call back"})
+
+        record = made.json()
+        assert made.status_code == 201
+        assert (record["contact"]["uuid"], record["status"], record["opened_in"]) == (contact, "open", None)
+        assert (record["topic"]["name"], record["assignee"]["email"]) == ("Sales", email)
+        assert record["opened_by"]["email"] == email
+        assert api.results(PATH) == [record]
+        (event,) = (
+            item["ticket_event"]
+            for item in api.results("/api/v2/contact_timeline.json", contact=contact)
+            if "ticket_event" in item
+        )
+        assert (event["type"], event["note"], event["user"]["email"]) == ("opened", "Call back", email)
+
+    def test_a_second_ticket_is_refused_until_the_first_is_closed(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        body = {"contact": uuid_of(database, add_contact(database, workspace))}
+        first = api.post(PATH, body).json()["uuid"]
+
+        refused = api.post(PATH, body)
+        api.post(ACTIONS, {"tickets": [first], "action": "close"})
+
+        assert (refused.status_code, refused.json()) == (
+            400,
+            {"contact": ["This contact has an open ticket already."]},
+        )
+        assert api.post(PATH, body).json()["topic"]["name"] == "General"
+
+    @pytest.mark.parametrize(
+        ("field", "value"), [("contact", NOWHERE), ("topic", NOWHERE), ("assignee", "nobody@example.org")]
+    )
+    def test_what_a_ticket_refers_to_must_exist(
+        self, api: Api, database: Database, workspace: Workspace, field: str, value: str
+    ) -> None:
+        body = {"contact": uuid_of(database, add_contact(database, workspace)), field: value}
+
+        assert api.post(PATH, body).json().keys() == {field}
+        assert api.results(PATH) == []
+
+    @pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("agent", 201)])
+    def test_agents_open_tickets_and_viewers_do_not(
+        self, api: Api, database: Database, workspace: Workspace, role: str, status: int
+    ) -> None:
+        body = {"contact": uuid_of(database, add_contact(database, workspace))}
+
+        assert api.as_role(role).post(PATH, body).status_code == status

@@ -1,0 +1,84 @@
+/** One broadcast: what was written to whom, how far it is, and a button that stops it. */
+
+import { confirmFirst } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { Badge, Empty, Problem, Waiting } from "../parts/small.js";
+import { get, post } from "../shared/api.js";
+import { useChanges } from "../shared/changes.js";
+import { explain } from "../shared/explain.js";
+import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
+import { number, shortTime, t, word } from "../shared/texts.js";
+import { html, useEffect, useState } from "../shared/ui.js";
+import { TONES } from "./page.js";
+
+const GOING = ["pending", "queued", "started"];
+const STATES = ["queued", "wired", "sent", "delivered", "read", "errored", "failed"];
+
+/** @param {{uuid: string}} props */
+export function BroadcastPage({ uuid }) {
+  const [broadcast, setBroadcast] = useState(/** @type {import("./page.js").Broadcast | null | undefined} */ (undefined));
+  const [progress, setProgress] = useState(/** @type {import("../shared/contract.js").Found<"broadcast_progress"> | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const load = async () => {
+    try {
+      const page = await get("broadcasts", { uuid });
+      setProgress(page.results.length ? await get("broadcast_progress", { uuid }) : null);
+      setBroadcast(page.results[0] ?? null);
+      setProblem("");
+    } catch (error) {
+      setProblem(explain(error));
+    }
+  };
+  useEffect(() => void load(), [uuid]);
+  useChanges(["broadcast", "message"], load, (record) => record.uuid === uuid || record.broadcast?.uuid === uuid || (!!progress && GOING.includes(progress.status)));
+  const stop = { title: t("broadcasts.stop"), text: t("broadcasts.stop_text"), submit: t("broadcasts.stop"), onYes: async () => (await post("broadcast_actions", { broadcasts: [uuid], action: "stop" }), load()) };
+  const back = html`<a class="button quiet icon-only" href=${link(["broadcasts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>`;
+  if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("broadcasts.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;
+  if (broadcast === undefined) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
+  if (!broadcast || !progress) return html`<main id="main" class="page" tabindex="-1">${back}<${Empty} icon="send" title=${t("error.gone")} /></main>`;
+  const isGoing = GOING.includes(progress.status);
+  return html`
+    <main id="main" class="page" tabindex="-1">
+      <header class="page-header">
+        ${back}
+        <h1>${t("broadcasts.one")}</h1>
+        <${Badge} tone=${TONES[progress.status] ?? "warn"}>${word("broadcast_status", progress.status)}<//>
+        <span class="grows"></span>
+        ${isGoing && may("create_broadcast") && html`<button type="button" class="danger" onClick=${() => confirmFirst(stop)}><${Icon} name="stop" size=${16} /> ${t("broadcasts.stop")}</button>`}
+      </header>
+      <div class="two equal">
+        <section class="card" aria-labelledby="what"><h2 id="what">${t("broadcasts.message")}</h2>
+          ${Object.entries(broadcast.text).map(([language, text]) => html`<h3 key=${language}>${language}</h3><p class="text" dir="auto">${text}</p>`)}
+          <${Files} attachments=${broadcast.attachments} />
+          <h2>${t("broadcasts.recipients")}</h2>
+          <p class="tags">
+            ${broadcast.groups.map(({ uuid: group, name }) => html`<a key=${group} class="tag" href=${link(["contacts"], { group })}>${name}</a>`)}
+            ${broadcast.contacts.map(({ uuid: contact, name }) => html`<a key=${contact} class="tag" href=${link(["contacts", contact])}>${name || t("contact.unnamed")}</a>`)}
+            ${progress.query && html`<code class="tag">${progress.query}</code>`}
+          </p>
+        </section>
+        <section class="card" aria-labelledby="far"><h2 id="far">${t("broadcasts.how_far")}</h2>
+          <dl class="facts">
+            <div><dt>${t("broadcasts.written_on")}</dt><dd>${shortTime(broadcast.created_on)}</dd></div>
+            ${progress.scheduled_on && html`<div><dt>${t("broadcasts.scheduled_on")}</dt><dd>${shortTime(progress.scheduled_on)}</dd></div>`}
+            ${progress.stopped_on && html`<div><dt>${t("broadcasts.stopped_on")}</dt><dd>${shortTime(progress.stopped_on)}</dd></div>`}
+            ${progress.total >= 0 && html`<div><dt>${t("broadcasts.recipients")}</dt><dd>${t("broadcasts.progress", { started: number(progress.started), total: number(progress.total) })}</dd></div>`}
+          </dl>
+          ${progress.total > 0 && html`<progress max=${progress.total} value=${progress.started} aria-label=${t("broadcasts.how_far")}></progress>`}
+          <table class="table"><caption class="hidden">${t("broadcasts.states")}</caption>
+            <thead><tr><th scope="col">${t("broadcasts.state")}</th><th scope="col" class="number">${t("broadcasts.messages")}</th></tr></thead>
+            <tbody>${STATES.filter((state) => progress.messages[state]).map((state) => html`<tr key=${state}><td>${word("state", state)}</td><td class="number">${number(progress.messages[state])}</td></tr>`)}</tbody>
+          </table>
+          ${!progress.is_exact && html`<p class="help">${t("broadcasts.not_exact")}</p>`}
+        </section>
+      </div>
+    </main>
+  `;
+}
+
+/** @param {{attachments: import("./page.js").Broadcast["attachments"]}} props */
+function Files({ attachments }) {
+  const files = Object.values(attachments ?? {}).flat();
+  return files.length > 0 && html`<p class="under"><${Icon} name="attach" size=${16} /> ${t("broadcasts.files", { count: number(files.length) })}</p>`;
+}

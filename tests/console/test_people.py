@@ -1,0 +1,52 @@
+"""People open tickets and merge contacts in a real browser."""
+
+from playwright.sync_api import expect
+
+from testbed.running import wait_until
+from tests.console.pages import findings, open_page, sign_in
+
+CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
+
+
+def test_an_agent_opens_a_ticket_for_the_person_of_a_conversation(somebody, clinic):
+    clinic.phone.receive_sms("+250788000555", "My card is lost")
+    clinic.sync()
+    page = sign_in(somebody, clinic, "agent")
+    page.locator(".conversation", has_text="My card is lost").click()
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Open a ticket").click()
+    page.get_by_label("A note that only your team sees").fill("Needs a new card")
+    assert findings(page, "ticket") == []
+    page.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
+
+    expect(page.locator(".event", has_text="Needs a new card")).to_be_visible()
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000555")["results"]
+    (ticket,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
+    assert (ticket["status"], ticket["assignee"]["email"]) == ("open", clinic.email("agent"))
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Open a ticket").click()
+    page.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
+    expect(page.get_by_role("alert")).to_have_text("This contact has an open ticket already.")
+
+
+def test_two_contacts_become_one_with_the_messages_of_both(somebody, clinic):
+    numbers = ("+250788000661", "+250788000662")
+    for number in numbers:
+        clinic.phone.receive_sms(number, f"I write from {number[-1]}")
+    clinic.sync()
+    wait_until(lambda: clinic.service.get(CONTACTS, urn=f"tel:{numbers[1]}")["results"], "both to be known")
+    first, second = (clinic.service.get(CONTACTS, urn=f"tel:{number}")["results"][0] for number in numbers)
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "contacts", first["uuid"])
+    page.get_by_role("button", name="Merge").click()
+    page.get_by_label("The other contact").fill(numbers[1])
+    page.get_by_role("radio").click()
+    assert findings(page, "merge") == []
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+
+    expect(page.locator(".notice")).to_have_text("The two contacts are one now.")
+    expect(page.locator(".facts", has_text=numbers[1])).to_be_visible()
+    open_page(page, clinic, "inbox", first["uuid"])
+    expect(page.locator(".message.in")).to_have_count(2)
+    open_page(page, clinic, "contacts", second["uuid"])
+    expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
