@@ -18,6 +18,7 @@ from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
+from persistence.troubles import find_oldest_delivery, list_failing_webhooks, list_silent_phones
 
 MOST_COUNTED = 10_000
 CAME, WENT, ACTIVE = "came", "went", "active"
@@ -52,6 +53,9 @@ def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dic
         "runs_in_progress": _count_runs(tx, workspace_id),
         "oldest_unhandled_on": _oldest(tx, workspace_id, is_incoming=True),
         "oldest_unsent_on": _oldest(tx, workspace_id, is_incoming=False),
+        "oldest_delivery_on": find_oldest_delivery(tx, workspace_id),
+        "silent_phones": list_silent_phones(tx, workspace_id),
+        "failing_webhooks": list_failing_webhooks(tx, workspace_id),
     }
 
 

@@ -6,6 +6,7 @@ const helpers = ["administrator", "editor", "agent"];
 const editors = ["administrator", "editor"];
 
 export const PERMISSIONS = {
+  read_workspace_figures: staff,
   list_conversations: all,
   act_on_conversations: helpers,
   list_messages: staff,

@@ -96,6 +96,9 @@ export function listTime(time) {
   return format(new Date(time), { day: "numeric", month: "short", year: sameYear ? undefined : "numeric" });
 }
 
+/** The short name of a day of UTC. @param {string} day as YYYY-MM-DD */
+export const dayLabel = (day) => new Intl.DateTimeFormat(language.value, { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(day));
+
 /** How long something took, in its largest unit. @param {number} seconds */
 export function duration(seconds) {
   /** @type {[number, string][]} */

@@ -10,6 +10,13 @@ import { may } from "../shared/session.js";
 /** @type {Page[]} */
 export const PAGES = [
   {
+    name: "overview",
+    title: "overview.title",
+    icon: "chart",
+    isFor: () => may("read_workspace_figures"),
+    load: () => import("../overview/page.js"),
+  },
+  {
     name: "inbox",
     title: "inbox.title",
     icon: "inbox",

@@ -19,9 +19,10 @@ CHECK = """async () => {
 }"""
 
 
-def sign_in(context: BrowserContext, clinic: Clinic, role: str) -> Page:
+def sign_in(context: BrowserContext, clinic: Clinic, role: str, place: str = "inbox") -> Page:
+    """Without a place a person comes to the first page of their role."""
     page = context.new_page()
-    page.goto(clinic.service.url)
+    page.goto(f"{clinic.service.url}/#/{place}")
     page.get_by_label("E-mail address").fill(clinic.email(role))
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()

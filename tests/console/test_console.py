@@ -8,7 +8,7 @@ from tests.console.clinic import Clinic
 from tests.console.pages import NARROW, WIDE, findings, open_page, refused, sign_in
 
 CALLER = "+250788000111"
-PAGES = ("inbox", "contacts", "tickets", "broadcasts", "broadcasts/new", "flows", "channels", "settings", "settings/users")
+PAGES = ("overview", "inbox", "contacts", "tickets", "broadcasts", "broadcasts/new", "flows", "channels", "settings", "settings/users")
 
 
 def texts_of(clinic: Clinic, contact: str) -> list[str]:
@@ -77,7 +77,7 @@ def test_two_tabs_show_the_same_and_end_together(somebody, clinic):
         expect(page.get_by_role("heading", name="Sign in to Relayboard")).to_be_visible()
 
 
-ALL_PAGES = ["Inbox", "Contacts", "Tickets", "Messages out", "Flows", "Channels", "Settings"]
+ALL_PAGES = ["Overview", "Inbox", "Contacts", "Tickets", "Messages out", "Flows", "Channels", "Settings"]
 SEEN = {
     "administrator": ALL_PAGES,
     "editor": ALL_PAGES,
@@ -149,5 +149,5 @@ def test_the_inbox_is_worked_with_the_keyboard_alone(somebody, clinic):
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.keyboard.press("2")
+    page.keyboard.press("3")
     expect(page.get_by_role("heading", name="Contacts")).to_be_visible()

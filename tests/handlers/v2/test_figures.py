@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
+from persistence.resthooks.resthooks import ensure_resthook
 from persistence.runs.runs import RunState, save_runs
+from persistence.tables.deliveries import webhook_trouble
 from persistence.workspaces import Workspace
 from tests.api import Api
-from tests.channel_rows import add_channel
+from tests.channel_rows import add_channel, change_channel
 from tests.contract.filled_workspace import fill_workspace
 from tests.factories import make_contact, make_messages
 
@@ -83,3 +85,38 @@ def test_a_flow_counts_each_exit_and_category_once_and_where_contacts_wait(
 @pytest.mark.parametrize("days", ["0", "367", "x"])
 def test_the_number_of_days_is_bounded(api: Api, days: str) -> None:
     assert api.get(WORKSPACE, days=days).status_code == 400
+
+
+def test_silent_phones_and_failing_webhooks_of_this_workspace_are_told(
+    api: Api, database: Database, workspace: Workspace, other_workspace: Workspace, clock: Any
+) -> None:
+    silent = add_channel(database, workspace)
+    add_channel(database, other_workspace, address="+254733555012")
+    clock.advance(minutes=31)
+    add_channel(database, workspace, address="+254733555011", name="Alive")
+    of_channel = {"channel_id": silent, "began_on": clock.moment, "last_failed_on": clock.moment, "given_up": 3}
+    with database.writing() as tx:
+        tx.insert(webhook_trouble, workspace_id=workspace.id, **of_channel)
+    before = api.get(WORKSPACE).json()
+    change_channel(database, silent, webhook_url="https://example.org/hook")
+    make_subscriber(api, database)
+
+    found = api.get(WORKSPACE).json()
+
+    assert [each["channel"]["name"] for each in found["silent_phones"]] == ["Front desk"]
+    assert before["failing_webhooks"] == []
+    hooks = [(each["channel"] and each["channel"]["name"], each["resthook"]) for each in found["failing_webhooks"]]
+    assert hooks == [("Front desk", None), (None, "new-birth")]
+    assert found["failing_webhooks"][0]["given_up"] == 3
+    assert "example.org" not in str(found)
+    assert found["oldest_delivery_on"] is None
+
+
+def make_subscriber(api: Api, database: Database) -> None:
+    """A subscriber that fails."""
+    database.write(lambda tx: ensure_resthook(tx, api.workspace.id, "new-birth"))
+    body = {"resthook": "new-birth", "target_url": "https://example.org/births"}
+    subscriber = api.post("/api/v2/resthook_subscribers.json", body).json()["id"]
+    with database.writing() as tx:
+        facts = {"began_on": tx.now, "last_failed_on": tx.now, "given_up": 1}
+        tx.insert(webhook_trouble, workspace_id=api.workspace.id, subscriber_id=subscriber, **facts)

@@ -1,0 +1,92 @@
+/** The overview: what a manager wants to know in ten seconds. */
+
+import { Chart } from "../parts/chart.js";
+import { Problem, Waiting } from "../parts/small.js";
+import { get } from "../shared/api.js";
+import { explain } from "../shared/explain.js";
+import { go } from "../shared/router.js";
+import { duration, number, t } from "../shared/texts.js";
+import { html, useEffect, useMemo, useState } from "../shared/ui.js";
+import { Troubles } from "./troubles.js";
+
+/** @typedef {import("../shared/contract.js").Found<"workspace_figures">} Figures */
+
+const EVERY_MS = 60_000;
+const PERIODS = ["7", "30", "90"];
+
+/** @param {{place: import("../shared/router.js").Place}} props */
+export default function Overview({ place }) {
+  const period = PERIODS.includes(place.query.days) ? place.query.days : "30";
+  const { figures, problem, load } = useFigures(Number(period));
+  return html`
+    <main id="main" class="page overview" tabindex="-1">
+      <header class="page-header">
+        <h1>${t("overview.title")}</h1><span class="grows"></span>
+        <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["overview"], { days: event.target.value })}>
+          ${PERIODS.map((days) => html`<option key=${days} value=${days} selected=${days === period}>${t("overview.days", { days: number(Number(days)) })}</option>`)}
+        </select>
+      </header>
+      ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
+      ${!figures && !problem && html`<${Waiting} />`}
+      ${figures && html`<${Tiles} figures=${figures} /><${Troubles} figures=${figures} /><${Plots} figures=${figures} />`}
+    </main>
+  `;
+}
+
+/** The figures of the last days, asked for again every minute. @param {number} days */
+export function useFigures(days) {
+  const [figures, setFigures] = useState(/** @type {Figures | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const load = () => get("workspace_figures", { days }).then((found) => (setFigures(found), setProblem("")), (error) => setProblem(explain(error)));
+  useEffect(() => {
+    void load();
+    const again = setInterval(() => !document.hidden && load(), EVERY_MS);
+    return () => clearInterval(again);
+  }, [days]);
+  return { figures, problem, load };
+}
+
+/** @param {{figures: Figures}} props */
+function Tiles({ figures }) {
+  const [today] = figures.days;
+  const age = (/** @type {string | null} */ since) => (since ? duration((Date.now() - Date.parse(since)) / 1000) : t("overview.nothing_waits"));
+  /** @type {[import("../shared/texts.js").Key, string][]} */
+  const tiles = [
+    ["overview.in_today", number(today.messages_in)],
+    ["overview.out_today", number(today.messages_out)],
+    ["overview.active_today", number(today.active_contacts)],
+    ["overview.in_flows", number(figures.runs_in_progress)],
+    ["overview.unhandled", age(figures.oldest_unhandled_on)],
+    ["overview.unsent", age(figures.oldest_unsent_on)],
+    ["overview.undelivered", age(figures.oldest_delivery_on)],
+  ];
+  return html`<dl class="tiles">${tiles.map(([text, value]) => html`<div key=${text} class="card tile"><dt>${t(text)}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** @param {{figures: Figures}} props */
+function Plots({ figures }) {
+  const { days, arrived, left, active } = useMemo(() => bySeries(figures), [figures]);
+  return html`
+    <div class="charts">
+      <${Chart} title=${t("overview.messages_in")} days=${days} series=${arrived} />
+      <${Chart} title=${t("overview.messages_out")} days=${days} series=${left} />
+      <${Chart} title=${t("overview.active")} days=${days} series=${active} kind="bars" />
+    </div>
+  `;
+}
+
+/** What is plotted, the oldest day first. Messages of channels that are gone, or of none, are a series of their own. @param {Figures} figures */
+function bySeries(figures) {
+  const days = figures.days.map(({ day }) => day).reverse();
+  const series = (/** @type {"messages_in" | "messages_out"} */ what) => {
+    const named = figures.channels.map(({ channel, days: counts }) => {
+      const byDay = new Map(counts.map((each) => [each.day, each[what]]));
+      return { name: channel.name ?? t("contact.unnamed"), values: days.map((day) => byDay.get(day) ?? 0) };
+    });
+    const total = figures.days.map((each) => each[what]).reverse();
+    const others = total.map((all, at) => all - named.reduce((sum, { values }) => sum + values[at], 0));
+    return others.some((count) => count > 0) || named.length === 0 ? [...named, { name: t("overview.no_channel"), values: others }] : named;
+  };
+  const active = [{ name: t("overview.contacts"), values: figures.days.map(({ active_contacts }) => active_contacts).reverse() }];
+  return { days, arrived: series("messages_in"), left: series("messages_out"), active };
+}
