@@ -23,7 +23,7 @@ of `RELAYBOARD_SECRET_KEY`. Set only one of the two. White space around the cont
 """
 BOTTOM = """
 `RELAYBOARD_WORKSPACE` is no setting of the service: it is the workspace of [commands](commands.md) that are called
-without `--workspace`.
+without `--workspace`. `RELAYBOARD_MOVE_TOKEN` is the token of the other server for `relayboard move`.
 """
 
 

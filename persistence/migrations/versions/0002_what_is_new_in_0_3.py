@@ -24,9 +24,11 @@ UUID = sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")
 def upgrade() -> None:
     _accounts()
     _live()
+    _moves()
 
 
 def downgrade() -> None:
+    _no_moves()
     _no_live()
     _no_accounts()
 
@@ -302,3 +304,46 @@ def _no_live() -> None:
     op.drop_column("broadcast", "scheduled_on")
     for table in ("saved_reply", "contact_note", "flow_count", "day_count", "conversation", "record_stamp"):
         op.drop_table(table)
+
+
+def _moves() -> None:
+    """Where workspaces came from; older programs never read it."""
+    op.create_table(
+        "workspace_move",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("source", sa.String(length=255), nullable=False),
+        sa.Column("state", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.Column("modified_on", TIME, nullable=False),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_workspace_move_workspace_id")),
+        keys.primary_key("workspace_move", "id"),
+        sa.UniqueConstraint("workspace_id", "source", name=op.f("uq_workspace_move_workspace_id_source")),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "moved_record",
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("move_id", ID, autoincrement=False, nullable=False),
+        sa.Column("kind", sa.String(length=20), nullable=False),
+        sa.Column("reference", sa.String(length=80), nullable=False),
+        sa.Column("record", ID, nullable=True),
+        sa.Column("name", sa.String(length=128), nullable=True),
+        sa.Column("note", sa.Text(), nullable=True),
+        keys.reference("moved_record", "move_id", "workspace_move"),
+        keys.primary_key("moved_record", "move_id", "kind", "reference"),
+    )
+    op.create_index("ix_moved_record_record", "moved_record", ["move_id", "kind", "record"])
+    noted = sa.text("note IS NOT NULL")
+    op.create_index(
+        "ix_moved_record_note",
+        "moved_record",
+        ["move_id", "kind", "reference"],
+        postgresql_where=noted,
+        sqlite_where=noted,
+    )
+
+
+def _no_moves() -> None:
+    op.drop_table("moved_record")
+    op.drop_table("workspace_move")

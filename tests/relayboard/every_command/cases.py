@@ -6,6 +6,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("migrate",): ("", "--to head"),
     ("status",): ("", "--json"),
     ("backup",): ("{folder}/backup.zip",),
+    ("move",): (
+        "--workspace {workspace} --status",
+        "--workspace {workspace} --status --from https://old.example.org/ --json --report {folder}/move.html",
+    ),
     ("completion",): ("bash", "zsh", "fish"),
     ("workspace", "create"): (
         "--name Clinics",

@@ -1,0 +1,1 @@
+"""Copies of another server's records: what was carried, and how far."""

@@ -1,0 +1,500 @@
+"""Writes history of another server in bulk: messages, broadcasts, runs, flow starts, events of channels and archives.
+History is not news: nothing is sent, no flow starts, no webhook is called, and nothing counts as unread."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Any
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+
+from persistence.changes import note_changed, note_messages, note_new_messages
+from persistence.conversations.writes import mark_read
+from persistence.database import Transaction
+from persistence.labels import change_count
+from persistence.move.moves import (
+    ARCHIVE,
+    BROADCAST,
+    CHANNEL,
+    CONTACT,
+    EVENT,
+    FLOW,
+    GROUP,
+    LABEL,
+    MESSAGE,
+    RUN,
+    START,
+    Move,
+    Moved,
+    Record,
+    are_moved,
+    find_carried,
+    keep_moved,
+)
+from persistence.move.setup import write_channels
+from persistence.sql.columns import is_uuid, new_uuid, split
+from persistence.tables.changes import conversation
+from persistence.tables.channels import channel_event
+from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
+from persistence.tables.flows import flow
+from persistence.tables.messages import VISIBLE, broadcast, broadcast_contact, broadcast_group, message, message_label
+from persistence.tables.runs import flow_run
+from persistence.tables.service import archive
+
+NO_CONTACT = "its contact was deleted there"
+NO_FLOW = "its flow is not here"
+NO_CHANNEL = "its channel is not known"
+CHANGING = ("status", "visibility", "sent_on", "text", "attachments")
+LEFT_THERE = "elsewhere"
+"""Why a message failed that the other server had still to send."""
+
+
+def ensure_channels(tx: Transaction, move: Move, records: Sequence[Record]) -> dict[str, int]:
+    """The channels of these records; those that the other side lists no longer are kept by name."""
+    given = {each["channel"]["uuid"]: each["channel"] for each in records if each["channel"] and each["channel"].get("uuid")}
+    known = find_carried(tx, move, CHANNEL, given)
+    missing = [
+        {"reference": uuid, "name": each.get("name") or "", "created_on": None}
+        for uuid, each in given.items()
+        if uuid not in known
+    ]
+    if missing:
+        write_channels(tx, move, missing)
+        known = find_carried(tx, move, CHANNEL, given)
+    return known
+
+
+def _uuids(tx: Transaction, move: Move, table: Any, records: Iterable[Record]) -> dict[str, str]:
+    """The UUID that each new record gets here: its own, unless something here has it already."""
+    own = {each["reference"]: each["uuid"].lower() for each in records if each.get("uuid") and is_uuid(each["uuid"])}
+    taken: set[str] = set()
+    for some in split(sorted(own.values())):
+        mine = (table.c.workspace_id == move.workspace.id) & table.c.uuid.in_(some)
+        taken.update(tx.execute(select(table.c.uuid).where(mine)).scalars())
+    return {reference: uuid if uuid not in taken else new_uuid() for reference, uuid in own.items()}
+
+
+def _insert(tx: Transaction, table: Any, rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Inserts rows; returns their ids by UUID."""
+    if not rows:
+        return {}
+    return {uuid: number for uuid, number in tx.execute(insert(table).returning(table.c.uuid, table.c.id), rows)}
+
+
+def write_messages(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
+    """Messages with their labels. Those that the other side has still to send are failed here until it has."""
+    records = list({each["reference"]: each for each in records}.values())
+    known = find_carried(tx, move, MESSAGE, [each["reference"] for each in records])
+    people = find_carried(tx, move, CONTACT, [each["contact"] for each in records])
+    labels = find_carried(tx, move, LABEL, {uuid for each in records for uuid in each["labels"]})
+    new = [each for each in records if each["reference"] not in known and each["contact"] in people]
+    rows = _message_rows(tx, move, new, people)
+    ids = _insert(tx, message, list(rows.values()))
+    here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
+    _note_new(tx, move, rows.values(), ids)
+    _change_messages(tx, move, [each for each in records if each["reference"] in known], known)
+    _set_labels(tx, move, records, {**known, **here}, labels, set(here.values()))
+    moved = [Moved(reference, number) for reference, number in here.items()]
+    lost = [each for each in records if each["reference"] not in known and each["contact"] not in people]
+    moved += [Moved(each["reference"], None, each["label"], NO_CONTACT) for each in lost]
+    keep_moved(tx, move, MESSAGE, moved)
+
+
+def _message_rows(
+    tx: Transaction, move: Move, records: Sequence[Record], people: dict[str, int]
+) -> dict[str, dict[str, Any]]:
+    channels = ensure_channels(tx, move, records)
+    flows = find_carried(tx, move, FLOW, [each["flow"] for each in records])
+    broadcasts = find_carried(tx, move, BROADCAST, [each["broadcast"] for each in records])
+    uuids = _uuids(tx, move, message, records)
+    return {
+        each["reference"]: {
+            "workspace_id": move.workspace.id,
+            "uuid": uuids.get(each["reference"]) or new_uuid(),
+            "contact_id": people[each["contact"]],
+            "urn": each["urn"],
+            "channel_id": channels.get(each["channel"].get("uuid")) if each["channel"] else None,
+            "broadcast_id": broadcasts.get(each["broadcast"] or ""),
+            "flow_id": flows.get(each["flow"] or ""),
+            **{name: each[name] for name in ("direction", "type", "status", "visibility", "text")},
+            "attachments": each["attachments"],
+            "quick_replies": each["quick_replies"],
+            "failed_reason": LEFT_THERE if each["is_left_there"] else None,
+            "error_count": 0,
+            "created_on": each["created_on"] or tx.now,
+            # Archiving counts from here, not from the time of the message.
+            "stored_on": tx.now,
+            "sent_on": each["sent_on"],
+            "modified_on": each["modified_on"] or each["created_on"] or tx.now,
+        }
+        for each in sorted(records, key=lambda each: each["created_on"] or tx.now)
+    }
+
+
+def _note_new(tx: Transaction, move: Move, rows: Iterable[dict[str, Any]], ids: dict[str, int]) -> None:
+    """Conversations and figures follow. A conversation whose last message came with the move counts as read."""
+    contact_ids = sorted({row["contact_id"] for row in rows})
+    if not ids:
+        return
+    note_new_messages(tx, move.workspace.id, ids)
+    tx.flush()
+    last = conversation.c
+    for some in split(contact_ids):
+        theirs = (last.workspace_id == move.workspace.id) & last.contact_id.in_(some) & last.is_unread
+        newest = tx.execute(select(last.contact_id, last.message_id).where(theirs)).all()
+        moved = set(ids.values()) | are_moved(tx, move, MESSAGE, {row.message_id for row in newest})
+        mark_read(tx, move.workspace.id, [row.contact_id for row in newest if row.message_id in moved])
+
+
+def _change_messages(tx: Transaction, move: Move, records: Sequence[Record], known: dict[str, int]) -> None:
+    rows, changed = message.c, []
+    wanted = {known[each["reference"]]: each for each in records}
+    for some in split(sorted(wanted)):
+        mine = (rows.workspace_id == move.workspace.id) & rows.id.in_(some)
+        columns = [rows[name] for name in CHANGING]
+        for row in tx.execute(select(rows.id, rows.failed_reason, *columns).where(mine).order_by(rows.id)):
+            new = wanted[row.id]
+            if any(getattr(row, name) != new[name] for name in CHANGING):
+                values = {f"new_{name}": new[name] for name in CHANGING}
+                reason = LEFT_THERE if new["is_left_there"] else None
+                changed.append(
+                    {
+                        "owner": move.workspace.id,
+                        "wanted_id": row.id,
+                        "new_failed_reason": reason,
+                        "new_modified_on": new["modified_on"] or tx.now,
+                        **values,
+                    }
+                )
+    if not changed:
+        return
+    before = {row["wanted_id"]: wanted[row["wanted_id"]] for row in changed}
+    _recount(tx, move, sorted(before), -1)
+    mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
+    names = (*CHANGING, "failed_reason", "modified_on")
+    values = {name: bindparam(f"new_{name}", type_=rows[name].type) for name in names}
+    tx.execute(update(message).where(mine).values(**values), changed)
+    _recount(tx, move, sorted(before), 1)
+    note_messages(tx, move.workspace.id, before)
+
+
+def _recount(tx: Transaction, move: Move, ids: Sequence[int], direction: int) -> None:
+    """Takes the visible ones of these messages out of their labels' counts, or adds them."""
+    links, counts = message_label.c, Counter[int]()
+    for some in split(ids):
+        theirs = (links.workspace_id == move.workspace.id) & links.message_id.in_(some)
+        on = (message.c.workspace_id == links.workspace_id) & (message.c.id == links.message_id)
+        counted = select(links.label_id, func.count()).join(message, on).where(theirs, message.c.visibility == VISIBLE)
+        counts.update(dict(tx.execute(counted.group_by(links.label_id)).all()))
+    for label_id, number in sorted(counts.items()):
+        change_count(tx, move.workspace.id, label_id, direction * number)
+
+
+def _set_labels(
+    tx: Transaction,
+    move: Move,
+    records: Sequence[Record],
+    ids: dict[str, int],
+    labels: dict[str, int],
+    new: set[int],
+) -> None:
+    """Gives messages exactly the labels that they have there."""
+    links = message_label.c
+    by_id = {ids[each["reference"]]: each for each in records if each["reference"] in ids}
+    wanted = {(number, labels[uuid]) for number, each in by_id.items() for uuid in each["labels"] if uuid in labels}
+    present: set[tuple[int, int]] = set()
+    for some in split(sorted(set(by_id) - new)):
+        theirs = (links.workspace_id == move.workspace.id) & links.message_id.in_(some)
+        present |= set(tx.execute(select(links.message_id, links.label_id).where(theirs)).all())
+    ours = set(labels.values())
+    gone = {(number, label_id) for number, label_id in present - wanted if label_id in ours or not by_id[number]["labels"]}
+    counts = Counter[int]()
+    rows = []
+    for number, label_id in sorted(wanted - present):
+        created = by_id[number]["created_on"] or tx.now
+        link = {"workspace_id": move.workspace.id, "message_id": number, "label_id": label_id}
+        rows.append({**link, "created_on": created})
+        counts[label_id] += by_id[number]["visibility"] == VISIBLE
+    if rows:
+        tx.execute(insert(message_label), rows)
+    for number, label_id in sorted(gone):
+        mine = (links.workspace_id == move.workspace.id) & (links.message_id == number) & (links.label_id == label_id)
+        tx.execute(delete(message_label).where(mine))
+        counts[label_id] -= by_id[number]["visibility"] == VISIBLE
+    for label_id, change in sorted(counts.items()):
+        change_count(tx, move.workspace.id, label_id, change)
+    touched = {number for number, _ in (wanted - present) | gone} - new
+    note_changed(tx, message, move.workspace.id, touched)
+
+
+def write_broadcasts(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
+    known = find_carried(tx, move, BROADCAST, [each["reference"] for each in records])
+    uuids = _uuids(tx, move, broadcast, records)
+    rows = {
+        each["reference"]: {
+            "workspace_id": move.workspace.id,
+            "uuid": uuids.get(each["reference"]) or new_uuid(),
+            "status": each["status"],
+            "urns": each["urns"],
+            "text": each["text"],
+            "attachments": dict.fromkeys(each["text"], ()),
+            "files": {},
+            "quick_replies": dict.fromkeys(each["text"], ()),
+            "base_language": each["base_language"][:3],
+            "is_evaluated": False,
+            "total": -1,
+            "started": 0,
+            "last_contact_id": 0,
+            "created_on": each["created_on"] or tx.now,
+            "modified_on": each["created_on"] or tx.now,
+        }
+        for each in sorted(records, key=lambda each: each["created_on"] or tx.now)
+        if each["reference"] not in known
+    }
+    ids = _insert(tx, broadcast, list(rows.values()))
+    here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
+    note_changed(tx, broadcast, move.workspace.id, ids.values())
+    _link(tx, move, [each for each in records if each["reference"] in here], here, "broadcast_id", OF_BROADCAST)
+    _set_statuses(tx, move, broadcast, records, known)
+    keep_moved(tx, move, BROADCAST, [Moved(reference, number) for reference, number in here.items()])
+
+
+def _set_statuses(tx: Transaction, move: Move, table: Any, records: Sequence[Record], known: dict[str, int]) -> None:
+    """What was unfinished there may have ended since."""
+    for each in records:
+        if each["reference"] in known:
+            mine = (table.c.workspace_id == move.workspace.id) & (table.c.id == known[each["reference"]])
+            tx.execute(update(table).where(mine, table.c.status != each["status"]).values(status=each["status"]))
+
+
+OF_BROADCAST = (broadcast_contact, broadcast_group)
+OF_START = (flow_start_contact, flow_start_group)
+
+
+def _link(
+    tx: Transaction, move: Move, records: Sequence[Record], ids: dict[str, int], name: str, tables: tuple[Any, Any]
+) -> None:
+    """The contacts and groups that a broadcast or start names."""
+    people = find_carried(tx, move, CONTACT, {uuid for each in records for uuid in each["contacts"]})
+    groups = find_carried(tx, move, GROUP, {uuid for each in records for uuid in each["groups"]})
+    shared = {"workspace_id": move.workspace.id}
+    theirs, members = [], []
+    for each in records:
+        owner = {**shared, name: ids[each["reference"]]}
+        chosen = dict.fromkeys(people[uuid] for uuid in each["contacts"] if uuid in people)
+        theirs += [{**owner, "contact_id": number, "is_named": True} for number in chosen]
+        named = dict.fromkeys(groups[uuid] for uuid in each["groups"] if uuid in groups)
+        members += [{**owner, "group_id": number, "is_excluded": False} for number in named]
+    for table, rows in zip(tables, (theirs, members), strict=True):
+        if rows:
+            tx.execute(insert(table), rows)
+
+
+def write_starts(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
+    known = find_carried(tx, move, START, [each["reference"] for each in records])
+    flows = find_carried(tx, move, FLOW, [each["flow"] for each in records])
+    new = [each for each in records if each["reference"] not in known]
+    uuids = _uuids(tx, move, flow_start, new)
+    rows = {
+        each["reference"]: {
+            "workspace_id": move.workspace.id,
+            "uuid": uuids.get(each["reference"]) or new_uuid(),
+            "flow_id": flows[each["flow"]],
+            "status": each["status"],
+            "start_type": "api",
+            "restart_participants": each["restart_participants"],
+            "exclude_active": each["exclude_active"],
+            "makes_runs": False,
+            "params": each["params"],
+            "parent": None,
+            "total": -1,
+            "is_expanded": True,
+            "created_on": each["created_on"] or tx.now,
+            "modified_on": each["modified_on"] or each["created_on"] or tx.now,
+        }
+        for each in sorted(new, key=lambda each: each["created_on"] or tx.now)
+        if each["flow"] in flows
+    }
+    ids = _insert(tx, flow_start, list(rows.values()))
+    here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
+    _link(tx, move, [each for each in new if each["reference"] in here], here, "start_id", OF_START)
+    _set_statuses(tx, move, flow_start, records, known)
+    moved = [Moved(reference, number) for reference, number in here.items()]
+    moved += [Moved(each["reference"], None, each["label"], NO_FLOW) for each in new if each["flow"] not in flows]
+    keep_moved(tx, move, START, moved)
+
+
+COUNTED = {"completed": "completed_run_count", "expired": "expired_run_count"}
+
+
+def write_runs(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
+    """Runs with their paths and results. Flows count them."""
+    records = list({each["reference"]: each for each in records}.values())
+    known = find_carried(tx, move, RUN, [each["reference"] for each in records])
+    people = find_carried(tx, move, CONTACT, [each["contact"] for each in records])
+    flows = find_carried(tx, move, FLOW, [each["flow"] for each in records])
+    starts = find_carried(tx, move, START, [each["start"] for each in records])
+    counts: Counter[tuple[int, str]] = Counter()
+    moved, rows = [], {}
+    new = [each for each in records if each["reference"] not in known]
+    uuids = _uuids(tx, move, flow_run, new)
+    used = _used_starts(tx, move, set(starts.values()))
+    for each in sorted(new, key=lambda each: each["modified_on"] or tx.now):
+        if each["contact"] not in people or each["flow"] not in flows:
+            note = NO_CONTACT if each["contact"] not in people else NO_FLOW
+            moved.append(Moved(each["reference"], None, each["label"], note))
+            continue
+        pair = (starts.get(each["start"] or ""), people[each["contact"]])
+        row = _run_row(tx, each, flows[each["flow"]])
+        identity = {"uuid": uuids.get(each["reference"]) or new_uuid(), "workspace_id": move.workspace.id}
+        rows[each["reference"]] = {
+            **identity,
+            **row,
+            "contact_id": pair[1],
+            "start_id": None if pair in used else pair[0],
+        }
+        used.add(pair)
+        counts[flows[each["flow"]], COUNTED.get(each["status"], "interrupted_run_count")] += 1
+    ids = _insert(tx, flow_run, list(rows.values()))
+    moved += [Moved(reference, ids[row["uuid"]]) for reference, row in rows.items()]
+    _change_runs(tx, move, [each for each in records if each["reference"] in known], known, counts)
+    _count_runs(tx, move, counts)
+    keep_moved(tx, move, RUN, moved)
+
+
+def _used_starts(tx: Transaction, move: Move, start_ids: set[int]) -> set[tuple[int | None, int]]:
+    """The contacts that have a run of these starts."""
+    if not start_ids:
+        return set()
+    rows = flow_run.c
+    mine = (rows.workspace_id == move.workspace.id) & rows.start_id.in_(sorted(start_ids))
+    return set(tx.execute(select(rows.start_id, rows.contact_id).where(mine, rows.start_id.is_not(None))).all())
+
+
+def _run_row(tx: Transaction, record: Record, flow_id: int) -> dict[str, Any]:
+    ended = record["exited_on"] or record["modified_on"] or tx.now
+    departures = [step["time"] for step in record["path"][1:]] + [None]
+    said = list(record["values"].values())
+    nodes = {result["node"] for result in said}
+    return {
+        "session_id": None,
+        "flow_id": flow_id,
+        "parent_uuid": None,
+        "status": record["status"],
+        "responded": record["responded"],
+        "results": record["values"],
+        "path": record["path"],
+        "visits": [
+            {
+                "type": "R" if step["node"] in nodes else "A",
+                "left_on": left_on,
+                "results": [result for result in said if result["node"] == step["node"]],
+            }
+            for step, left_on in zip(record["path"], departures, strict=True)
+        ],
+        "created_on": record["created_on"] or tx.now,
+        "modified_on": record["modified_on"] or tx.now,
+        "exited_on": ended,
+    }
+
+
+def _change_runs(
+    tx: Transaction,
+    move: Move,
+    records: Sequence[Record],
+    known: dict[str, int],
+    counts: Counter[tuple[int, str]],
+) -> None:
+    """Runs that went on there since the last pass."""
+    rows, changed = flow_run.c, []
+    wanted = {known[each["reference"]]: each for each in records}
+    names = ("status", "responded", "results", "path", "visits", "modified_on", "exited_on")
+    for some in split(sorted(wanted)):
+        mine = (rows.workspace_id == move.workspace.id) & rows.id.in_(some)
+        for row in tx.execute(select(rows.id, rows.flow_id, rows.status, rows.modified_on).where(mine)):
+            each = wanted[row.id]
+            if row.modified_on == each["modified_on"] and row.status == each["status"]:
+                continue
+            new = _run_row(tx, each, row.flow_id)
+            keys = {"owner": move.workspace.id, "wanted_id": row.id}
+            changed.append({**keys, **{f"new_{name}": new[name] for name in names}})
+            counts[row.flow_id, COUNTED.get(row.status, "interrupted_run_count")] -= 1
+            counts[row.flow_id, COUNTED.get(each["status"], "interrupted_run_count")] += 1
+    if changed:
+        mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
+        values = {name: bindparam(f"new_{name}", type_=rows[name].type) for name in names}
+        tx.execute(update(flow_run).where(mine).values(**values), changed)
+
+
+def _count_runs(tx: Transaction, move: Move, counts: Counter[tuple[int, str]]) -> None:
+    for (flow_id, name), change in sorted(counts.items()):
+        if change:
+            mine = (flow.c.workspace_id == move.workspace.id) & (flow.c.id == flow_id)
+            tx.execute(update(flow).where(mine).values({name: flow.c[name] + change}))
+
+
+def write_events(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
+    """Calls and other events of channels."""
+    known = find_carried(tx, move, EVENT, [each["reference"] for each in records])
+    new = [each for each in records if each["reference"] not in known]
+    people = find_carried(tx, move, CONTACT, [each["contact"] for each in new])
+    channels = ensure_channels(tx, move, new)
+    uuids = _uuids(tx, move, channel_event, new)
+    moved, rows = [], {}
+    for each in sorted(new, key=lambda each: each["created_on"] or tx.now):
+        channel_id = channels.get(each["channel"].get("uuid") or "") if each["channel"] else None
+        if each["contact"] not in people or channel_id is None:
+            note = NO_CONTACT if each["contact"] not in people else NO_CHANNEL
+            moved.append(Moved(each["reference"], None, each["label"], note))
+            continue
+        created = each["created_on"] or each["occurred_on"] or tx.now
+        rows[each["reference"]] = {
+            "workspace_id": move.workspace.id,
+            "uuid": uuids.get(each["reference"]) or new_uuid(),
+            "channel_id": channel_id,
+            "contact_id": people[each["contact"]],
+            "type": each["type"],
+            "extra": each["extra"],
+            "occurred_on": each["occurred_on"] or created,
+            "created_on": created,
+            "is_pending": False,
+        }
+    ids = _insert(tx, channel_event, list(rows.values()))
+    moved += [Moved(reference, ids[row["uuid"]]) for reference, row in rows.items()]
+    keep_moved(tx, move, EVENT, moved)
+
+
+def find_new_archives(tx: Transaction, move: Move, records: Sequence[Record]) -> list[Record]:
+    known = find_carried(tx, move, ARCHIVE, [each["reference"] for each in records])
+    return [each for each in records if each["reference"] not in known]
+
+
+def write_archive(tx: Transaction, move: Move, record: Record, location: str | None) -> None:
+    """Lists an archive whose file (`location`) is in the media store."""
+    day = date.fromisoformat(record["start_date"])
+    same = (
+        (archive.c.workspace_id == move.workspace.id)
+        & (archive.c.archive_type == record["type"])
+        & (archive.c.period == record["period"])
+        & (archive.c.start_date == day)
+    )
+    part = tx.execute(select(func.coalesce(func.max(archive.c.part), -1) + 1).where(same)).scalar_one()
+    archive_id = tx.insert(
+        archive,
+        workspace_id=move.workspace.id,
+        archive_type=record["type"],
+        period=record["period"],
+        start_date=day,
+        part=part,
+        record_count=record["record_count"],
+        size=record["size"],
+        hash=record["hash"],
+        location=location,
+        is_trimmed=True,
+        created_on=tx.now,
+    )
+    keep_moved(tx, move, ARCHIVE, [Moved(record["reference"], archive_id)])
+
+
+def lose_archive(tx: Transaction, move: Move, record: Record, why: str) -> None:
+    keep_moved(tx, move, ARCHIVE, [Moved(record["reference"], None, record["label"], why)])

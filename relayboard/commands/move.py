@@ -1,0 +1,114 @@
+"""`relayboard move`: copies a live workspace from another server, compares both sides, and tells what is left to do."""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from persistence.database import Database
+from persistence.media.opening import open_store
+from persistence.move.moves import Move, find_move, open_move, save_state
+from persistence.sql.columns import time_text
+from relayboard.base.settings import load_settings
+from relayboard.commands.output import opened_database, print_json, workspace_named
+from relayboard.commands.printing import as_json, shows_tables
+from relayboard.commands.secret_input import read_secret
+from relayboard.move.mover import Mover
+from relayboard.move.progress import Progress
+from relayboard.move.report import build_report
+from relayboard.move.source import Source
+from relayboard.move.verifying import Verifier
+from relayboard.move.writing import write_page, write_text
+from relayboard.refusal import CommandFailed
+from relayboard.usage.moving import TOKEN_VARIABLE
+from relayboard.usage.parts import Options
+
+
+def run_move(options: Options) -> None:
+    settings = load_settings()
+    with opened_database(settings) as database:
+        move = _open_move(database, options)
+        if not options.status:
+            source = Source(move.source, _read_token(options), tell=_tell)
+            try:
+                if options.verify:
+                    Verifier(database, source, move, _tell).run()
+                else:
+                    _copy(database, settings, source, move, options)
+            except KeyboardInterrupt:
+                raise CommandFailed("interrupted; run the command again to go on where it was") from None
+            finally:
+                source.close()
+        report = _report(database, options, move)
+    if report["is_equal"] is False and options.verify:
+        raise CommandFailed("both sides differ: see the report")
+
+
+def _open_move(database: Database, options: Options) -> Move:
+    """The move from the given server, otherwise the last one of the workspace. Raises CommandFailed."""
+    with database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        url = Source(options.source, "").url if options.source else None
+        found = find_move(tx, workspace, url)
+    if found is not None:
+        return found
+    if options.status:
+        return Move(0, workspace, url or "", {})
+    if url is None:
+        raise CommandFailed("--from says which server to copy")
+    if options.verify:
+        raise CommandFailed(f"nothing was copied from {url} yet")
+    return database.write(partial(open_move, workspace=workspace, source=url))
+
+
+def _read_token(options: Options) -> str:
+    if options.token_file:
+        return read_secret(options.token_file)
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not token:
+        raise CommandFailed(f"the token of the other server is read from --token-file, or from {TOKEN_VARIABLE}")
+    return token
+
+
+def _copy(database: Database, settings: Any, source: Source, move: Move, options: Options) -> None:
+    store = open_store(settings)
+    mover = Mover(database, store, source, move, Progress(_tell), reads_all=options.all)
+    mover.run()
+    if options.finish:
+        Mover(database, store, source.again(), move, Progress(_tell)).bring_campaigns()
+        move.state["switched_on"] = time_text(source.now)
+        database.write(partial(save_state, move=move))
+
+
+def _tell(text: str) -> None:
+    """Progress, for people and for logs; what programs read is on stdout."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+WRITERS: dict[str, Callable[[Any], str]] = {
+    ".html": write_page,
+    ".json": lambda report: as_json(report) + "\n",
+    ".txt": write_text,
+}
+
+
+def _report(database: Database, options: Options, move: Move) -> dict[str, Any]:
+    with database.reading() as tx:
+        report = build_report(tx, move)
+    for path in options.report:
+        _write(path, WRITERS[path.suffix.lower()](report))
+    if shows_tables():
+        sys.stdout.write(write_text(report))
+    else:
+        print_json(report)
+    return report
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CommandFailed(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,258 @@
+"""Copies a workspace: kind after kind, page after page. Each page and the position after it are written in one unit of
+work, so that a move that is interrupted anywhere goes on where it was."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
+from typing import Any, BinaryIO
+
+from persistence.database import Database, Transaction
+from persistence.definitions.importing import ImportRefused
+from persistence.errors import LimitReached
+from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group
+from persistence.media.store import MediaStore
+from persistence.move.contacts import forget_missing, write_contacts
+from persistence.move.flows import lose_definition, write_definitions, write_flows
+from persistence.move.history import find_new_archives, lose_archive, write_archive
+from persistence.move.moves import CAMPAIGN, CONTACT, FLOW, Move, find_moved, save_state
+from persistence.move.setup import evaluate_groups
+from persistence.sql.columns import new_uuid, time_text
+from relayboard.move.kinds import BY_NAME, KINDS, Kind, people_of, writing
+from relayboard.move.progress import Progress
+from relayboard.move.reading import Raw, read_contact
+from relayboard.move.source import CursorLost, NotThere, Source, SourceFailed
+
+Record = dict[str, Any]
+Page = tuple[list[Mapping[str, Any]], str | None]
+FLOWS_AT_ONCE = 10
+RESTARTS = 3
+
+
+class Mover:
+    """One run of a move. What it reads next is fetched while the last page is written."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: MediaStore,
+        source: Source,
+        move: Move,
+        progress: Progress,
+        *,
+        reads_all: bool = False,
+    ) -> None:
+        self.database = database
+        self.store = store
+        self.source = source
+        self.move = move
+        self.progress = progress
+        self.reads_all = reads_all
+        self._fetcher = ThreadPoolExecutor(max_workers=1)
+
+    def run(self) -> None:
+        """One pass over everything, or the rest of one that was interrupted. Raises SourceFailed."""
+        try:
+            self._begin()
+            for kind in KINDS:
+                if self._state(kind).get("pass") != self.move.state["pass"]:
+                    self._carry(kind)
+            self.move.state["finished_pass"] = self.move.state["pass"]
+            self.move.state["finished_on"] = time_text(self.source.now)
+            self._save()
+        finally:
+            self.source.stopped.set()
+            self._fetcher.shutdown(wait=True, cancel_futures=True)
+
+    def bring_campaigns(self) -> None:
+        """The step of the switch: campaigns of the other side begin to count here. From now on they send."""
+        path, uuids = self.source.list_url("campaigns"), []
+        following: str | None = path
+        while following:
+            page, following = self.source.read_page(following)
+            uuids += [BY_NAME[CAMPAIGN].read(each) for each in page]
+        for record in uuids:
+            if not record["archived"]:
+                self._import_definitions([record], CAMPAIGN)
+
+    def _begin(self) -> None:
+        state = self.move.state
+        there = self.source.read("/api/v2/workspace.json")
+        state["workspace"] = {name: there.get(name) for name in ("uuid", "name", "country", "languages", "timezone")}
+        state["workspace"]["date_style"] = there.get("date_style")
+        state["workspace"]["anon"] = bool(there.get("anon"))
+        if state.get("pass") is None or state.get("finished_pass") == state["pass"]:
+            state["pass"] = state.get("pass", 0) + 1
+            state["pass_began_on"] = time_text(self.source.now)
+            if self.reads_all:
+                for each in state.get("kinds", {}).values():
+                    each.pop("since", None)
+        state.setdefault("kinds", {})
+        self._save()
+
+    def _state(self, kind: Kind) -> dict[str, Any]:
+        found: dict[str, Any] = self.move.state["kinds"].setdefault(kind.name, {})
+        return found
+
+    def _save(self) -> None:
+        self.database.write(partial(save_state, move=self.move))
+
+    def _carry(self, kind: Kind) -> None:
+        state = self._state(kind)
+        for _ in range(RESTARTS):
+            if not state.get("cursor"):
+                after = state.get("since") if kind.moment else None
+                state |= {"cursor": self.source.list_url(kind.path, after=after), "read": 0}
+                self.source.read("/api/v2/workspace.json")
+                state["began_on"] = time_text(self.source.now)
+            try:
+                self._read_pages(kind, state)
+            except CursorLost:
+                state["cursor"] = None
+                continue
+            except NotThere:
+                state["is_missing"] = True
+            break
+        else:
+            raise SourceFailed(f"{self.source.url} forgets positions in its list of {kind.title} again and again")
+        began = datetime.fromisoformat(state["began_on"])
+        if kind.name == CONTACT and not state.get("since"):
+            self._evaluate_groups()
+        state |= {"cursor": None, "since": time_text(began - kind.overlap), "pass": self.move.state["pass"]}
+        self._save()
+        self.progress.finish(kind, state)
+
+    def _read_pages(self, kind: Kind, state: dict[str, Any]) -> None:
+        fetched: Future[Page] = self._fetcher.submit(self.source.read_page, state["cursor"])
+        while True:
+            page, following = fetched.result()
+            if following:
+                fetched = self._fetcher.submit(self.source.read_page, following)
+            self._carry_page(kind, state, page, following)
+            if not following:
+                return
+
+    def _carry_page(self, kind: Kind, state: dict[str, Any], page: Sequence[Raw], following: str | None) -> None:
+        records = [record for each in page if (record := kind.read(each))["reference"]]
+        self._ensure_people(kind, records)
+        state |= {"cursor": following, "read": state["read"] + len(page)}
+        state["total_read"] = state.get("total_read", 0) + len(page)
+        if kind.name == FLOW:
+            self._carry_flows(records)
+        elif kind.name == CAMPAIGN:
+            self._note_campaigns(records)
+        elif kind.write is None:
+            self._carry_archives(records)
+        else:
+            write = writing(kind, self.move, records)
+
+            def both(tx: Transaction) -> None:
+                write(tx)
+                save_state(tx, self.move)
+
+            self.database.write(both)
+        if kind.write is None:
+            self._save()
+        self.progress.advance(kind, state, records)
+
+    def _ensure_people(self, kind: Kind, records: Sequence[Record]) -> None:
+        """Contacts that appeared since their list was read, or that are deleted there."""
+        wanted = people_of(kind, records)
+        with self.database.reading() as tx:
+            missing = sorted(wanted - set(find_moved(tx, self.move, CONTACT, wanted)))
+        for uuid in missing:
+            path = self.source.list_url("contacts", uuid=uuid)
+            found, _ = self._fetcher.submit(self.source.read_page, path).result()
+            people = [read_contact(each) for each in found]
+
+            def keep(tx: Transaction, people: Sequence[Record] = people, uuid: str = uuid) -> None:
+                write_contacts(tx, self.move, people, is_first=False)
+                if not people:
+                    forget_missing(tx, self.move, [uuid])
+
+            self.database.write(keep)
+
+    def _evaluate_groups(self) -> None:
+        """The members of groups with a query, now that the contacts are here; workers may help."""
+        self.database.write(partial(evaluate_groups, move=self.move))
+        while True:
+            leased: LeasedGroup | None = self.database.write(partial(lease_group, workspace_id=self.move.workspace.id))
+            if leased is None:
+                return
+            while leased is not None:
+                leased = evaluate_some(self.database, leased)
+
+    def _carry_flows(self, records: Sequence[Record]) -> None:
+        for start in range(0, len(records), FLOWS_AT_ONCE):
+            self._import_definitions(records[start : start + FLOWS_AT_ONCE], FLOW)
+        self.database.write(partial(write_flows, move=self.move, records=records))
+
+    def _import_definitions(self, records: Sequence[Record], kind: str) -> None:
+        """Definitions with what they depend on. If they cannot be imported together, each is tried alone, and those that
+        cannot are named in the report."""
+        asked = {kind: [each["reference"] for each in records], "dependencies": "all"}
+        try:
+            document = self._fetch(self.source.list_url("definitions", **asked))
+            if kind == FLOW:
+                # Campaigns would begin to send: they come with the switch.
+                document = {**document, "campaigns": []}
+            self.database.write(partial(write_definitions, move=self.move, document=document))
+        except (ImportRefused, LimitReached, SourceFailed, NotThere) as error:
+            if isinstance(error, SourceFailed) and self.source.stopped.is_set():
+                raise
+            if len(records) > 1:
+                for each in records:
+                    self._import_definitions([each], kind)
+                return
+            why = str(error) or "its definition is not there"
+            self.database.write(
+                partial(lose_definition, move=self.move, kind=kind, record=records[0], why=why)
+            )
+
+    def _fetch(self, path: str) -> dict[str, Any]:
+        return self._fetcher.submit(self.source.read, path).result()
+
+    def _note_campaigns(self, records: Sequence[Record]) -> None:
+        """Campaigns wait for the switch: before, both sides would send their messages."""
+        self.move.state["campaigns"] = [
+            {"uuid": each["reference"], "name": each["name"], "archived": each["archived"]} for each in records
+        ] + (self.move.state.get("campaigns", []) if self._state(BY_NAME[CAMPAIGN])["read"] > len(records) else [])
+
+    def _carry_archives(self, records: Sequence[Record]) -> None:
+        with self.database.reading() as tx:
+            new = find_new_archives(tx, self.move, records)
+        for each in new:
+            try:
+                location = self._download(each) if each["download_url"] else None
+            except SourceFailed as error:
+                if self.source.stopped.is_set():
+                    raise
+                self.database.write(partial(lose_archive, move=self.move, record=each, why=str(error)))
+                continue
+            self.database.write(partial(write_archive, move=self.move, record=each, location=location))
+
+    def _download(self, record: Record) -> str:
+        """The place of the file in the media store. Raises SourceFailed, also for a file that is not what it should
+        be."""
+        workspace = self.move.workspace.uuid
+        location = f"archives/{workspace}/{record['start_date']}-{record['type']}-{new_uuid()}.jsonl.gz"
+        with self.store.writing(location) as file:
+            measured = _Hashed(file)
+            fetch: Callable[[str, Any], int] = self.source.download
+            self._fetcher.submit(fetch, record["download_url"], measured).result()
+            if record["hash"] and measured.digest.hexdigest() != str(record["hash"]).lower():
+                raise SourceFailed("its file is not the one that its hash describes")
+        return location
+
+
+class _Hashed:
+    """A file that is hashed while it is written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.digest = hashlib.md5(usedforsecurity=False)
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self._file.write(data)

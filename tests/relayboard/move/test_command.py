@@ -1,0 +1,116 @@
+"""The command: what it reads, writes and says."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from persistence.workspaces import Workspace
+from relayboard.cli import main
+from tests.relayboard.move.other_server import TOKEN, OtherServer
+from tests.relayboard.move.other_workspace import contact, fill, uid
+
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    database_url: str,
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+    monkeypatch.setenv("RELAYBOARD_MOVE_TOKEN", TOKEN)
+
+    def call(*words: str, status: int = 0) -> dict[str, Any]:
+        assert main(["move", "--workspace", workspace.uuid, *words]) == status
+        said = capsys.readouterr()
+        document: dict[str, Any] = json.loads(said.out) if said.out else {}
+        return {**document, "err": said.err}
+
+    return call
+
+
+def steps(report: dict[str, Any]) -> dict[str, str]:
+    return {each["step"]: each["state"] for each in report["checklist"]}
+
+
+def kinds(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["kind"]: each for each in report["kinds"]}
+
+
+def test_a_workspace_is_copied_compared_and_switched(run: Run, other: OtherServer, tmp_path: Path) -> None:
+    fill(other)
+
+    report = run("--from", other.url)
+    assert (report["is_complete"], report["is_equal"], kinds(report)["contact"]["carried"]) == (True, None, 5)
+    assert steps(report) | {"copy": "done", "verify": "open", "finish": "open", "people": "open"} == steps(report)
+    assert report["lost"]["user"]["records"] == [
+        {"name": "bench@example.com", "why": "is administrator there: invite them here", "is_here": False}
+    ]
+    assert "messages: 9 read" in report["err"]
+
+    page = tmp_path / "report.html"
+    report = run("--verify", "--report", str(page), "--report", str(tmp_path / "report.txt"))
+    assert report["is_equal"] is True
+    compared = kinds(report)
+    assert {name: compared["message"][name] for name in ("there", "here", "lost", "missing", "different")} == {
+        "there": 9,
+        "here": 8,
+        "lost": 1,
+        "missing": 0,
+        "different": 0,
+    }
+    assert compared["run"]["samples"] == 4
+    assert "Both sides agree." in page.read_text()
+    assert "[x] Both sides were compared" in (tmp_path / "report.txt").read_text()
+
+    report = run("--finish")
+    assert (steps(report)["finish"], kinds(report)["campaign"]["carried"]) == ("done", 1)
+    assert report == run("--status") | {"err": report["err"]}
+
+
+def test_differences_are_named_and_are_a_failure(run: Run, other: OtherServer) -> None:
+    fill(other)
+    run("--from", other.url)
+    other.lists["contacts"][2]["name"] = "Changed in secret"
+    other.lists["contacts"].append(contact(50))
+
+    report = run("--verify", status=1)
+
+    found = kinds(report)["contact"]
+    assert (report["is_equal"], found["missing"], found["missing_names"]) == (False, 1, [uid(10, 50)])
+    assert found["differences"] == [
+        {"reference": uid(10, 2), "field": "name", "there": "Changed in secret", "here": "Person 2"}
+    ]
+    assert "both sides differ" in report["err"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "--from says which server to copy"),
+        (("--from", "example.org"), "example.org is not the URL of a server"),
+        (("--from", "https://old.example.org", "--verify"), "nothing was copied from https://old.example.org yet"),
+    ],
+)
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_cannot_be_done_is_told(run: Run, words: tuple[str, ...], sentence: str) -> None:
+    assert sentence in run(*words, status=1)["err"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_token_is_read_from_a_file_or_the_environment_only(
+    run: Run, other: OtherServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fill(other, 2, 2, 2)
+    monkeypatch.delenv("RELAYBOARD_MOVE_TOKEN")
+    assert "--token-file, or from RELAYBOARD_MOVE_TOKEN" in run("--from", other.url, status=1)["err"]
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+
+    assert run("--from", other.url, "--token-file", str(tmp_path / "token"))["is_complete"]

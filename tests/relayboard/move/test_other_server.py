@@ -1,0 +1,139 @@
+"""The other server limits, fails, is slow and changes while it is read."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from persistence.contacts.v2 import CONTACTS
+from persistence.messages.v2 import MESSAGES
+from persistence.move.moves import CONTACT, MESSAGE, find_moved, list_notes
+from relayboard.move.source import ATTEMPTS, Source, SourceFailed
+from relayboard.refusal import CommandFailed
+from tests.relayboard.move.listing import listed
+from tests.relayboard.move.other_server import TOKEN, OtherServer
+from tests.relayboard.move.other_workspace import contact, fill, message, uid
+
+
+def source(other: OtherServer, waits: list[float]) -> Source:
+    return Source(other.url, TOKEN, wait=waits.append)
+
+
+def test_a_limit_is_waited_out_for_as_long_as_it_says(other: OtherServer) -> None:
+    waits: list[float] = []
+    in_an_hour = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    other.faults = [(429, {"Retry-After": "17"})] * (ATTEMPTS + 3) + [(429, {"Retry-After": in_an_hour}), (429, {})]
+
+    assert source(other, waits).read("/api/v2/workspace.json")["name"] == "Bench"
+
+    assert waits[: ATTEMPTS + 3] == [17] * (ATTEMPTS + 3)
+    assert 3500 < waits[-2] <= 3600
+    assert waits[-1] == 60
+
+
+def test_failures_are_waited_out_longer_and_longer_until_it_is_too_often(other: OtherServer) -> None:
+    waits: list[float] = []
+    other.faults = [(500, {}), (503, {"Retry-After": "9"}), (200, {})]
+
+    assert source(other, waits).read("/api/v2/workspace.json")["name"] == "Bench"
+    assert waits == [1, 9, 18]
+
+    other.faults = [(502, {})] * ATTEMPTS
+    with pytest.raises(SourceFailed, match=f"answers 502, {ATTEMPTS} times in a row"):
+        source(other, waits).read("/api/v2/workspace.json")
+
+
+def test_a_wrong_token_is_told_at_once_and_no_other_server_sees_it(other: OtherServer) -> None:
+    waits: list[float] = []
+    with pytest.raises(SourceFailed, match="does not accept the token: Invalid token"):
+        Source(other.url, "wrong", wait=waits.append).read("/api/v2/workspace.json")
+    with OtherServer().running() as elsewhere:
+        other.faults = [(302, {"Location": f"{elsewhere.url}/api/v2/workspace.json"})]
+        with pytest.raises(SourceFailed, match="is elsewhere"):
+            source(other, waits).read("/api/v2/workspace.json")
+        assert elsewhere.asked == []
+    assert waits == []
+
+
+@pytest.mark.parametrize("text", ["example.org", "ftp://example.org", ""])
+def test_what_is_no_url_of_a_server_is_refused(text: str) -> None:
+    with pytest.raises(CommandFailed, match="is not the URL of a server"):
+        Source(text, TOKEN)
+
+
+@pytest.mark.parametrize("path", ["", "/", "/api/v2/", "/api/v2"])
+def test_the_url_may_end_in_the_path_of_the_api(path: str) -> None:
+    assert Source(f"https://old.example.org{path}", TOKEN).url == "https://old.example.org"
+
+
+def test_failures_everywhere_change_nothing_of_what_arrives(moving: Any) -> None:
+    fill(moving.other)
+    answers = iter(range(10_000))
+    kinds = ((429, {"Retry-After": "3"}), (500, {}), (502, {}), (200, {}))
+
+    def fail(_path: str) -> None:
+        number = next(answers)
+        if number % 3 == 0:
+            moving.other.faults.append(kinds[number // 3 % 4])
+
+    moving.other.before = fail
+
+    moving.run()
+
+    assert (len(listed(moving, CONTACTS)), len(listed(moving, MESSAGES))) == (5, 8)
+    assert {round(each) for each in moving.waits} >= {1, 3}
+
+
+def test_what_changes_while_it_is_read_arrives_in_this_pass_or_the_next(moving: Any) -> None:
+    """The first page has been read when the last contact of the list changes, and so jumps before it; another appears,
+    writes at once, and one is deleted."""
+    fill(moving.other, people=7, messages=7)
+    lists = moving.other.lists
+
+    def change(path: str) -> None:
+        if "contacts.json?cursor" in path and len(lists["contacts"]) == 7:
+            lists["contacts"][0] |= {"modified_on": "2099-01-01T00:00:00Z", "name": "Jumped"}
+            lists["contacts"].append(contact(8, modified_on="2099-01-01T00:00:01Z"))
+            lists["messages"].append(message(20, 8))
+            lists["contacts"][:] = [each for each in lists["contacts"] if each["uuid"] != uid(10, 1)]
+
+    moving.other.before = change
+    move = moving.run()
+    texts = listed(moving, MESSAGES, "text")
+    assert texts["text 20"]["contact"]["uuid"] == uid(10, 8), "a contact that its message needs is fetched"
+    assert "text 1" not in texts
+    with moving.database.reading() as tx:
+        assert find_moved(tx, move, CONTACT, [uid(10, 1)]) == {uid(10, 1): None}
+        assert [each.note for each in list_notes(tx, move, MESSAGE, 9)][0] == "its contact was deleted there"
+
+    moving.run()
+
+    people = listed(moving, CONTACTS)
+    assert (len(people), people[uid(10, 0)]["name"]) == (7, "Jumped")
+
+
+def test_a_list_that_the_other_server_lacks_is_told(moving: Any) -> None:
+    fill(moving.other)
+    del moving.other.lists["optins"]
+
+    move = moving.run()
+
+    assert move.state["kinds"]["optin"]["is_missing"]
+    assert "opt-ins: the other server has no such list" in moving.said
+
+
+def test_a_position_that_the_other_server_forgot_begins_the_list_again(moving: Any) -> None:
+    fill(moving.other)
+    forgotten = [True]
+
+    def forget(path: str) -> None:
+        if "messages.json?cursor" in path and forgotten:
+            forgotten.pop()
+            moving.other.faults.append((404, {}))
+
+    moving.other.before = forget
+
+    moving.run()
+
+    assert len(listed(moving, MESSAGES)) == 8

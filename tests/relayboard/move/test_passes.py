@@ -1,0 +1,121 @@
+"""A move is run again and again, and interrupted anywhere."""
+
+from typing import Any
+
+from persistence.campaigns.v2 import CAMPAIGNS
+from persistence.contacts.v2 import CONTACTS
+from persistence.groups.groups import GROUPS
+from persistence.labels import LABELS
+from persistence.messages.v2 import MESSAGES
+from persistence.move.moves import CONTACT, list_notes
+from persistence.runs.v2 import RUNS
+from persistence.tickets.tickets import TICKETS
+from tests.factories import make_contact
+from tests.relayboard.move.listing import listed
+from tests.relayboard.move.other_workspace import CAMPAIGN, contact, fill, message, time, uid
+
+
+def test_a_second_pass_brings_what_changed_and_repeats_nothing(moving: Any) -> None:
+    fill(moving.other)
+    moving.run()
+    lists = moving.other.lists
+    lists["contacts"][1] |= {"name": "Renamed", "modified_on": "2099-01-01T00:00:00Z", "groups": lists["contacts"][0]["groups"]}
+    lists["contacts"].append(contact(6, modified_on="2099-01-01T00:00:01Z"))
+    lists["messages"].append(message(9, 6, created_on="2099-01-01T00:00:00Z"))
+    lists["runs"][1] |= {"exit_type": "expired", "exited_on": time(4000), "modified_on": "2099-01-01T00:00:00Z"}
+    lists["tickets"][0] |= {"status": "closed", "closed_on": time(4000), "modified_on": time(4000)}
+    before = len(moving.other.asked)
+
+    moving.run()
+
+    again = [path for path in moving.other.asked[before:] if "contacts.json" in path]
+    assert again and all("after=" in path or "uuid=" in path for path in again)
+    people = listed(moving, CONTACTS)
+    assert (len(people), people[uid(10, 1)]["name"]) == (6, "Renamed")
+    assert listed(moving, GROUPS, "name")["Reporters"]["count"] == 5
+    assert len(listed(moving, MESSAGES, "text")) == 9
+    runs = listed(moving, RUNS)
+    assert (len(runs), runs[uid(20, 1)]["exit_type"], runs[uid(20, 1)]["exited_on"]) == (4, "expired", time(4000))
+    assert listed(moving, TICKETS)[uid(11, 1)]["status"] == "closed"
+
+
+def test_campaigns_come_with_the_switch(moving: Any) -> None:
+    fill(moving.other)
+    moving.run()
+
+    moving.mover().bring_campaigns()
+
+    assert list(listed(moving, CAMPAIGNS)) == [CAMPAIGN]
+
+
+class Killed(Exception):
+    """The process ends here."""
+
+
+def test_a_move_that_is_interrupted_at_any_page_goes_on_where_it_was(moving: Any) -> None:
+    """Each run is killed after a few more answers, with nothing but the database left of it."""
+    fill(moving.other, people=7, messages=12, runs=7)
+    runs = 0
+    while True:
+        runs += 1
+        asked = len(moving.other.asked)
+        mover = moving.mover()
+        read_page = mover.source.read_page
+
+        def read(path: str, asked: int = asked, read_page: Any = read_page) -> Any:
+            if len(moving.other.asked) - asked > 6:
+                raise Killed
+            return read_page(path)
+
+        mover.source.read_page = read
+        try:
+            mover.run()
+            break
+        except Killed:
+            continue
+
+    assert runs > 8
+    assert (len(listed(moving, CONTACTS)), len(listed(moving, MESSAGES)), len(listed(moving, RUNS))) == (7, 12, 7)
+    assert listed(moving, GROUPS, "name")["Adults"]["count"] == 5
+    read = [path for path in moving.other.asked if "messages.json" in path]
+    assert len(read) <= len(set(read)) + runs, "what was written is not read again"
+
+
+def test_everything_is_read_again_if_asked_for(moving: Any) -> None:
+    fill(moving.other)
+    moving.run()
+    moving.other.lists["messages"][0] |= {"archived": True, "visibility": "archived", "labels": []}
+
+    moving.run()
+    assert listed(moving, MESSAGES, "text")["text 0"]["visibility"] == "visible", "it was created too long ago"
+    moving.run(reads_all=True)
+
+    assert listed(moving, MESSAGES, "text")["text 0"]["visibility"] == "archived"
+    assert listed(moving, LABELS, "name")["Important"]["count"] == 1
+
+
+def test_people_who_were_here_are_merged_by_urn_and_keep_what_is_theirs(moving: Any) -> None:
+    fill(moving.other)
+    known = make_contact(moving.database, moving.workspace, "+250788000003", "Known")
+
+    move = moving.run()
+
+    people = listed(moving, CONTACTS)
+    assert (len(people), people[known]["name"]) == (5, "Person 3")
+    with moving.database.reading() as tx:
+        notes = {each.reference: each.note for each in list_notes(tx, move, CONTACT, 9)}
+    assert notes[uid(10, 3)] == "merged with the contact here that already had its URN"
+
+
+def test_a_urn_that_went_to_another_contact_there_goes_there_here(moving: Any) -> None:
+    fill(moving.other)
+    moving.run()
+    people = moving.other.lists["contacts"]
+    urns = people[0]["urns"]
+    people[0] |= {"urns": [], "modified_on": "2099-01-01T00:00:00Z"}
+    people[1] |= {"urns": urns, "modified_on": "2099-01-01T00:00:01Z"}
+
+    moving.run()
+
+    here = listed(moving, CONTACTS)
+    assert (here[uid(10, 0)]["urns"], here[uid(10, 1)]["urns"]) == ([], urns)
