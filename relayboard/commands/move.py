@@ -28,10 +28,11 @@ from relayboard.usage.parts import Options
 
 def run_move(options: Options) -> None:
     settings = load_settings()
+    token = _read_token(options)
     with opened_database(settings) as database:
         move = _open_move(database, options)
         if not options.status:
-            source = Source(move.source, _read_token(options), tell=_tell)
+            source = Source(move.source, token, tell=_tell)
             try:
                 if options.verify:
                     Verifier(database, source, move, _tell).run()
@@ -67,7 +68,7 @@ def _read_token(options: Options) -> str:
     if options.token_file:
         return read_secret(options.token_file)
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if not token:
+    if not token and not options.status:
         raise CommandFailed(f"the token of the other server is read from --token-file, or from {TOKEN_VARIABLE}")
     return token
 

@@ -47,7 +47,7 @@ MOVE = Action(
     ),
     flag("--all", "read everything again, not only what changed since the last pass"),
     option("--report", "write the report there too, as .html, .json or .txt", kind=ReportFile(), several=True,
-           metavar="FILE"),
+           metavar="PATH"),
     more="It can be interrupted at any time and run again: it goes on where it was, and afterward brings what changed "
     "since. Nothing is sent, no flow starts and no webhook is called because of it. The token is a secret and therefore "
     "no argument.",
