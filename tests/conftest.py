@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+from contextlib import nullcontext
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,7 +31,7 @@ from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
 from tests.clients import end_event_loop, running_client
-from tests.partitions import partition
+from tests.partitions import partitioning
 from tests.slow_first import deal, find_rank
 
 # A busy machine is no reason to fail: time limits are tested separately.
@@ -96,9 +97,8 @@ def postgres_template(postgres_url: str) -> Iterator[str]:
     """The name of a migrated database that tests copy."""
     with postgres_database(postgres_url) as url:
         engine = create_engine(url)
-        if PARTITIONS:
-            partition(engine, PARTITIONS)
-        upgrade(engine)
+        with partitioning(url, PARTITIONS) if PARTITIONS else nullcontext():
+            upgrade(engine)
         engine.dispose()
         name = make_url(url).database
         assert name is not None

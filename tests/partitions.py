@@ -1,9 +1,11 @@
 """A database whose rows lie in partitions by workspace, to which the same rules apply as to one on several machines."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, make_url
 
 from persistence.migrations.keys import OWNER, SHARED
 
@@ -11,21 +13,35 @@ CREATED = re.compile(r"\s*CREATE TABLE (\w+) \((.*)\)\s*\Z", re.DOTALL)
 OWNED = re.compile(rf"^\s*{OWNER} \w+ NOT NULL", re.MULTILINE)
 
 
-def partition(engine: Engine, count: int) -> None:
-    """From now on tables of rows of workspaces that are made through this engine have `count` partitions."""
+@contextmanager
+def partitioning(url: str, count: int) -> Iterator[None]:
+    """Meanwhile tables of rows of workspaces that are made in this database have `count` partitions, whatever engine
+    makes them: migrations have one of their own.
+    """
+    divided = []
 
-    @event.listens_for(engine, "before_cursor_execute", retval=True)
-    def divide(_connection: Connection, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> tuple[str, Any]:
-        if _owned_table(statement) is not None:
+    def divide(connection: Connection, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> tuple[str, Any]:
+        if connection.engine.url == make_url(url) and _owned_table(statement) is not None:
             statement = f"{statement.rstrip()} PARTITION BY HASH ({OWNER})"
         return statement, parameters
 
-    @event.listens_for(engine, "after_cursor_execute")
-    def add_parts(_connection: Connection, cursor: Any, statement: str, *_rest: Any) -> None:
+    def add_parts(connection: Connection, cursor: Any, statement: str, *_rest: Any) -> None:
         name = _owned_table(statement.removesuffix(f" PARTITION BY HASH ({OWNER})"))
-        for number in range(count if name is not None else 0):
+        if connection.engine.url != make_url(url) or name is None:
+            return
+        divided.append(name)
+        for number in range(count):
             bounds = f"MODULUS {count}, REMAINDER {number}"
             cursor.execute(f"CREATE TABLE {name}_part{number} PARTITION OF {name} FOR VALUES WITH ({bounds})")
+
+    event.listen(Engine, "before_cursor_execute", divide, retval=True)
+    event.listen(Engine, "after_cursor_execute", add_parts)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "before_cursor_execute", divide)
+        event.remove(Engine, "after_cursor_execute", add_parts)
+    assert divided or not count, "no table has partitions"
 
 
 def _owned_table(statement: str) -> str | None:

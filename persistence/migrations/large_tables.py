@@ -21,6 +21,10 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
         op.create_index(name, table, list(columns), unique=unique, if_not_exists=True, sqlite_where=condition)
         return
     with _outside_transaction() as connection:
+        parts = _list_partitions(connection, table)
+        if parts:
+            _add_index_to_partitions(connection, name, table, parts, columns, unique=unique, where=where)
+            return
         if _is_half_made(connection, name):
             _drop(connection, name)
     with op.get_context().autocommit_block():
@@ -35,13 +39,43 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
         )
 
 
+def _list_partitions(connection: Connection, table: str) -> Sequence[str]:
+    found = text("select inhrelid::regclass::text from pg_inherits where inhparent = cast(:table as regclass) order by 1")
+    return connection.execute(found, {"table": _quote(table)}).scalars().all()
+
+
+def _add_index_to_partitions(
+    connection: Connection,
+    name: str,
+    table: str,
+    parts: Sequence[str],
+    columns: Sequence[str],
+    *,
+    unique: bool,
+    where: str | None,
+) -> None:
+    """PostgreSQL creates no index on a partitioned table while rows are written, but one on each partition."""
+    of_all = f"{'UNIQUE ' if unique else ''}INDEX"
+    rows = f"({', '.join(map(_quote, columns))}){f' WHERE {where}' if where else ''}"
+    connection.exec_driver_sql(f"CREATE {of_all} IF NOT EXISTS {_quote(name)} ON ONLY {_quote(table)} {rows}")
+    for number, part in enumerate(parts):
+        own = f"{name}_{number}"
+        if _is_half_made(connection, own):
+            _drop(connection, own)
+        connection.exec_driver_sql(f"CREATE {of_all} CONCURRENTLY IF NOT EXISTS {_quote(own)} ON {part} {rows}")
+        connection.exec_driver_sql(f"ALTER INDEX {_quote(name)} ATTACH PARTITION {_quote(own)}")
+
+
 def remove_index(name: str, table: str) -> None:
     """Drops an index without blocking readers."""
     if _is_sqlite():
         op.drop_index(name, table, if_exists=True)
         return
     with _outside_transaction() as connection:
-        _drop(connection, name)
+        if _list_partitions(connection, table):
+            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {_quote(name)}")
+        else:
+            _drop(connection, name)
 
 
 def add_checked_constraint(table: str, name: str, definition: str) -> None:
