@@ -45,7 +45,7 @@ def build(database: Database, secret_key: str, messages: int, contacts: int) -> 
     with Progress(TextColumn(columns), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
         write_rows(database, contact, contact_rows(workspace.id, contacts), contacts, progress, "contacts")
         write_rows(database, contact_urn, urn_rows(workspace.id, contacts), contacts, progress, "URNs")
-        write_rows(database, message, _messages(workspace.id, messages, contacts), messages, progress, "messages")
+        write_rows(database, message, message_rows(workspace.id, messages, contacts), messages, progress, "messages")
         labeled = messages // LABELED_EVERY
         write_rows(database, message_label, _labels(workspace.id, label_id, labeled), labeled, progress, "labels")
     with database.writing() as tx:
@@ -126,7 +126,7 @@ def urn_rows(workspace_id: int, count: int) -> Iterator[Row]:
         }
 
 
-def _messages(workspace_id: int, count: int, contacts: int) -> Iterator[Row]:
+def message_rows(workspace_id: int, count: int, contacts: int) -> Iterator[Row]:
     chance = random.Random(1)
     for number in range(count):
         moment = START + number * SPACING

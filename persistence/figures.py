@@ -9,7 +9,7 @@ from sqlalchemy import String, func, literal, select
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.messages.states import IS_UNHANDLED
-from persistence.runs.runs import IS_OPEN
+from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
 from persistence.sql.json_sql import Template
 from persistence.tables.changes import day_count, flow_count
@@ -23,6 +23,7 @@ from persistence.troubles import find_oldest_delivery, list_failing_webhooks, li
 MOST_COUNTED = 10_000
 CAME, WENT, ACTIVE = "came", "went", "active"
 EXIT, RESULT = "exit", "result"
+UNFINISHED = (INTERRUPTED, EXPIRED)
 
 
 class LastNode(Template, sqlite="json_extract({0}, '$[#-1].node')", postgresql="({0} -> -1 ->> 'node')", kind=String()):
@@ -72,8 +73,13 @@ def read_flow_figures(tx: Transaction, workspace_id: int, uuid: str, days: int) 
     runs = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.flow_id == flow_id)
     some = select(LastNode(flow_run.c.path).label("node")).where(runs, IS_OPEN).limit(MOST_COUNTED + 1).subquery()
     waiting = tx.execute(select(some.c.node, func.count()).where(some.c.node.is_not(None)).group_by(some.c.node)).all()
+    newest = select(flow_run.c.path, flow_run.c.status).where(runs).order_by(flow_run.c.modified_on.desc())
+    recent = newest.limit(MOST_COUNTED).subquery()
+    ended = select(LastNode(recent.c.path).label("node")).where(recent.c.status.in_(UNFINISHED)).subquery()
+    left = tx.execute(select(ended.c.node, func.count()).where(ended.c.node.is_not(None)).group_by(ended.c.node))
     return {
         "waiting": [{"node": node, "count": number} for node, number in sorted(waiting)],
+        "left": [{"node": node, "count": number} for node, number in sorted(left.all())],
         "is_exact": sum(number for _, number in waiting) <= MOST_COUNTED,
         "exits": [{"exit": key, "count": int(number)} for key, number in tx.execute(exits.order_by(rows.key))],
         "results": [

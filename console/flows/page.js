@@ -1,21 +1,27 @@
 /** Flows: what runs, how far people came, and what they answered. */
 
-import { FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
-import { notify } from "../parts/notices.js";
 import { Empty, ListEnd } from "../parts/small.js";
-import { newKey, post } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
-import { useAll, useList } from "../shared/lists.js";
+import { useList } from "../shared/lists.js";
+import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { listTime, number, t, word } from "../shared/texts.js";
-import { html, useRef, useState } from "../shared/ui.js";
+import { html, useState } from "../shared/ui.js";
+import { FlowPage } from "./flow.js";
+import { StartDialog } from "./start_dialog.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"flows">} Flow */
 
 const ENDS = /** @type {const} */ (["completed", "active", "interrupted", "expired"]);
 
-export default function Flows() {
+/** @param {{place: import("../shared/router.js").Place}} props */
+export default function Flows({ place }) {
+  const [uuid] = place.parts;
+  return uuid ? html`<${FlowPage} key=${uuid} uuid=${uuid} query=${place.query} />` : html`<${FlowList} />`;
+}
+
+function FlowList() {
   const list = useList("flows", { archived: "false" });
   const [starting, setStarting] = useState(/** @type {Flow | null} */ (null));
   useChanges(["run", "flow_start"], list.refresh);
@@ -38,7 +44,7 @@ function Card({ flow, onStart }) {
     <li class="card flow-card">
       <header>
         <span class="empty-icon small"><${Icon} name="flow" size=${20} /></span>
-        <div><h2>${flow.name}</h2><p>${word("flow_type", flow.type)} · ${listTime(flow.modified_on)}</p></div>
+        <div><h2><a href=${link(["flows", flow.uuid])}>${flow.name}</a></h2><p>${word("flow_type", flow.type)} · ${listTime(flow.modified_on)}</p></div>
         ${may("create_flow_start") && html`<button type="button" onClick=${onStart}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
       </header>
       <div class="shares" aria-hidden="true">${ENDS.map((end) => flow.runs[end] > 0 && html`<span key=${end} class=${`share ${end}`} style=${{ flexGrow: flow.runs[end] }}></span>`)}</div>
@@ -48,33 +54,5 @@ function Card({ flow, onStart }) {
       </dl>
       ${flow.results.length > 0 && html`<h3>${t("flows.results")}</h3><ul>${flow.results.map(({ key, name, categories }) => html`<li key=${key}>${name}: <span class="tags inline">${categories.map((category) => html`<span class="tag">${category}</span>`)}</span></li>`)}</ul>`}
     </li>
-  `;
-}
-
-/** @param {{flow: Flow, onClose: () => void}} props */
-function StartDialog({ flow, onClose }) {
-  const groups = useAll("groups").filter(({ status }) => status === "ready");
-  const key = useRef(newKey());
-  const start = async (/** @type {FormData} */ data) => {
-    const body = {
-      flow: flow.uuid,
-      groups: data.getAll("group").map(String),
-      restart_participants: data.has("restart"),
-      exclude_active: data.has("exclude"),
-    };
-    await post("flow_starts", body, undefined, key.current);
-    notify(t("flows.is_started"));
-  };
-  return html`
-    <${FormDialog} title=${`${t("act.start")}: ${flow.name}`} submit=${t("act.start")} onSubmit=${start} onClose=${onClose}>
-      <fieldset class="field">
-        <legend>${t("broadcasts.to")}</legend>
-        <ul class="choices-list">${groups.map(({ uuid, name, count }) => html`<li key=${uuid}><label><input type="checkbox" name="group" value=${uuid} /> ${name} (${number(count)})</label></li>`)}</ul>
-      </fieldset>
-      <ul class="choices-list">
-        <li><label><input type="checkbox" name="restart" defaultChecked /> ${t("flows.restart")}</label></li>
-        <li><label><input type="checkbox" name="exclude" /> ${t("flows.exclude")}</label></li>
-      </ul>
-    <//>
   `;
 }

@@ -2,16 +2,14 @@
 
 import { Chart } from "../parts/chart.js";
 import { Problem, Waiting } from "../parts/small.js";
-import { get } from "../shared/api.js";
-import { explain } from "../shared/explain.js";
 import { go } from "../shared/router.js";
 import { duration, number, t } from "../shared/texts.js";
-import { html, useEffect, useMemo, useState } from "../shared/ui.js";
+import { html, useMemo } from "../shared/ui.js";
+import { useFigures } from "./figures.js";
 import { Troubles } from "./troubles.js";
 
-/** @typedef {import("../shared/contract.js").Found<"workspace_figures">} Figures */
+/** @typedef {import("./figures.js").Figures} Figures */
 
-const EVERY_MS = 60_000;
 const PERIODS = ["7", "30", "90"];
 
 /** @param {{place: import("../shared/router.js").Place}} props */
@@ -31,19 +29,6 @@ export default function Overview({ place }) {
       ${figures && html`<${Tiles} figures=${figures} /><${Troubles} figures=${figures} /><${Plots} figures=${figures} />`}
     </main>
   `;
-}
-
-/** The figures of the last days, asked for again every minute. @param {number} days */
-export function useFigures(days) {
-  const [figures, setFigures] = useState(/** @type {Figures | null} */ (null));
-  const [problem, setProblem] = useState("");
-  const load = () => get("workspace_figures", { days }).then((found) => (setFigures(found), setProblem("")), (error) => setProblem(explain(error)));
-  useEffect(() => {
-    void load();
-    const again = setInterval(() => !document.hidden && load(), EVERY_MS);
-    return () => clearInterval(again);
-  }, [days]);
-  return { figures, problem, load };
 }
 
 /** @param {{figures: Figures}} props */

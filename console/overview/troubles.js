@@ -5,7 +5,7 @@ import { link } from "../shared/router.js";
 import { duration, fullTime, number, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
-/** @param {{figures: import("./page.js").Figures}} props */
+/** @param {{figures: import("./figures.js").Figures}} props */
 export function Troubles({ figures: { silent_phones, failing_webhooks } }) {
   if (silent_phones.length + failing_webhooks.length === 0) {
     return html`<p class="all-well"><${Icon} name="check" size=${18} /> ${t("overview.all_well")}</p>`;

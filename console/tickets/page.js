@@ -7,9 +7,10 @@ import { useChanges } from "../shared/changes.js";
 import { useAll, useList } from "../shared/lists.js";
 import { displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
-import { account } from "../shared/session.js";
+import { account, may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
+import { TicketFigures } from "./figures.js";
 import { TicketBar } from "./ticket_bar.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"tickets">} Ticket */
@@ -24,6 +25,11 @@ const VIEWS = [
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Tickets({ place }) {
+  return place.parts[0] === "figures" ? html`<${TicketFigures} query=${place.query} />` : html`<${TicketList} place=${place} />`;
+}
+
+/** @param {{place: import("../shared/router.js").Place}} props */
+function TicketList({ place }) {
   const { view = "", topic = "" } = place.query;
   const chosen = place.parts[0];
   const topics = useAll("topics");
@@ -38,6 +44,7 @@ export default function Tickets({ place }) {
       <section class="side" aria-label=${t("tickets.title")}>
         <header class="side-header">
           <h1>${t("tickets.title")}</h1>
+          ${may("read_workspace_figures") && html`<a class="button quiet" href=${link(["tickets", "figures"])}><${Icon} name="chart" size=${18} /> ${t("tickets.figures")}</a>`}
           <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => go(["tickets"], { view, topic: event.target.value })}>
             <option value="">${t("tickets.every_topic")}</option>
             ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topic}>${name}</option>`)}

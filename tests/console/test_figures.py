@@ -1,10 +1,13 @@
 """Managers read the figures of the workspace in a real browser."""
 
+import csv
 import re
 
 from playwright.sync_api import expect
 
 from persistence.tables.channels import channel
+from relayboard.commands.demo_life import People
+from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, sign_in
 
 
@@ -42,3 +45,47 @@ def test_a_silent_phone_stands_on_the_first_page(somebody, clinic):
     expect(page.locator(".troubles li")).to_contain_text("has not called yet")
     open_page(page, clinic, "overview?days=7")
     expect(page.locator(".chart").first.locator("tbody tr")).to_have_count(7)
+
+
+def test_a_flow_shows_where_its_contacts_are_and_gives_its_results_as_a_file(somebody, clinic):
+    (flow,) = clinic.service.get("/api/v2/flows.json")["results"]
+    people = People(clinic.phone)
+
+    def answered():
+        for _ in range(3):
+            clinic.phone.sync()
+            people.act()
+            clinic.sync()
+        return clinic.service.get("/api/v2/flow_figures.json", uuid=flow["uuid"])["results"]
+
+    wait_until(answered, "answers of the survey")
+    page = sign_in(somebody, clinic, "viewer", place="flows")
+    page.get_by_role("link", name=flow["name"]).click()
+    expect(page.locator(".flow-node")).to_have_count(5)
+    figures = clinic.service.get("/api/v2/flow_figures.json", uuid=flow["uuid"])
+    waiting = sum(each["count"] for each in figures["waiting"])
+    expect(page.locator(".flow-node.router")).to_contain_text(f"waiting: {waiting}")
+    expect(page.locator(".chart canvas")).to_have_count(1)
+    assert findings(page, "flow") == []
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download as CSV").click()
+    rows = list(csv.DictReader(saved.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    assert sum(int(row["count"]) for row in rows) == sum(each["count"] for each in figures["results"])
+    page.set_viewport_size(NARROW)
+    assert findings(page, "flow on a phone") == []
+
+
+def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):
+    figures = clinic.service.get("/api/v2/workspace_figures.json", days=30)["days"]
+    page = sign_in(somebody, clinic, "editor", place="tickets")
+    page.get_by_role("link", name="Times").click()
+    expect(page.locator(".chart canvas")).to_have_count(2)
+    counts = page.locator(".chart").nth(1)
+    counts.get_by_text("Numbers", exact=True).click()
+    opened = [int(cell) for cell in counts.locator("tbody tr td:nth-child(2)").all_inner_texts()]
+    assert opened == [day["tickets_opened"] for day in figures]
+    times = page.locator(".chart").first
+    times.get_by_text("Numbers", exact=True).click()
+    untimed = [cell == "–" for cell in times.locator("tbody tr td:nth-child(2)").all_inner_texts()]
+    assert untimed == [day["first_reply_seconds"] is None for day in figures]
+    assert findings(page, "times of tickets") == []

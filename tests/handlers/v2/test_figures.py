@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from persistence.database import Database
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.runs.runs import RunState, save_runs
 from persistence.tables.deliveries import webhook_trouble
+from persistence.tables.runs import flow_run
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel
@@ -80,6 +82,10 @@ def test_a_flow_counts_each_exit_and_category_once_and_where_contacts_wait(
     assert found["exits"] == [{"exit": EXIT, "count": 1}]
     assert [(each["key"], each["category"], each["count"]) for each in found["results"]] == [("age", "Adult", 1)]
     assert {"node": NEXT, "count": 1} in found["waiting"]
+    api.post("/api/v2/contact_actions.json", {"contacts": [str(contact.uuid)], "action": "interrupt"})
+    with database.writing() as tx:
+        tx.execute(update(flow_run).where(flow_run.c.uuid == NODE).values(status="expired"))
+    assert {"node": NEXT, "count": 1} in api.get(FLOW, uuid=str(flow.uuid)).json()["left"]
 
 
 @pytest.mark.parametrize("days", ["0", "367", "x"])

@@ -1,0 +1,67 @@
+/** One flow: where its contacts are, what they answered, and what changed. */
+
+import { Icon } from "../parts/icons.js";
+import { Empty, Problem, Waiting } from "../parts/small.js";
+import { get } from "../shared/api.js";
+import { useChanges } from "../shared/changes.js";
+import { explain } from "../shared/explain.js";
+import { go, link } from "../shared/router.js";
+import { may } from "../shared/session.js";
+import { number, t, word } from "../shared/texts.js";
+import { html, useEffect, useState } from "../shared/ui.js";
+import { Drawing } from "./drawing.js";
+import { Results } from "./results.js";
+import { StartDialog } from "./start_dialog.js";
+
+const PERIODS = ["7", "30", "90"];
+
+/** @param {{uuid: string, query: Record<string, string>}} props */
+export function FlowPage({ uuid, query }) {
+  const days = PERIODS.includes(query.days) ? query.days : "30";
+  const [flow, setFlow] = useState(/** @type {import("./page.js").Flow | null | undefined} */ (undefined));
+  const [nodes, setNodes] = useState(/** @type {import("./drawing.js").FlowNode[]} */ ([]));
+  const [figures, setFigures] = useState(/** @type {import("./drawing.js").Figures | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const [starting, setStarting] = useState(false);
+  const count = async () => {
+    const page = await get("flows", { uuid });
+    setFigures(page.results.length ? await get("flow_figures", { uuid, days: Number(days) }) : null);
+    setFlow(page.results[0] ?? null);
+  };
+  const load = async () => {
+    try {
+      const found = /** @type {any} */ (await get("definitions", /** @type {any} */ ({ flow: uuid, dependencies: "none" })));
+      setNodes(found.flows[0]?.nodes ?? []);
+      await count();
+      setProblem("");
+    } catch (error) {
+      setProblem(explain(error));
+    }
+  };
+  useEffect(() => void load(), [uuid, days]);
+  useChanges(["run", "flow_start"], () => count().catch(() => {}), (record) => record.flow?.uuid === uuid);
+  if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("flows.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;
+  if (flow === undefined) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
+  if (!flow || !figures) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="flow" title=${t("error.gone")} /></main>`;
+  return html`
+    <main id="main" class="page" tabindex="-1">
+      <header class="page-header">
+        <a class="button quiet icon-only" href=${link(["flows"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+        <h1>${flow.name}</h1><p class="faint">${word("flow_type", flow.type)}</p>
+        <span class="grows"></span>
+        <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["flows", uuid], { days: event.target.value })}>
+          ${PERIODS.map((each) => html`<option key=${each} value=${each} selected=${each === days}>${t("overview.days", { days: number(Number(each)) })}</option>`)}
+        </select>
+        ${may("create_flow_start") && !flow.archived && html`<button type="button" class="primary" onClick=${() => setStarting(true)}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
+      </header>
+      <section class="card" aria-labelledby="drawing-title">
+        <h2 id="drawing-title">${t("flows.drawing")}</h2>
+        <p class="help">${t("flows.drawing_help")}</p>
+        <${Drawing} nodes=${nodes} figures=${figures} />
+        ${!figures.is_exact && html`<p class="help">${t("flows.not_exact")}</p>`}
+      </section>
+      <${Results} flow=${flow} figures=${figures} days=${Number(days)} />
+      ${starting && html`<${StartDialog} flow=${flow} onClose=${() => (setStarting(false), count().catch(() => {}))} />`}
+    </main>
+  `;
+}
