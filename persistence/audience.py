@@ -9,12 +9,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, func, insert, select, union
 
-from flows.queries import parse_query
 from flows.urns import UrnError, parse
 from persistence.contacts.actions import find_contacts
 from persistence.contacts.addresses import read_recipients
-from persistence.contacts.queries import find_matches
-from persistence.contacts.query_scope import open_scope
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
@@ -167,6 +164,11 @@ class SavedAudience:
             if not is_excluded
         ]
         if query:
+            # The query language is loaded only for those who use it: lists of broadcasts need this module too.
+            from flows.queries import parse_query  # noqa: PLC0415
+            from persistence.contacts.queries import find_matches  # noqa: PLC0415
+            from persistence.contacts.query_scope import open_scope  # noqa: PLC0415
+
             scope = open_scope(tx, workspace)
             matches = find_matches(
                 workspace.id, parse_query(query, scope.environment, scope.resolver, clock=scope.clock), scope

@@ -1,14 +1,18 @@
 """Classifiers: services that find the intent of a text."""
 
 from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, equals, within
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import free_name
+from persistence.sql.names import free_name, require_id
 from persistence.sql.pages import Order
 from persistence.tables.service import classifier
+from persistence.workspaces import hold_workspace
 
 TYPES = ("wit", "luis", "bothub")
 INTENT_LENGTH = 255
@@ -34,7 +38,28 @@ CLASSIFIERS = ListSpec(
 def create_classifier(tx: Transaction, workspace_id: int, name: str, kind: str, intents: Sequence[str]) -> int:
     """Create a classifier; returns its id. Raises InvalidInput for a bad or taken name or a bad intent."""
     naming = free_name(tx, workspace_id, classifier, name)
+    known = _check_intents(intents)
+    return tx.insert(classifier, workspace_id=workspace_id, type=kind, intents=known, created_on=tx.now, **naming)
+
+
+def change_classifier(
+    tx: Transaction, workspace_id: int, uuid: str, name: str | None, intents: Sequence[str] | None
+) -> int:
+    """Change the name or the intents of a classifier, None for what stays; returns its id. Raises RecordMissing or
+    InvalidInput.
+    """
+    hold_workspace(tx, workspace_id)
+    classifier_id = require_id(tx, workspace_id, classifier, uuid)
+    values: dict[str, Any] = {} if intents is None else {"intents": _check_intents(intents)}
+    if name is not None:
+        values |= free_name(tx, workspace_id, classifier, name, besides_id=classifier_id)
+    if values:
+        mine = (classifier.c.workspace_id == workspace_id) & (classifier.c.id == classifier_id)
+        tx.execute(update(classifier).where(mine).values(**values))
+    return classifier_id
+
+
+def _check_intents(intents: Sequence[str]) -> list[str]:
     if not all(0 < len(intent.strip()) <= INTENT_LENGTH for intent in intents):
         raise InvalidInput.on("intents", f"An intent has 1 to {INTENT_LENGTH} characters.")
-    known = sorted({intent.strip() for intent in intents})
-    return tx.insert(classifier, workspace_id=workspace_id, type=kind, intents=known, created_on=tx.now, **naming)
+    return sorted({intent.strip() for intent in intents})

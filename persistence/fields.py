@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Row, case, delete, func, literal, select, 
 from persistence.campaign_events.v2 import is_date_used
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
-from persistence.flows.writes import find_flow_using
+from persistence.flows.upkeep import find_flow_using
 from persistence.groups.smart_groups import renew_groups_about, speaks_of
 from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.sql.json_sql import declare_record

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.fields import make_key
-from persistence.flows.writes import find_flow_using
+from persistence.flows.upkeep import find_flow_using
 from persistence.lists import ListSpec, equals, reversible, within
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, free_name

@@ -3,9 +3,10 @@
 from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_new
+from persistence.sql.names import check_new, rename_shown_nowhere
 from persistence.sql.pages import Order
 from persistence.tables.messages import optin
+from persistence.workspaces import hold_workspace
 
 OPTIN_RECORD = declare_record({"uuid": optin.c.uuid, "name": optin.c.name, "created_on": optin.c.created_on})
 
@@ -17,3 +18,9 @@ def create_optin(tx: Transaction, workspace_id: int, name: str) -> int:
     limit."""
     naming = check_new(tx, workspace_id, optin, name)
     return tx.insert(optin, workspace_id=workspace_id, created_on=tx.now, **naming)
+
+
+def rename_optin(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
+    """Rename an opt-in; returns its id. Raises RecordMissing, or InvalidInput for a bad or taken name."""
+    hold_workspace(tx, workspace_id)
+    return rename_shown_nowhere(tx, workspace_id, optin, uuid, name)

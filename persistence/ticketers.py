@@ -3,9 +3,10 @@
 from persistence.database import Transaction
 from persistence.lists import ListSpec, equals, within
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import free_name
+from persistence.sql.names import free_name, rename_shown_nowhere
 from persistence.sql.pages import Order
 from persistence.tables.tickets import ticketer
+from persistence.workspaces import hold_workspace
 
 INTERNAL = "internal"
 INTERNAL_NAME = "Relayboard Tickets"
@@ -37,3 +38,9 @@ def create_ticketer(tx: Transaction, workspace_id: int, name: str, kind: str) ->
     """Create a ticketer; returns its id. Raises InvalidInput for a bad or taken name."""
     naming = free_name(tx, workspace_id, ticketer, name)
     return tx.insert(ticketer, workspace_id=workspace_id, type=kind, created_on=tx.now, **naming)
+
+
+def rename_ticketer(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
+    """Rename a ticketer; returns its id. Raises RecordMissing, or InvalidInput for a bad or taken name."""
+    hold_workspace(tx, workspace_id)
+    return rename_shown_nowhere(tx, workspace_id, ticketer, uuid, name)

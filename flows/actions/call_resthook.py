@@ -8,7 +8,7 @@ from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_
 from flows.definition.fields import text
 from flows.engine.context.contact_context import REDACTED_PATH, preferred_urn
 from flows.engine.interface_events import JSON_HEADERS, make_interface_event
-from flows.engine.moments import parse_moment
+from flows.moments import parse_moment
 from flows.engine.services import WebhookRequest
 from flows.engine.state import Result
 from flows.engine.visit import Visit

@@ -6,7 +6,7 @@ from datetime import datetime as Moment
 from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 
-from flows.engine.moments import parse_moment
+from flows.moments import parse_moment
 from flows.numbers import NumberError, parse_decimal
 
 _PLACE_LEVELS = ("state", "district", "ward")

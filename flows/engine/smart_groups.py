@@ -7,7 +7,7 @@ from functools import lru_cache
 from flows.engine.asset_resolver import AssetResolver
 from flows.engine.assets import Assets, Group
 from flows.engine.contact import Contact
-from flows.engine.contact_reference import write_contact_reference
+from flows.contact_reference import write_contact_reference
 from flows.environment import Environment
 from flows.queries import PropertyKind, Query, QueryError, QueryValue, evaluate, parse_query
 

@@ -4,21 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as declared
 
-from persistence.tables.accounts import membership, token, user, workspace
-from persistence.tables.campaigns import campaign, campaign_event
-from persistence.tables.channels import channel
-from persistence.tables.contacts import contact
-from persistence.tables.contacts import field as contact_field
-from persistence.tables.contacts import group as contact_group
-from persistence.tables.deliveries import resthook, resthook_subscriber
-from persistence.tables.flows import flow
-from persistence.tables.messages import DELETED as DELETED_MESSAGE
-from persistence.tables.messages import label, message, optin, template
-from persistence.tables.service import classifier, global_value
-from persistence.tables.sign_ins import account, invitation, sign_in
-from persistence.tables.tickets import ticketer, topic
-from persistence.tables.triggers import trigger
-
+DELETED_MESSAGE = "deleted"
 NAMES = {
     "is_active": "active",
     "is_archived": "archived",
@@ -57,44 +43,44 @@ class Audited:
 
 
 AUDITED: Mapping[str, Audited] = {
-    membership.name: Audited("users", shown=("role",)),
-    user.name: Audited("users", "email", ("first_name", "last_name", "is_active"), of_user="id", tells_creation=False),
-    account.name: Audited(
+    "membership": Audited("users", shown=("role",)),
+    "app_user": Audited("users", "email", ("first_name", "last_name", "is_active"), of_user="id", tells_creation=False),
+    "account": Audited(
         "account",
         shown=("totp_confirmed_on",),
         hidden=("password_hash", "recovery_hashes"),
         of_user="user_id",
         tells_creation=False,
     ),
-    sign_in.name: Audited("sessions", shown=("method",), of_user="user_id"),
-    token.name: Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
-    invitation.name: Audited("invitations", "email", ("role",)),
-    workspace.name: Audited(
+    "sign_in": Audited("sessions", shown=("method",), of_user="user_id"),
+    "api_token": Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
+    "invitation": Audited("invitations", "email", ("role",)),
+    "workspace": Audited(
         "workspace", "name", ("name", "country", "timezone", "languages", "date_style", "is_anonymous")
     ),
-    channel.name: Audited(
+    "channel": Audited(
         "channels",
         "name",
         ("name", "address", "country", "webhook_events", "messages_per_second"),
         ("secret", "config", "webhook_url", "webhook_secret"),
         ended={"is_active": False},
     ),
-    flow.name: Audited("flows", "name", ("name", "is_archived", "definition_revision", "ignores_triggers")),
-    trigger.name: Audited("triggers", shown=("type", "keywords", "is_archived")),
-    campaign.name: Audited("campaigns", "name", ("name", "is_archived")),
-    campaign_event.name: Audited("campaign_events", ended={"is_deleted": True}),
-    resthook.name: Audited("resthooks", "slug"),
-    resthook_subscriber.name: Audited("resthook_subscribers", hidden=("target_url",)),
-    contact_group.name: Audited("groups", "name", ("name",)),
-    contact_field.name: Audited("fields", "name", ("name",)),
-    label.name: Audited("labels", "name", ("name",)),
-    global_value.name: Audited("globals", "name", hidden=("value",)),
-    topic.name: Audited("topics", "name", ("name",)),
-    optin.name: Audited("optins", "name", ("name",)),
-    classifier.name: Audited("classifiers", "name", ("name",)),
-    ticketer.name: Audited("ticketers", "name", ("name",)),
-    template.name: Audited("templates", "name", ("name",)),
-    contact.name: Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
-    message.name: Audited("messages", ended={"visibility": DELETED_MESSAGE}, only_end=True, tells_creation=False),
+    "flow": Audited("flows", "name", ("name", "is_archived", "definition_revision", "ignores_triggers")),
+    "trigger": Audited("triggers", shown=("type", "keywords", "is_archived")),
+    "campaign": Audited("campaigns", "name", ("name", "is_archived")),
+    "campaign_event": Audited("campaign_events", ended={"is_deleted": True}),
+    "resthook": Audited("resthooks", "slug"),
+    "resthook_subscriber": Audited("resthook_subscribers", hidden=("target_url",)),
+    "contact_group": Audited("groups", "name", ("name",)),
+    "contact_field": Audited("fields", "name", ("name",)),
+    "label": Audited("labels", "name", ("name",)),
+    "global_value": Audited("globals", "name", hidden=("value",)),
+    "topic": Audited("topics", "name", ("name",)),
+    "optin": Audited("optins", "name", ("name",)),
+    "classifier": Audited("classifiers", "name", ("name",)),
+    "ticketer": Audited("ticketers", "name", ("name",)),
+    "template": Audited("templates", "name", ("name",)),
+    "contact": Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
+    "message": Audited("messages", ended={"visibility": DELETED_MESSAGE}, only_end=True, tells_creation=False),
 }
 """By the name of the table. `revoked_on` ends a token whatever time it gets."""

@@ -24,7 +24,7 @@ from persistence.backups.references import Reference, put_references_aside, rest
 from persistence.database import IMPATIENT, WRITING, Busy, Database, create_patient_engine, database_name
 from persistence.migrations import check_schema, current_revision, upgrade
 from persistence.secrets.encrypted_columns import sealed_text
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.tables.accounts import workspace
 from persistence.tables.service import secret_key_check
 from relayboard.base.settings import is_postgres, sqlite_file

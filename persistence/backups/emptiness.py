@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Table, inspect
 from persistence.backups.errors import BackupError
 from persistence.database import Transaction, utc_now
 from persistence.heartbeats import list_heartbeats
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.tables.service import schema_note, secret_key_check, worker_heartbeat
 
 OWN = (schema_note, secret_key_check, worker_heartbeat)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 from persistence.backups.files import BackupReader, BackupWriter
 from persistence.backups.manifest import TableManifest, stored_columns
 from persistence.backups.references import put_references_aside, restore_references
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 
 
 def place_of(table: str) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 
 # Without those that PostgreSQL adds by itself for each partition of a table.
 _LIST = text(

@@ -9,7 +9,7 @@ from pathlib import Path
 from persistence.backups.errors import BackupError
 from persistence.backups.files import PIECE_BYTES, BackupReader, BackupWriter
 from persistence.backups.manifest import TableManifest, stored_columns
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from relayboard.base.private_files import make_file, open_new
 
 PLACE = "database.sqlite"

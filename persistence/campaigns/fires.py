@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Select, delete, select
 
-from flows.engine.moments import parse_moment
+from flows.moments import parse_moment
 from persistence.database import Transaction
 from persistence.sql.columns import split
 from persistence.tables.accounts import workspace

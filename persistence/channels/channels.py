@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
 from persistence.channels.types import GATEWAYS, RELAYERS
 from persistence.database import Transaction
+from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, by_change, changed_after, equals
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record, json_record_or_null
@@ -70,8 +71,8 @@ CHANNELS = ListSpec(
 )
 
 
-def list_channel_facts(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
-    """The active channels of a workspace for operators, each with its webhook, oldest first."""
+def list_channel_facts(tx: Transaction, workspace_id: int, uuid: str | None = None) -> list[dict[str, Any]]:
+    """The active channels of a workspace for operators, each with its webhook, oldest first; only one with `uuid`."""
     trouble = webhook_trouble.c
     of_it = (trouble.channel_id == channel.c.id) & (trouble.workspace_id == channel.c.workspace_id)
     statement = (
@@ -84,7 +85,8 @@ def list_channel_facts(tx: Transaction, workspace_id: int) -> list[dict[str, Any
         .select_from(channel.outerjoin(webhook_trouble, of_it))
         .where((channel.c.workspace_id == workspace_id) & channel.c.is_active)
     )
-    return [dict(row) for row in tx.execute(statement.order_by(channel.c.id)).mappings()]
+    chosen = statement if uuid is None else statement.where(channel.c.uuid == uuid)
+    return [dict(row) for row in tx.execute(chosen.order_by(channel.c.id)).mappings()]
 
 
 def read_claimed(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any]:
@@ -131,3 +133,13 @@ def create_gateway(tx: Transaction, workspace_id: int, channel_type: str, **valu
     channel_id = insert_channel(tx, channel_type, uuid=uuid, workspace_id=workspace_id, **values)
     note_changed(tx, channel, workspace_id, [channel_id])
     return uuid
+
+
+def rename_channel(tx: Transaction, workspace_id: int, uuid: str, name: str) -> None:
+    """Rename an active channel; `name` is checked (`check_name`). Raises RecordMissing."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
+    channel_id = tx.execute(select(channel.c.id).where(mine).with_for_update(key_share=True)).scalar_one_or_none()
+    if channel_id is None:
+        raise RecordMissing
+    tx.execute(update(channel).where(mine).values(name=name))
+    note_changed(tx, channel, workspace_id, [channel_id])

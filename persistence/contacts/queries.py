@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, and_, case, cast, exists, false, not_, or_, select, true
 
 from flows.clock import Clock, SystemClock
-from flows.engine.contact_reference import read_contact_reference
+from flows.contact_reference import read_contact_reference
 from flows.environment import Environment
 from flows.numbers import render_decimal
 from flows.queries import Combination, Condition, Query, QueryError, Resolver

@@ -1,6 +1,6 @@
 """Contact groups: manual ones, smart ones with a query, and the system's own."""
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 
 from persistence.database import Transaction
 from persistence.errors import Refused
@@ -10,7 +10,7 @@ from persistence.sql.names import check_new, name_key, rename_record, require_ed
 from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
-from persistence.tables.contacts import contact, group, group_membership
+from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
 from persistence.tables.flow_starts import flow_start, flow_start_group
 from persistence.tables.triggers import trigger, trigger_group
 from persistence.workspaces import hold_workspace
@@ -100,3 +100,12 @@ def _uses(groups: Select[int]) -> tuple[Select[int], Select[int]]:
         .where(trigger_group.c.group_id.in_(groups), ~trigger.c.is_archived)
     )
     return campaigns, triggers
+
+
+def renew_groups(tx: Transaction, workspace_id: int, *which: ColumnElement[bool]) -> None:
+    """Lets a worker find the members of smart groups again: of all, or of those that meet conditions. Waits for
+    transactions that use the old members."""
+    stale = and_(group.c.workspace_id == workspace_id, group.c.query.is_not(None), *which)
+    tx.execute(select(group.c.id).where(stale).order_by(group.c.id).with_for_update())
+    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None, evaluated_after_id=0))
+    tx.wake("groups")

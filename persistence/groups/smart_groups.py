@@ -1,26 +1,29 @@
 """Smart groups: a query finds their members, which cannot be set manually (contract reference, groups). Call
 `refresh_contacts` in the transaction that changes contacts, and `renew_groups_about` when fields that queries read
 change. Queries do not depend on the current time, so time alone changes no membership.
+
+The query language is loaded by what reads a query: most workspaces have none, and it takes longer to load than most
+commands to run.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, case, exists, literal, select, update
 
-from flows.environment import Environment
-from flows.queries import QueryError, inspect, parse_query, render
 from persistence.campaigns.fires import schedule_contacts
-from persistence.contacts.query_scope import open_group_scope
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
-from persistence.groups.groups import create_group
-from persistence.groups.kept_queries import GroupQueries, find_fitting, membership
+from persistence.groups.groups import create_group, renew_groups
 from persistence.groups.members import add_members, lock_contacts, remove_members
 from persistence.sql.columns import split
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
 from persistence.workspaces import Workspace, find_workspace
+
+if TYPE_CHECKING:
+    from persistence.groups.kept_queries import GroupQueries
 
 CONTACTS_PER_STATEMENT = 500
 LOOKED_AT = 2000
@@ -42,6 +45,9 @@ class Chunk:
 def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field: str = "query") -> str:
     """The canonical form of a query for a group. Raises InvalidInput for a query that is invalid or not allowed for
     groups."""
+    from flows.queries import QueryError, inspect, parse_query, render  # noqa: PLC0415  # see above
+    from persistence.contacts.query_scope import open_group_scope  # noqa: PLC0415  # see above
+
     scope = open_group_scope(tx, workspace)
     try:
         query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
@@ -102,14 +108,14 @@ def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
     group_ids = sorted(group_id for group_id, query in rows if speaks_of(query, key))
     if not group_ids:
         return
-    stale = mine & group.c.id.in_(group_ids)
-    tx.execute(select(group.c.id).where(stale).order_by(group.c.id).with_for_update())
-    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None, evaluated_after_id=0))
-    tx.wake("groups")
+    renew_groups(tx, workspace_id, group.c.id.in_(group_ids))
 
 
 def speaks_of(query: str | None, key: str) -> bool:
     """Whether a query names a field, even if the field does not exist or its type no longer matches."""
+    from flows.environment import Environment  # noqa: PLC0415  # see above
+    from flows.queries import QueryError, inspect, parse_query  # noqa: PLC0415  # see above
+
     try:
         return any(used == key for used, _ in inspect(parse_query(query or "", Environment())).fields)
     except QueryError:
@@ -120,6 +126,9 @@ def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: i
     """The next contacts after an id whose membership in a smart group is wrong; None if there are no more. One
     statement checks LOOKED_AT contacts and locks none of them.
     """
+    from persistence.contacts.query_scope import open_group_scope  # noqa: PLC0415  # see above
+    from persistence.groups.kept_queries import membership  # noqa: PLC0415  # see above
+
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
     query = tx.execute(select(group.c.query).where(mine)).scalar_one_or_none()
     fits = membership(workspace.id, query, open_group_scope(tx, workspace))
@@ -146,8 +155,10 @@ def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, contact_i
         _update_members(tx, workspace, [(group_id, held.query)], contact_ids)
 
 
-def _update_members(tx: Transaction, workspace: Workspace, queries: GroupQueries, contact_ids: Sequence[int]) -> None:
+def _update_members(tx: Transaction, workspace: Workspace, queries: "GroupQueries", contact_ids: Sequence[int]) -> None:
     """Updates the memberships of some contacts by the queries of groups."""
+    from persistence.groups.kept_queries import find_fitting  # noqa: PLC0415  # see above
+
     fitting = find_fitting(tx, workspace, queries, contact_ids)
     rows = group_membership.c
     group_ids = {group_id for group_id, _ in queries}

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Engine, Table, text
 
 from persistence.migrations import MigrationError
 from persistence.migrations.keys import OWNER, SHARED
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 
 
 @dataclass(frozen=True, slots=True)

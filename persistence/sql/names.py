@@ -92,6 +92,18 @@ def rename_record(
     return record_id
 
 
+def rename_shown_nowhere(
+    tx: Transaction, workspace_id: int, table: Table, uuid: str, name: str, **values: Any
+) -> int:
+    """Changes the name, and other values, of a record whose name no other record shows; returns its id. Raises
+    RecordMissing, or InvalidInput for a bad or taken name."""
+    record_id = require_id(tx, workspace_id, table, uuid)
+    naming = free_name(tx, workspace_id, table, name, besides_id=record_id)
+    mine = (table.c.workspace_id == workspace_id) & (table.c.id == record_id)
+    tx.execute(update(table).where(mine).values(**naming, **values))
+    return record_id
+
+
 def is_called(table: Table, reference: str) -> ColumnElement[bool]:
     """Whether a record has this UUID or this name."""
     by_name = table.c.name_key == name_key(reference.strip())

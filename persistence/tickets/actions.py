@@ -100,7 +100,7 @@ def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> 
 
 
 def assign_tickets(
-    tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], assignee_id: int | None, user_id: int
+    tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], assignee_id: int | None, user_id: int | None
 ) -> list[str]:
     """Assigns tickets to a user, or to nobody; returns the UUIDs of those that were so already."""
     changing = [each for each in chosen if each.assignee_id != assignee_id]
@@ -117,7 +117,7 @@ def add_note(tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket],
 
 
 def change_topic(
-    tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], topic_id: int, user_id: int
+    tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], topic_id: int, user_id: int | None
 ) -> list[str]:
     """Moves tickets to a topic; returns the UUIDs of those that had it already."""
     changing = [each for each in chosen if each.topic_id != topic_id]

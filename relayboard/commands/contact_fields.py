@@ -1,18 +1,10 @@
-"""`relayboard field create|access`."""
+"""`relayboard field access`."""
 
 from persistence.errors import RecordMissing
-from persistence.fields import FIELDS, create_field, require_field, set_agent_access
+from persistence.fields import FIELDS, require_field, set_agent_access
 from persistence.lists import read_record
 from relayboard.commands.output import CommandFailed, print_record, writing_in
 from relayboard.usage.parts import Options
-
-
-def run_create(options: Options) -> None:
-    with writing_in(options) as (tx, workspace):
-        field_id = create_field(tx, workspace.id, options.name, options.type)
-        set_agent_access(tx, workspace.id, field_id, options.agents)
-        record = read_record(tx, FIELDS, workspace, field_id)
-    print_record(record)
 
 
 def run_access(options: Options) -> None:

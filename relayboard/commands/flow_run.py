@@ -2,14 +2,12 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import orjson
 
 from flows import EngineError, SystemClock
 from flows.engine import ResumeError
 from flows.engine.events import Event
 from relayboard.commands.output import CommandFailed, opened_database, workspace_named
+from relayboard.commands.json_input import read_object
 from relayboard.commands.printing import print_line
 from relayboard.flow_tools.files import as_export, choose_flow, read_document
 from relayboard.flow_tools.play import Play, describe_events, make_assets, make_contact
@@ -28,8 +26,8 @@ def run(options: Options) -> int:
     lent = None if options.workspace is None else _borrow(options.workspace)
     assets = make_assets(content, clock, None if lent is None else lent.assets)
     try:
-        contact = make_contact(_read_object(options.contact, "--contact"), flow, assets, clock)
-        params = _read_object(options.params, "--params")
+        contact = make_contact(read_object(options.contact, "--contact"), flow, assets, clock)
+        params = read_object(options.params, "--params")
         play, events = Play.begin(assets, flow, contact, params, clock, None if lent is None else lent.environment)
     except EngineError as error:
         raise CommandFailed(str(error)) from error
@@ -59,16 +57,6 @@ def _read_lines(prompt: str) -> Iterator[str]:
             yield input(prompt)
         except (EOFError, KeyboardInterrupt):
             return
-
-
-def _read_object(text: str, option: str) -> dict[str, Any]:
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise CommandFailed(f"{option} is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise CommandFailed(f"{option} must be a JSON object")
-    return value
 
 
 def _show(events: Sequence[Event], *, is_json: bool) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from persistence.broadcasts.form import read_form
 from persistence.broadcasts.v2 import BROADCASTS, COMPLETED, FAILED, create_broadcast
 from persistence.contacts.actions import find_contacts
 from persistence.contacts.v2 import CONTACTS
@@ -60,6 +59,8 @@ def run_broadcast(options: Options) -> int:
         raise CommandFailed("the text is empty")
     given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
     body = {name: value for name, value in given.items() if value}
+    from persistence.broadcasts.form import read_form  # noqa: PLC0415  # it loads the expressions of flows
+
     with opened_database() as database:
         with database.writing() as tx:
             workspace = workspace_named(tx, options.workspace)

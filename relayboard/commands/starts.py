@@ -1,13 +1,31 @@
-"""`relayboard start list|interrupt`."""
+"""`relayboard start create|list|interrupt`."""
 
-from persistence.flow_starts.batches import interrupt_start
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.sql.columns import is_uuid
+from relayboard.commands.json_input import read_object
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 NEWEST = 250
+
+
+def run_create(options: Options) -> None:
+    from persistence.flow_starts.flow_starts import create_start  # noqa: PLC0415  # lists need none of it
+    from persistence.flow_starts.form import read_form  # noqa: PLC0415  # see above
+
+    named = {"contacts": options.contact, "groups": options.group, "urns": options.urn}
+    given = {name: values for name, values in named.items() if values}
+    if not given:
+        raise CommandFailed("give a --contact, a --group or a --urn")
+    if not is_uuid(options.flow):
+        raise CommandFailed(f"there is no flow {options.flow}")
+    rules = {"restart_participants": not options.only_new, "exclude_active": options.not_busy}
+    body = {"flow": options.flow, "params": read_object(options.params, "--params"), **rules, **given}
+    with writing_in(options) as (tx, workspace):
+        start_id = create_start(tx, workspace.id, read_form(tx, workspace, body, None))
+        record = read_record(tx, STARTS, workspace, start_id)
+    print_record(record)
 
 
 def run_list(options: Options) -> None:
@@ -19,6 +37,8 @@ def run_list(options: Options) -> None:
 def run_interrupt(options: Options) -> None:
     if not is_uuid(options.start):
         raise CommandFailed(f"there is no start {options.start}")
+    from persistence.flow_starts.batches import interrupt_start  # noqa: PLC0415  # lists need none of it
+
     with writing_in(options) as (tx, workspace):
         start_id = interrupt_start(tx, workspace.id, options.start.lower())
         record = read_record(tx, STARTS, workspace, start_id)

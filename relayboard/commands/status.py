@@ -3,10 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from persistence.backlog import MOST, Backlog, Waiting, read_backlog
 from persistence.heartbeats import Heartbeat, list_heartbeats
@@ -15,6 +12,10 @@ from persistence.sql.columns import time_text
 from relayboard.base.version import program_version
 from relayboard.commands.output import opened_database, print_json
 from relayboard.usage.parts import Options
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 TIMEOUT_SECONDS = 20.0
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
@@ -26,6 +27,8 @@ def run_status(options: Options) -> None:
     if options.json or not sys.stdout.isatty():
         print_json(as_json(revision, workers, backlog))
     else:
+        from rich.console import Console  # noqa: PLC0415  # for people only
+
         show(revision, workers, backlog, Console())
 
 
@@ -43,7 +46,7 @@ def as_json(revision: str | None, workers: list[Heartbeat], backlog: Backlog) ->
     }
 
 
-def show(revision: str | None, workers: list[Heartbeat], backlog: Backlog, console: Console) -> None:
+def show(revision: str | None, workers: list[Heartbeat], backlog: Backlog, console: "Console") -> None:
     """Tables for people."""
     console.print(f"Relayboard {program_version()}, schema {revision}")
     console.print(worker_table(workers))
@@ -58,7 +61,9 @@ def show(revision: str | None, workers: list[Heartbeat], backlog: Backlog, conso
         console.print("Work that somebody left lying: " + ", ".join(f"{kind} {count}" for kind, count in left.items()))
 
 
-def worker_table(workers: list[Heartbeat]) -> Table:
+def worker_table(workers: list[Heartbeat]) -> "Table":
+    from rich.table import Table  # noqa: PLC0415  # see above
+
     table = Table("host", "pid", "threads", "version", "schema", "started", "seen", "alive", title="Workers")
     for each in workers:
         alive = "yes" if each.is_alive else "[red]no[/red]"
@@ -68,7 +73,9 @@ def worker_table(workers: list[Heartbeat]) -> Table:
     return table
 
 
-def waiting_table(title: str, column: str, waiting: Mapping[str, Waiting]) -> Table:
+def waiting_table(title: str, column: str, waiting: Mapping[str, Waiting]) -> "Table":
+    from rich.table import Table  # noqa: PLC0415  # see above
+
     table = Table(column, title=title)
     table.add_column("number", justify="right")
     table.add_column("oldest", justify="right")

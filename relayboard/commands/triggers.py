@@ -1,14 +1,15 @@
 """`relayboard trigger create|list|archive`."""
 
 from persistence.lists import ListQuery, read_list, read_record
-from persistence.triggers.form import TriggerForm, read_trigger_form
 from persistence.triggers.triggers import TRIGGERS
-from persistence.triggers.writes import archive_trigger, create_trigger
 from relayboard.commands.output import print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 
 def run_create(options: Options) -> None:
+    from persistence.triggers.form import TriggerForm, read_trigger_form  # noqa: PLC0415  # only it needs schedules
+    from persistence.triggers.writes import create_trigger  # noqa: PLC0415  # see above
+
     form = TriggerForm(
         type=options.type,
         flow=options.flow,
@@ -35,6 +36,8 @@ def run_list(options: Options) -> None:
 
 
 def run_archive(options: Options) -> None:
+    from persistence.triggers.writes import archive_trigger  # noqa: PLC0415  # lists need none of it
+
     with writing_in(options) as (tx, workspace):
         trigger_id = archive_trigger(tx, workspace.id, options.trigger)
         record = read_record(tx, TRIGGERS, workspace, trigger_id)

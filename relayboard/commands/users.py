@@ -1,4 +1,4 @@
-"""`relayboard user create|list|change|remove`."""
+"""`relayboard user create|list|show|change|remove`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from persistence.database import Transaction
 from persistence.lists import ListQuery, read_list
 from persistence.users import USERS, add_member, change_role, remove_member
 from persistence.workspaces import Workspace
-from relayboard.commands.output import print_json, print_records, reading_in, writing_in
+from relayboard.commands.output import CommandFailed, print_json, print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 
@@ -24,6 +24,14 @@ def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
         records = read_list(ListQuery(tx, workspace), USERS)
     print_records(records)
+
+
+def run_show(options: Options) -> None:
+    with reading_in(options) as (tx, workspace):
+        found = read_list(ListQuery(tx, workspace, {"email": [options.email.strip()]}), USERS)
+    if not found:
+        raise CommandFailed(f"{options.email} is not a user of this workspace")
+    print_record(found[0])
 
 
 def run_change(options: Options) -> None:

@@ -1,13 +1,12 @@
-"""`relayboard workspace create|list`."""
+"""`relayboard workspace create|list|show|change`."""
 
+from collections.abc import Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
-from flows.languages import is_language
-from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace, list_workspaces
 from relayboard.commands.countries import read_country
-from relayboard.commands.output import CommandFailed, opened_database, print_json
+from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 
@@ -25,19 +24,16 @@ def show(workspace: Workspace) -> dict[str, Any]:
 
 
 def run_create(options: Options) -> None:
+    from persistence.workspace_setup import create_workspace  # noqa: PLC0415  # the other commands need none of it
+
     country = read_country(options.country)
-    if options.timezone not in available_timezones():
-        raise CommandFailed(f"{options.timezone} is not a time zone")
-    languages = [code.lower() for code in options.language]
-    wrong = [code for code in languages if not is_language(code)]
-    if wrong:
-        raise CommandFailed(f"{wrong[0]} is not an ISO 639-3 language code")
+    timezone, languages = _read_timezone(options.timezone), _read_languages(options.language)
     with opened_database() as database, database.writing() as tx:
         workspace = create_workspace(
             tx,
             options.name,
             country=country,
-            timezone=options.timezone,
+            timezone=timezone,
             languages=tuple(languages) or ("eng",),
             date_style=options.date_style,
             is_anonymous=options.anon,
@@ -48,3 +44,45 @@ def run_create(options: Options) -> None:
 def run_list(_options: Options) -> None:
     with opened_database() as database, database.reading() as tx:
         print_json([show(workspace) for workspace in list_workspaces(tx)])
+
+
+def run_show(options: Options) -> None:
+    with reading_in(options) as (_, workspace):
+        print_json(show(workspace))
+
+
+def run_change(options: Options) -> None:
+    from persistence.workspace_changes import change_workspace  # noqa: PLC0415  # see above
+
+    given = {
+        "name": options.name,
+        "country": None if options.country is None else read_country(options.country),
+        "timezone": None if options.timezone is None else _read_timezone(options.timezone),
+        "languages": _read_languages(options.language) or None,
+        "date_style": options.date_style,
+        "is_anonymous": None if options.anon is None else options.anon == "yes",
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        raise CommandFailed("nothing was given that is to change: see `relayboard workspace change --help`")
+    with writing_in(options) as (tx, workspace):
+        changed = change_workspace(tx, workspace, changes)
+    print_json(show(changed))
+
+
+def _read_timezone(text: str) -> str:
+    if text not in available_timezones():
+        raise CommandFailed(f"{text} is not a time zone")
+    return text
+
+
+def _read_languages(given: Sequence[str]) -> list[str]:
+    if not given:
+        return []
+    from flows.languages import is_language  # noqa: PLC0415  # it loads a list of all languages
+
+    languages = [code.lower() for code in given]
+    wrong = [code for code in languages if not is_language(code)]
+    if wrong:
+        raise CommandFailed(f"{wrong[0]} is not an ISO 639-3 language code")
+    return languages

@@ -20,7 +20,7 @@ from persistence.definitions.exporting import read_definitions
 from persistence.definitions.importing import ImportReport, import_definitions
 from persistence.definitions.problems import read_problem
 from persistence.errors import InvalidInput, RuleBroken
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 

@@ -53,6 +53,7 @@ CHANNEL = Noun(
     "channel",
     "phones and gateways",
     Action("list", "channels.run_list", "the active channels of a workspace", workspace(), examples=(IN,)),
+    Action("show", "channels.run_show", "one channel", channel(), examples=(THIS,)),
     Action(
         "claim",
         "channels.run_claim",
@@ -65,7 +66,7 @@ CHANNEL = Noun(
     ),
     Action(
         "create",
-        "channels.run_create",
+        "gateways.run_create",
         "a gateway that sends by HTTP",
         workspace(),
         option("--type", f"default: {DEFAULT_GATEWAY}", choices=GATEWAYS, default=DEFAULT_GATEWAY),
@@ -78,6 +79,16 @@ CHANNEL = Noun(
         list_settings(),
         pace("over all workers; default: no limit"),
         examples=(f"{IN} --name Aggregator --address 8181 --send-url https://sms.example.org/send",),
+    ),
+    Action(
+        "change",
+        "channels.run_change",
+        "rename a channel",
+        channel(),
+        option("--name", "the new name", required=True),
+        more="The rate limit, the secret and the webhook have commands of their own. A gateway that calls another URL, "
+        "or sends from another address, is a new channel.",
+        examples=(f"{THIS} --name 'Front desk'",),
     ),
     Action(
         "limit",

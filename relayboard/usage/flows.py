@@ -131,7 +131,7 @@ FLOW = Noun(
 )
 TRIGGER = Noun(
     "trigger",
-    "create, list and archive what starts flows",
+    "create, list, show and archive what starts flows",
     Action(
         "create",
         "triggers.run_create",
@@ -164,6 +164,7 @@ TRIGGER = Noun(
         ),
     ),
     Action("list", "triggers.run_list", "the triggers of a workspace", workspace(), examples=(IN,)),
+    showing("trigger"),
     Action(
         "archive",
         "triggers.run_archive",
@@ -175,7 +176,21 @@ TRIGGER = Noun(
 )
 START = Noun(
     "start",
-    "list and stop flow starts",
+    "start flows for many contacts, list and stop starts",
+    Action(
+        "create",
+        "starts.run_create",
+        "start a flow for contacts, groups and addresses",
+        workspace(),
+        flow(),
+        option("--contact", "the UUID of a contact; repeat", several=True, metavar="UUID"),
+        option("--group", "UUID or name of a group; repeat", several=True),
+        option("--urn", "an address, like tel:+250788000111; repeat; a new contact if nobody has it", several=True),
+        option("--params", "@trigger.params of the start", default="{}", metavar="JSON"),
+        flag("--only-new", "leave out contacts that have been in the flow before"),
+        flag("--not-busy", "leave out contacts that are in a flow now"),
+        examples=(f"{THIS} --group Mothers", f"""{THIS} --urn tel:+250788000111 --params '{{"visit": 2}}'"""),
+    ),
     Action("list", "starts.run_list", "the 250 most recently changed starts of users", workspace(), examples=(IN,)),
     showing("start"),
     Action(

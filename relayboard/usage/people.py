@@ -9,7 +9,7 @@ IN = f"--workspace {ID}"
 
 WORKSPACE = Noun(
     "workspace",
-    "create and list workspaces",
+    "create, list, show and change workspaces",
     Action(
         "create",
         "workspaces.run_create",
@@ -23,6 +23,22 @@ WORKSPACE = Noun(
         examples=("--name Clinics --country RW --timezone Africa/Kigali --language kin --language eng",),
     ),
     Action("list", "workspaces.run_list", "all workspaces"),
+    Action("show", "workspaces.run_show", "one workspace", workspace(), examples=(IN,)),
+    Action(
+        "change",
+        "workspaces.run_change",
+        "change the properties of a workspace",
+        workspace(),
+        option("--name", "the new name"),
+        option("--country", "two letters, for example RW; an empty text for none"),
+        option("--timezone", "IANA name, for example Africa/Kigali"),
+        option("--language", "ISO 639-3 code; repeat, the default first; replaces all", several=True),
+        option("--date-style", "how dates are written", choices=DATE_STYLES),
+        option("--anon", "whether the URNs of contacts are hidden from API clients", choices=("yes", "no")),
+        more="What is not given stays as it is. With another time zone or date style, smart groups and the times of "
+        "campaigns are worked out again; the next time of a schedule stays, and those after it follow the new zone.",
+        examples=(f"{IN} --name 'Clinics of the north' --timezone Africa/Kigali",),
+    ),
 )
 USER = Noun(
     "user",
@@ -44,6 +60,14 @@ USER = Noun(
         "the users of a workspace, the most recently joined first",
         workspace(),
         examples=(IN,),
+    ),
+    Action(
+        "show",
+        "users.run_show",
+        "one user of a workspace",
+        workspace(),
+        option("--email", "the user's e-mail address", required=True),
+        examples=(f"{IN} --email ann@example.org",),
     ),
     Action(
         "invite",

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from relayboard.usage.choices import CLASSIFIERS, FIELD_ACCESSES, FIELD_TYPES, TEMPLATE_STATUSES, TICKETERS
-from relayboard.usage.parts import Action, Noun, Part, argument, flag, limit, option, text_or_file, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, Part, argument, flag, limit, option, text_or_file, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import WholeNumber
 
@@ -21,8 +21,8 @@ def service(choices: tuple[str, ...]) -> click.Option:
     return option("--type", "the service behind it", choices=choices, required=True)
 
 
-def creation(noun: str, text: str, *parts: Part, examples: tuple[str, ...]) -> Action:
-    return Action("create", f"creation.run_{noun}", text, workspace(), parts, examples=examples)
+def creation(text: str, *parts: Part, examples: tuple[str, ...]) -> Action:
+    return Action("create", "records.run_create", text, workspace(), parts, examples=examples)
 
 
 def listing(what: str, listed: int = 250) -> Action:
@@ -68,7 +68,7 @@ FIELD = Noun(
     "contact fields, and what agents may do with them",
     Action(
         "create",
-        "contact_fields.run_create",
+        "records.run_create",
         "a new field",
         workspace(),
         named("the name; the key is derived from it"),
@@ -102,9 +102,7 @@ FIELD = Noun(
 GROUP = Noun(
     "group",
     "groups of contacts",
-    creation(
-        "group",
-        "a new group",
+    creation("a new group",
         named("the name of the group"),
         option("--query", "a query for its members, which a worker finds: 'fields.age >= 18'", metavar="Q"),
         examples=(f"{IN} --name Mothers", f"{IN} --name Adults --query 'fields.age >= 18'"),
@@ -117,7 +115,7 @@ GROUP = Noun(
 LABEL = Noun(
     "label",
     "labels of messages",
-    creation("label", "a new label", named("the name of the label"), examples=(f"{IN} --name Urgent",)),
+    creation("a new label", named("the name of the label"), examples=(f"{IN} --name Urgent",)),
     listing("the labels of a workspace"),
     showing("label"),
     renaming("label"),
@@ -126,7 +124,7 @@ LABEL = Noun(
 TOPIC = Noun(
     "topic",
     "topics of tickets",
-    creation("topic", "a new topic", named("the name of the topic"), examples=(f"{IN} --name Billing",)),
+    creation("a new topic", named("the name of the topic"), examples=(f"{IN} --name Billing",)),
     listing("the topics of a workspace"),
     showing("topic"),
     renaming("topic"),
@@ -134,9 +132,7 @@ TOPIC = Noun(
 GLOBAL = Noun(
     "global",
     "values that flows share",
-    creation(
-        "global",
-        "a new global",
+    creation("a new global",
         named("the name; in flows it is @globals. followed by the name in lower case"),
         text_or_file("--value", "the value that flows insert", required=True),
         examples=(f"{IN} --name 'Clinic Phone' --value 112", f"{IN} --name 'Api Key' --value-file key.txt"),
@@ -158,29 +154,27 @@ GLOBAL = Noun(
 OPTIN = Noun(
     "optin",
     "subjects that contacts can agree to hear about",
-    creation("optin", "a new opt-in", named("the name of the opt-in"), examples=(f"{IN} --name News",)),
+    creation("a new opt-in", named("the name of the opt-in"), examples=(f"{IN} --name News",)),
     listing("the opt-ins of a workspace"),
     showing("optin"),
+    renaming("optin"),
 )
 TICKETER = Noun(
     "ticketer",
     "places where tickets are kept",
-    creation(
-        "ticketer",
-        "a new ticketer",
+    creation("a new ticketer",
         named("the name of the ticketer"),
         service(TICKETERS),
         examples=(f"{IN} --name Desk --type zendesk",),
     ),
     listing("the ticketers of a workspace"),
     showing("ticketer"),
+    renaming("ticketer"),
 )
 CLASSIFIER = Noun(
     "classifier",
     "services that find intents",
-    creation(
-        "classifier",
-        "a new classifier",
+    creation("a new classifier",
         named("the name of the classifier"),
         service(CLASSIFIERS),
         option("--intent", "repeat for each intent that it knows", several=True),
@@ -188,13 +182,21 @@ CLASSIFIER = Noun(
     ),
     listing("the classifiers of a workspace"),
     showing("classifier"),
+    Action(
+        "change",
+        "records.run_change",
+        "rename a classifier, or change the intents that it knows",
+        workspace(),
+        record("classifier", "uuid"),
+        option("--name", "the new name"),
+        option("--intent", "repeat for each intent that it knows; replaces all", several=True),
+        examples=(f"{IN} {ID} --intent book --intent cancel --intent move",),
+    ),
 )
 TEMPLATE = Noun(
     "template",
     "texts that a gateway approved in advance",
-    creation(
-        "template",
-        "a new template, or another translation of an existing one",
+    creation("a new template, or another translation of an existing one",
         named("its name at the gateway"),
         option("--channel", "the channel for which it is approved", required=True, metavar="UUID"),
         option("--locale", "language and country, for example swa-KE", required=True),
@@ -234,7 +236,16 @@ MEDIA = Noun(
 )
 CAMPAIGN = Noun(
     "campaign",
-    "campaigns, created by the API or by an import",
+    "campaigns; their events are made by the API or by an import",
+    Action(
+        "create",
+        "records.run_create",
+        "a new campaign, without events",
+        workspace(),
+        named("the name of the campaign"),
+        option("--group", "its contacts: UUID or name of a group", required=True),
+        examples=(f"{IN} --name 'Antenatal care' --group Mothers",),
+    ),
     Action(
         "list",
         "campaigns.run_list",
@@ -250,6 +261,16 @@ CAMPAIGN = Noun(
         examples=(f"--campaign {ID}",),
     ),
     showing("campaign"),
+    Action(
+        "change",
+        "records.run_change",
+        "rename a campaign, or give it another group",
+        workspace(),
+        record("campaign", "uuid"),
+        option("--name", "the new name"),
+        option("--group", "UUID or name of the new group, for which all times are worked out again"),
+        examples=(f"{IN} {ID} --group 'New mothers'",),
+    ),
 )
 RESTHOOK = Noun(
     "resthook",
@@ -299,10 +320,11 @@ RESTHOOK = Noun(
         examples=(f"{IN} --subscriber 7",),
     ),
     listing("the resthooks of a workspace"),
+    showing("resthook", "slug", "new-birth"),
 )
 TICKET = Noun(
     "ticket",
-    "list and open tickets",
+    "list, open, assign, move, close and reopen tickets",
     Action(
         "open",
         "tickets.run_open",
@@ -316,6 +338,20 @@ TICKET = Noun(
     ),
     listing("tickets, the most recently changed first", 50),
     showing("ticket"),
+    Action(
+        "change",
+        "records.run_change",
+        "assign, move, close or reopen a ticket",
+        workspace(),
+        record("ticket", "uuid"),
+        OneOf(
+            option("--assignee", "the user to whom it is assigned", metavar="EMAIL"),
+            flag("--unassign", "assign it to nobody"),
+        ),
+        option("--topic", "the topic to which it moves", metavar="UUID"),
+        option("--status", "closing may start flows", choices=("open", "closed")),
+        examples=(f"{IN} {ID} --assignee ann@example.org", f"{IN} {ID} --status closed"),
+    ),
 )
 BOUNDARIES = Noun(
     "boundaries",

@@ -10,7 +10,7 @@ from persistence.database import Database
 from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.sql.names import name_key
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.tables.channels import channel
 from persistence.tables.contacts import group
 from persistence.tables.messages import message

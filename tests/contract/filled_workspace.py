@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from persistence.database import Database, Transaction
 from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.workspaces import Workspace
 
 SHARED = {

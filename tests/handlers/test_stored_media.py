@@ -1,5 +1,6 @@
 """The media store always has exactly one file for every record, within the quota."""
 
+from testbed.set_by_name import by_name
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -184,7 +185,7 @@ class TestHosts:
         assert self.ask(api, self.EVIL).startswith("http://testserver/media/")
 
     def test_the_setting_counts_where_there_is_one(self, api: Api, make_client: MakeClient) -> None:
-        with make_client(base_url="https://sms.example.org") as client:
+        with make_client(**by_name(BASE_URL="https://sms.example.org")) as client:
             other = Api(client, api.database, api.workspace, api.token)
 
             assert self.ask(other, self.EVIL).startswith("https://sms.example.org/media/")

@@ -1,5 +1,6 @@
 """Slow and unusual clients on real sockets: none of them keeps a connection longer than documented."""
 
+from testbed.set_by_name import by_name
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -92,7 +93,7 @@ def read_to_end(client: socket.socket) -> bytes:
 
 @pytest.mark.parametrize("begun", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: loc", b"\r\n"])
 def test_half_a_head_is_dropped_in_time(serve: Serve, begun: bytes) -> None:
-    with serve(head_timeout_seconds=SHORT_SECONDS) as connect:
+    with serve(**by_name(HEAD_TIMEOUT_SECONDS=str(SHORT_SECONDS))) as connect:
         client = connect()
         client.sendall(begun)
 
@@ -128,7 +129,7 @@ def test_the_head_of_a_later_request_has_the_same_time(serve: Serve) -> None:
 
 
 def test_an_idle_connection_is_closed_after_its_time(serve: Serve) -> None:
-    with serve(keep_alive_seconds=1) as connect:
+    with serve(**by_name(KEEP_ALIVE_SECONDS="1")) as connect:
         client = connect()
         client.sendall(HEAD)
         read_answer(client)
@@ -148,7 +149,7 @@ def test_many_slow_clients_do_not_keep_others_from_their_answers(serve: Serve) -
 
 
 def test_beyond_the_most_connections_the_one_that_waited_longest_gives_its_place_up(serve: Serve) -> None:
-    with serve(max_connections=3) as connect:
+    with serve(**by_name(MAX_CONNECTIONS="3")) as connect:
         first, second, third = connect(), connect(), connect()
         first.sendall(HEAD)
         read_answer(first)  # waits again only from now on

@@ -13,7 +13,7 @@ from persistence.heartbeats import Worker, record_heartbeat
 from persistence.limits.idempotency import claim_key
 from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.channels import (

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from flows.engine import Session, interrupt
-from flows.engine.moments import parse_moment
+from flows.moments import parse_moment
 from flows.engine.state import FAILED, WAITING, Run
 from persistence.contacts.leases import ContactLeases, lock_leased, release_leases
 from persistence.contacts.values import FixedClock
 from persistence.database import Transaction
-from persistence.flows.writes import find_archived
+from persistence.flows.upkeep import find_archived
 from persistence.messages.handling import finish_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run

@@ -15,7 +15,7 @@ from flows.engine.context.contact_context import (
     urns_value,
 )
 from flows.engine.context.source import ContextSource, lines
-from flows.engine.moments import parse_moment
+from flows.moments import parse_moment
 from flows.engine.state import Result
 from flows.environment import Environment
 from flows.expressions.records import Getter, Shape, XRecord

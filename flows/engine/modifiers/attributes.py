@@ -7,7 +7,7 @@ from flows.engine.assets import Field
 from flows.engine.events import write_moment
 from flows.engine.field_values import FieldValue
 from flows.engine.modifiers.editor import ContactEditor
-from flows.engine.moments import parse_moment
+from flows.moments import parse_moment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path
 

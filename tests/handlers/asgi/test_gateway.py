@@ -1,5 +1,6 @@
 """HTTP gateways calling in: messages, delivery reports, opt-outs."""
 
+from testbed.set_by_name import by_name
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -212,7 +213,7 @@ class TestSecret:
 def test_calls_are_limited_per_channel_and_those_without_the_secret_do_not_count(
     make_client: Callable[..., Any], database: Database, workspace: Workspace, clock: Clock
 ) -> None:
-    with make_client(callback_limit=RateLimit(3, timedelta(minutes=1))) as client:
+    with make_client(**by_name(CALLBACK_LIMIT="3/minute")) as client:
         api = Api(client, database, workspace, "")
         first, second = (uuid_of(api, add_gateway(database, workspace, "http://127.0.0.1:1/")) for _ in range(2))
 

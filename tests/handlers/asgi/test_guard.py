@@ -1,5 +1,6 @@
 """The guard, spoken to in raw ASGI messages: ids, bodies, failures and the access log."""
 
+from testbed.set_by_name import by_name
 import logging
 import re
 from dataclasses import replace
@@ -25,7 +26,7 @@ UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 @pytest.fixture
 def settings() -> Settings:
     environment = {"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use"}
-    return replace(load_settings(environment), body_limit_bytes=100)
+    return replace(load_settings(environment), **by_name(BODY_LIMIT_BYTES="100"))
 
 
 @pytest.fixture
@@ -393,3 +394,24 @@ class TestAccessLog:
             exchange(guard, "GET", "/health/live")
 
         assert caplog.records == []
+
+
+def test_a_body_that_stops_coming_is_waited_for_as_long_as_the_setting_says(echo: Echo, settings: Settings) -> None:
+    sent: list[Any] = []
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": SYNC.partition("?")[0],
+        "query_string": b"",
+        "headers": [(b"host", b"sms.example.org"), (b"content-length", b"9")],
+        "client": ("192.0.2.7", 50123),
+    }
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    anyio.run(
+        Guard(echo, replace(settings, **by_name(BODY_TIMEOUT_SECONDS="0.05"))), scope, anyio.sleep_forever, send
+    )
+
+    assert sent[0]["status"] == 400 and echo.scope == {}

@@ -1,5 +1,6 @@
 """Health and readiness."""
 
+from testbed.set_by_name import by_name
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +94,7 @@ def test_metrics_can_be_switched_off(settings, small_database):
     inner = Echo(status=404)
 
     on = exchange(Health(inner, settings, small_database), "GET", "/metrics")
-    off = exchange(Health(inner, replace(settings, metrics=False), small_database), "GET", "/metrics")
+    off = exchange(Health(inner, replace(settings, **by_name(METRICS="off")), small_database), "GET", "/metrics")
 
     assert on.headers["content-type"].startswith("text/plain; version=")
     assert (on.status, off.status) == (200, 404)

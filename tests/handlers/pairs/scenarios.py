@@ -5,7 +5,7 @@ from typing import Any
 from persistence.errors import RuleBroken
 from persistence.flows.flows import find_flow
 from persistence.flows.labels import add_flow_label, remove_flow_label
-from persistence.flows.writes import archive_flow
+from persistence.flows.upkeep import archive_flow
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.triggers.triggers import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger

@@ -1,5 +1,6 @@
 """Phones over HTTP: registration, the signature of a sync, waiting for the claim (relayer protocol, 5 to 7)."""
 
+from testbed.set_by_name import by_name
 from datetime import timedelta
 from typing import Any
 
@@ -153,7 +154,7 @@ class TestRegister:
         assert len(other_api.results("/api/v2/messages.json")) == 1
 
     def test_registrations_under_new_tokens_count_towards_the_limit(self, make_client: Any) -> None:
-        with make_client(registration_limit=RateLimit(2, timedelta(hours=1))) as client:
+        with make_client(**by_name(REGISTRATION_LIMIT="2/hour")) as client:
             statuses = [register(client, "device-1", token).status for token in ("a", "b", "b", "c")]
 
         assert statuses == [200, 200, 200, 429]
@@ -168,7 +169,7 @@ class TestRegister:
     def test_an_address_registers_only_so_many_new_phones(
         self, make_client: Any, database: Database, clock: Clock
     ) -> None:
-        with make_client(registration_limit=RateLimit(2, timedelta(hours=1))) as client:
+        with make_client(**by_name(REGISTRATION_LIMIT="2/hour")) as client:
             one = register(client, "device-1")
             statuses = [register(client, f"device-{number}").status for number in (2, 3)]
             again = register(client, "device-1")

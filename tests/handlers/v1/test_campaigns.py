@@ -1,5 +1,6 @@
 """`/api/v1/campaigns.json` over HTTP."""
 
+from testbed.set_by_name import by_name
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -72,7 +73,7 @@ class TestListCampaigns:
         for name in names:
             create(api, name, mothers)
 
-        with make_client(page_size=2) as client:
+        with make_client(**by_name(PAGE_SIZE="2")) as client:
             paged = Api(client, api.database, api.workspace, api.token)
             assert [record["name"] for record in paged.all_results(PATH)] == names[::-1]
             assert paged.get(PATH, page="4").status_code == 404

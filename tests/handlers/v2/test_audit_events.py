@@ -14,7 +14,7 @@ from persistence.audit.audited import AUDITED
 from persistence.audit.witness import BY_COMMAND, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.tables.audit import audit_event
 from persistence.tokens import create_token, revoke_token
 from persistence.users import add_member, change_role, find_member, remove_member

@@ -1,5 +1,6 @@
 """`/api/v2/sessions.json`: signing in, and the browsers in which somebody is signed in."""
 
+from testbed.set_by_name import by_name
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
@@ -222,12 +223,34 @@ def test_a_session_ends_after_two_weeks_though_it_was_used_every_day(
     assert amina.get(LABELS).status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("given", "still_valid", "ended"),
+    [
+        ({"SIGN_IN_IDLE_DAYS": "0.25"}, 5, 7),
+        ({"SIGN_IN_DAYS": "0.5", "SIGN_IN_IDLE_DAYS": "3"}, 11, 2),
+    ],
+    ids=["idle", "altogether"],
+)
+def test_an_operator_sets_how_long_sessions_last(
+    database: Database, settings: Settings, workspace: Workspace, clock: Clock, given: dict[str, str], still_valid: int, ended: int
+) -> None:
+    add_person(database, workspace)
+    with serving(database, settings, **by_name(**given)) as client:
+        browser = Browser(client)
+        browser.sign_in()
+        clock.advance(hours=still_valid)
+        assert browser.get(LABELS).status_code == 200
+        clock.advance(hours=ended)
+
+        assert browser.get(LABELS).status_code == 401
+
+
 class TestLimits:
     @pytest.fixture
     def attempt(self, database: Database, settings: Settings, workspace: Workspace) -> Iterator[Callable[..., Any]]:
         """Tries to sign in at two nodes in turn, at most three times per account and five times per address."""
         add_person(database, workspace)
-        limits = {"sign_in_limit": RateLimit(3, HOUR), "address_sign_in_limit": RateLimit(5, HOUR)}
+        limits = by_name(SIGN_IN_LIMIT="3/hour", ADDRESS_SIGN_IN_LIMIT="5/hour")
         with serving(database, settings, **limits) as one, serving(database, settings, **limits) as two:
             nodes = [Browser(one), Browser(two)]
 

@@ -16,7 +16,7 @@ from persistence.database import Database
 from persistence.heartbeats import Worker, record_heartbeat
 from persistence.media.folder import FolderStore
 from persistence.migrations import newest_revision
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
 from persistence.workspaces import Workspace
 from testbed.running import wait_until

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, func, inspect, select, text, update
 from persistence.backups.manifest import stored_columns
 from persistence.database import Database
 from persistence.heartbeats import Worker, record_heartbeat
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.tables.service import archive, boundary

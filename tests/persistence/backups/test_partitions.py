@@ -14,7 +14,7 @@ from persistence.database import Database
 from persistence.media.opening import open_store
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.workspace_setup import create_workspace
 from relayboard.base.settings import Settings, load_settings
 from testbed.servers import postgres_database

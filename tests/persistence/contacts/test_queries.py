@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from flows.engine.contact_reference import write_contact_reference
+from flows.contact_reference import write_contact_reference
 from flows.environment import Environment
 from flows.queries import FieldReference, ListResolver, NamedReference, QueryError, evaluate, parse_query
 from flows.queries.evaluation import matches_name

@@ -11,7 +11,7 @@ from persistence.errors import LimitReached
 from persistence.fields import create_field
 from persistence.flows.flows import find_flow
 from persistence.flows.revisions import read_revision
-from persistence.flows.writes import archive_flow
+from persistence.flows.upkeep import archive_flow
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.resthooks.resthooks import find_resthook

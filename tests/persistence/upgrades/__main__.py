@@ -11,7 +11,7 @@ from sqlalchemy import JSON, Boolean, Column, Integer, Table, insert, select
 from persistence.database import Database, Transaction
 from persistence.migrations import newest_revision, upgrade
 from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
-from persistence.tables import metadata
+from persistence.tables.complete import metadata
 from persistence.workspace_setup import create_workspace
 from testbed.tokens import KEYS
 from tests.contract.filled_workspace import fill_workspace

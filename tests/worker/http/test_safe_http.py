@@ -1,3 +1,7 @@
+from dataclasses import replace
+from relayboard.base.settings import load_settings
+from testbed.set_by_name import KEY, by_name
+from worker.runtime import open_http
 import threading
 from ipaddress import ip_network
 
@@ -131,7 +135,8 @@ class TestAddresses:
 
     def test_only_the_named_ports_are_called(self):
         with receiving() as named, receiving() as other:
-            door = SafeHttp(allowed_networks=LOOPBACK, allowed_ports={named.port, 80})
+            ports = by_name(WEBHOOK_ALLOWED_PORTS=f"{named.port}, 80", WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8")
+            door = open_http(replace(load_settings(KEY), **ports))
 
             assert door.post(named.url, b"", {}).status == 200
             assert failure(door, other.url).sentence == f"Port {other.port} is not one that this service may call."

@@ -1,3 +1,4 @@
+from testbed.set_by_name import settings_with
 import logging
 from dataclasses import replace
 from datetime import timedelta
@@ -143,3 +144,19 @@ def test_attempts_are_counted_by_what_became_of_them_with_their_delay(add, recei
     after = [sample("relayboard_delivery_attempts_total", outcome=name) for name in names]
     assert [new - old for new, old in zip(after, before, strict=True)] == [1, 1, 0]
     assert sample("relayboard_delivery_delay_seconds_count") == observed + 2
+
+
+@pytest.mark.parametrize(("days", "is_off"), [("4", True), ("6", False), ("0", False)])
+def test_an_operator_sets_after_how_many_days_a_receiver_is_switched_off(
+    database, runtime, add, receiver, ledger, days, is_off
+):
+    receiver.respond = lambda request: Reply(500)
+    add()
+    step = begin_webhooks(replace(runtime, settings=settings_with(runtime.settings, WEBHOOK_SWITCH_OFF_DAYS=days)))
+
+    def is_done():
+        step()
+        return not ledger().pending
+
+    wait_until(is_done, "the delivery to be given up")
+    assert (read_trouble(database).switched_off_on is not None) == is_off

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from flows.engine import Event
-from flows.engine.moments import parse_moment
+from flows.moments import parse_moment
 
 TYPES = ("msg_wait", "dial_wait")
 LONGEST_SESSION = timedelta(days=30)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from flows.engine.contact_reference import write_contact_reference
+from flows.contact_reference import write_contact_reference
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
 from persistence.fields import create_field

@@ -1,5 +1,6 @@
 """Airtime transfers of flows, with a real server (flow format, transfer_airtime)."""
 
+from testbed.set_by_name import by_name
 import json
 import logging
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
-    return with_settings(runtime, airtime_url=receiver.url, airtime_key=KEY)
+    return with_settings(runtime, **by_name(AIRTIME_URL=receiver.url, AIRTIME_KEY=KEY))
 
 
 def run(stage: Stage, *nodes: dict[str, Any]) -> int:

@@ -1,5 +1,6 @@
 """Classifiers of flows, with a real server (flow format, call_classifier)."""
 
+from testbed.set_by_name import by_name
 import json
 import logging
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
-    return with_settings(runtime, classifier_url=receiver.url, classifier_key=KEY)
+    return with_settings(runtime, **by_name(CLASSIFIER_URL=receiver.url, CLASSIFIER_KEY=KEY))
 
 
 def add_classifier(stage: Stage) -> str:

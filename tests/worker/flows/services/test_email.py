@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from testbed.set_by_name import by_name
+
 from flows.engine.services import ServiceError
 from relayboard.base.mail_server import read_mail_server
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
@@ -25,7 +27,7 @@ def mailbox() -> Iterator[Mailbox]:
 
 
 def with_mail(runtime: Runtime, url: str, **changes: Any) -> Runtime:
-    settings = dataclasses.replace(runtime.settings, smtp_url=read_mail_server(url), **changes)
+    settings = dataclasses.replace(runtime.settings, **by_name(SMTP_URL=url), **changes)
     return dataclasses.replace(runtime, settings=settings)
 
 

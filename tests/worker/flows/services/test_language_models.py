@@ -1,5 +1,6 @@
 """The language model of flows, with a real server (flow format, call_llm)."""
 
+from testbed.set_by_name import by_name
 import dataclasses
 import json
 import logging
@@ -34,7 +35,9 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
-    settings = dataclasses.replace(runtime.settings, llm_url=receiver.url, llm_key=KEY, llm_model="small")
+    settings = dataclasses.replace(
+        runtime.settings, **by_name(LLM_URL=receiver.url, LLM_KEY=KEY, LLM_MODEL="small")
+    )
     return dataclasses.replace(runtime, settings=settings)
 
 

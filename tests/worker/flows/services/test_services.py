@@ -1,5 +1,6 @@
 """Calls of flows to other systems: webhooks, resthooks, and the flow event of the API (flow format, webhooks)."""
 
+from testbed.set_by_name import by_name
 import json
 from collections.abc import Iterator
 from ipaddress import ip_network
@@ -155,7 +156,7 @@ def test_a_blocked_domain_is_blocked_with_all_below_it(blocked: str, is_blocked:
 class TestBlockedDomains:
     @pytest.fixture
     def runtime(self, runtime: Runtime) -> Runtime:
-        return with_settings(runtime, flow_blocked_domains=frozenset({"127.0.0.1"}))
+        return with_settings(runtime, **by_name(FLOW_BLOCKED_DOMAINS="127.0.0.1"))
 
     def test_flows_do_not_call_them(self, stage: Stage, receiver: Receiver) -> None:
         answer(stage, survey(call(receiver, result_name="Call")))

@@ -1,0 +1,6 @@
+"""Broadcasts."""
+
+from persistence.broadcasts.v2 import BROADCASTS
+from relayboard.commands.kinds.kind import Kind
+
+KIND = Kind(BROADCASTS)

@@ -1,0 +1,6 @@
+"""Flow starts."""
+
+from persistence.flow_starts.v2 import STARTS
+from relayboard.commands.kinds.kind import Kind
+
+KIND = Kind(STARTS)

@@ -1,0 +1,36 @@
+"""Runs commands, each in a process of its own that has loaded what all of them need and no more, and tells what each
+loaded: reads lists of arguments as lines of JSON, and writes for each the modules and the exit status."""
+
+import contextlib
+import gc
+import io
+import json
+import os
+import sys
+
+from relayboard.cli import main
+from relayboard.commands import output
+
+assert output  # what every command loads; a heavy module among it would be found with each of them
+
+
+def run(arguments: list[str], out: int) -> None:
+    """Ends the process."""
+    sys.stdin = io.StringIO("the river is wide in march\n")
+    status = 1
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            status = main(arguments)
+        except SystemExit as ended:
+            status = int(str(ended.code))
+    os.write(out, json.dumps({"status": status, "modules": sorted(sys.modules)}).encode() + b"\n")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    gc.freeze()  # forked processes then share these pages
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            run(json.loads(line), 1)
+        os.waitpid(child, 0)

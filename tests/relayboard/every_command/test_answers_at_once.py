@@ -1,0 +1,102 @@
+"""Commands that read or change a row answer in 0.3 s of CPU, nearly all of which is loading modules. A time cannot be
+tested on a busy machine, so the modules are: what takes long to load is loaded only by what needs it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from persistence.workspace_setup import create_workspace
+from testbed.databases import open_database
+from testbed.running import RunningService
+from testbed.tokens import SECRET_KEY, make_token
+from tests.relayboard.every_command.cases import APART, GOOD, SERVICES
+from tests.relayboard.every_command.leaves import LEAVES, Leaf
+from tests.relayboard.every_command.running import arrange
+from tests.relayboard.every_command.world import made_world
+
+HEAVY = (
+    "alembic",
+    "connexion",
+    "flows.definition",
+    "flows.engine",
+    "flows.expressions",
+    "flows.queries",
+    "huey",
+    "openapi",
+    "persistence.tables.complete",
+    "requests",
+    "rich",
+    "smtplib",
+    "starlette",
+)
+READ_DEFINITIONS = {("flow", verb) for verb in ("import", "export", "run", "check", "draw")}
+CALL_SERVERS = {words for words in GOOD if words[0] == "phone"}
+NEEDS: dict[Leaf, set[str]] = {
+    ("broadcast", "create"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
+    ("channel", "create"): {"requests", "flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
+    ("ticket", "open"): {"flows.queries"},
+    ("ticket", "change"): {"flows.queries"},
+    ("field", "delete"): {"flows.queries"},
+    ("secrets", "renew"): {"persistence.tables.complete"},
+    ("migrate",): {"persistence.tables.complete", "alembic"},
+    ("backup",): {"persistence.tables.complete"},
+}
+"""What a command cannot do without: an expression in a text, a trial of a gateway's request, the query of a group that
+follows tickets or may name the field."""
+LIGHT = [words for words in GOOD if words not in READ_DEFINITIONS | CALL_SERVERS | {("completion",)}]
+
+
+@pytest.fixture(scope="module")
+def loaded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Leaf, tuple[int, set[str]]]:
+    """For each command its exit status, and the heavy modules that it loaded."""
+    folder = tmp_path_factory.mktemp("light")
+    path = folder / "relayboard.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    url = f"sqlite:///{path}"
+    database = open_database(url)
+    with database.writing() as tx:
+        workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
+    environment = os.environ | {
+        "RELAYBOARD_DATABASE_URL": url,
+        "RELAYBOARD_QUEUE_URL": f"sqlite:///{folder / 'queue.db'}",
+        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
+        "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+    }
+    token = make_token(database, workspace, "administrator")
+    service = RunningService(url, folder, environment, database, workspace, token)
+    try:
+        service.start("api")
+        service.wait_until_ready()
+        with made_world(service, folder) as world:
+            lines = [json.dumps(arrange(words, GOOD[words][0], world)[0]) + "\n" for words in LIGHT]
+    finally:
+        service.close()
+    said = subprocess.run(
+        [sys.executable, "-m", "tests.relayboard.every_command.loaded"],
+        input="".join(lines),
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=folder,
+        check=True,
+    )
+    told = [json.loads(line) for line in said.stdout.splitlines()]
+    return {
+        words: (each["status"], set(HEAVY) & set(each["modules"])) for words, each in zip(LIGHT, told, strict=True)
+    }
+
+
+def test_every_command_is_light_or_said_to_be_heavy() -> None:
+    assert {*LIGHT, *READ_DEFINITIONS, *CALL_SERVERS, *SERVICES, *APART, ("completion",)} == set(LEAVES)
+
+
+@pytest.mark.parametrize("words", LIGHT, ids=" ".join)
+def test_a_command_loads_only_what_it_needs(loaded: dict[Leaf, tuple[int, set[str]]], words: Leaf) -> None:
+    status, heavy = loaded[words]
+
+    assert (status, sorted(heavy - NEEDS.get(words, set()))) == (0, [])
