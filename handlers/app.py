@@ -19,7 +19,7 @@ from handlers.asgi.plain_responses import detail_response
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
-from handlers.asgi.stored_files import ArchiveFiles, MediaFiles
+from handlers.asgi.stored_files import ArchiveFiles, MediaFiles, PrivateFiles
 from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
 from handlers.contract.operations import load_contract
@@ -112,6 +112,7 @@ def create_app(
     app = Console(app)
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)
+    app = PrivateFiles(app, settings, database.clock)
     app = Health(app, settings, database, limiter=lambda: service.limiter)
     app = Guard(app, settings)
     if settings.traces:

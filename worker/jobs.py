@@ -11,6 +11,7 @@ from persistence.campaigns.fires import trim_fires
 from persistence.campaigns.firing import fire_next, list_firing_workspaces
 from persistence.campaigns.rescheduling import list_rescheduling_workspaces, run_next_pass
 from persistence.channels.alarms import check_alarms, trim_alarms
+from persistence.data_jobs import remove_old_files
 from persistence.database import Transaction
 from persistence.deliveries.records import trim_deliveries
 from persistence.groups.smart_groups import (
@@ -32,6 +33,7 @@ from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
 from persistence.triggers.schedules import list_scheduling_workspaces, start_due
 from worker.channels.sending import begin_sending
+from worker.data_jobs import begin_data
 from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
 from worker.flows.parked import begin_parked
@@ -133,11 +135,12 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
 
     def step() -> bool:
         finish_received(runtime.database, store)
+        removed = remove_old_files(runtime.database, store, REMOVED_AT_ONCE)
         trimmed = [runtime.database.write(partial(_run, trim)) for trim in TRIMMERS]
         trimmed.append(runtime.database.write(lambda tx: trim_accounts(tx, ages, TRIMMED_AT_ONCE)))
         with runtime.database.writing() as tx:
             forget_windows(tx, tx.now - runtime.settings.registration_limit.period)
-        return max(trimmed) >= TRIMMED_AT_ONCE
+        return max(trimmed) >= TRIMMED_AT_ONCE or removed >= REMOVED_AT_ONCE
 
     return step
 
@@ -158,6 +161,7 @@ JOBS = (
     Job("campaigns", begin_campaigns, every_seconds=5),
     Job("schedules", begin_schedules, every_seconds=5),
     Job("groups", begin_groups, every_seconds=10),
+    Job("data", begin_data, every_seconds=5, threads=2),
     Job("mail", begin_mail, every_seconds=30),
     Job("alarms", begin_alarms, every_seconds=60),
     Job("expiry", begin_expiry, every_seconds=3600),
@@ -193,3 +197,4 @@ def _run(trim: Trimmer, tx: Transaction) -> int:
 
 
 TRIMMED_AT_ONCE = 1000
+REMOVED_AT_ONCE = 100

@@ -1,8 +1,8 @@
 """Downloads from the media store: uploaded files, and archives.
 
 Everybody who knows the URL of an uploaded file may read it, because the phones, gateways and people that receive
-messages with attachments have no token; the random UUID in the URL cannot be guessed. URLs of archives are signed, and
-valid for a day.
+messages with attachments have no token; the random UUID in the URL cannot be guessed. URLs of archives and of
+what jobs wrote are signed, and valid for a day.
 """
 
 import hashlib
@@ -26,13 +26,20 @@ UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 MEDIA = re.compile(rf"/media/({UUID}/{UUID}(?:\.[a-z0-9]{{1,8}})?)\Z")
 SHOWN_TYPES = re.compile(r"(?:image/(?!svg)|audio/|video/|application/pdf\Z)")
 UNKNOWN_TYPE = "application/octet-stream"
+MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/jsonl",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "zip": "application/zip",
+}
 
 VALID_FOR = timedelta(hours=24)
 ARCHIVE = re.compile(r"/media/(archives/[0-9a-f\-]{36}/[0-9a-z\-]+\.jsonl\.gz)\Z")
+PRIVATE = re.compile(r"/media/(private/[a-z]+/[0-9a-f\-]{36,80}\.[a-z]{3,5})\Z")
 
 
-def link_to_archive(root: str, secret_key: str, location: str, now: datetime) -> str:
-    """The signed URL of an archive in the media store, valid for VALID_FOR."""
+def link_to_file(root: str, secret_key: str, location: str, now: datetime) -> str:
+    """The signed URL of an archive or private file in the media store, valid for VALID_FOR."""
     expires = int((now + VALID_FOR).timestamp())
     return f"{root}/media/{location}?expires={expires}&sig={_sign(secret_key, location, expires)}"
 
@@ -97,6 +104,7 @@ class ArchiveFiles(StoredFiles):
     """Serves `/media/archives/...` to everybody with a signed URL."""
 
     PREFIX = "/media/archives/"
+    PATTERN: ClassVar[re.Pattern[str]] = ARCHIVE
     MISSING = "There is nothing at this URL, or it is no longer valid."
     HEADERS: ClassVar[Mapping[str, str]] = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -108,7 +116,7 @@ class ArchiveFiles(StoredFiles):
         self.clock = clock
 
     def find(self, path: str, query_string: bytes) -> str | None:
-        found = ARCHIVE.match(path)
+        found = self.PATTERN.match(path)
         query = parse_qs(query_string.decode("latin-1"))
         expires, signature = query.get("expires", [""])[0], query.get("sig", [""])[0]
         if found is None or not re.fullmatch(r"[0-9]{1,12}", expires) or int(expires) < self.clock().timestamp():
@@ -119,3 +127,14 @@ class ArchiveFiles(StoredFiles):
 
     def media_type_of(self, name: str) -> str:
         return "application/gzip"
+
+
+class PrivateFiles(ArchiveFiles):
+    """Serves `/media/private/...`, what jobs with data wrote, to everybody with a signed URL; browsers save it."""
+
+    PREFIX = "/media/private/"
+    PATTERN = PRIVATE
+    HEADERS: ClassVar[Mapping[str, str]] = {**ArchiveFiles.HEADERS, "Content-Disposition": "attachment"}
+
+    def media_type_of(self, name: str) -> str:
+        return MEDIA_TYPES.get(name.rpartition(".")[2], UNKNOWN_TYPE)

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from handlers.contract.operations import OperationRules
 
 AREA_RESOURCES: Mapping[str, str] = {
-    "contacts": "boundaries contact_actions contact_notes contact_queries contact_timeline contacts fields groups "
-    "optins",
+    "contacts": "boundaries contact_actions contact_import_actions contact_imports contact_notes contact_queries "
+    "contact_timeline contacts fields groups optins",
     "messages": "archives broadcast_actions broadcast_progress broadcasts conversations labels media message_actions "
     "messages saved_replies stream templates",
     "tickets": "ticket_actions ticketers tickets topics",
     "flows": "classifiers definitions flow_starts flows globals resthook_events resthook_subscribers resthooks runs",
     "campaigns": "campaign_events campaigns events",
     "channels": "calls channel_events channel_settings channels relayers",
-    "administration": "audit_events figures invitations users",
+    "administration": "audit_events data_requests exports figures invitations users",
 }
 """Resources of both generations by area. A resource without an area is closed to limited
 tokens, except those that tell a client what it is."""

@@ -3,7 +3,7 @@
 import orjson
 
 from handlers.answers import ListAnswer
-from handlers.asgi.stored_files import link_to_archive
+from handlers.asgi.stored_files import link_to_file
 from handlers.request import Request
 from persistence.archives.archives import ARCHIVES
 
@@ -12,7 +12,7 @@ def _with_link(request: Request, stored: str) -> str:
     record = orjson.loads(stored)
     location = record["download_url"]
     if location is not None:
-        record["download_url"] = link_to_archive(request.root, request.settings.secret_key, location, request.now)
+        record["download_url"] = link_to_file(request.root, request.settings.secret_key, location, request.now)
     return orjson.dumps(record).decode()
 
 

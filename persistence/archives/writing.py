@@ -71,7 +71,7 @@ class _Overtaken(Exception):
     """Another process did the same work first."""
 
 
-class _Measured:
+class Measured:
     """A file that counts and hashes the bytes that are written to it."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -176,7 +176,7 @@ def _write_day(database: Database, store: MediaStore, due: DueDay) -> Written:
     location = f"archives/{due.workspace_uuid}/{due.day}-{due.kind.name}-{new_uuid()}.jsonl.gz"
     count = 0
     with store.writing(location) as file:
-        measured = _Measured(file)
+        measured = Measured(file)
         with gzip.GzipFile(fileobj=measured, mode="wb", mtime=0) as packed:
             for records in _read_day(database, due):
                 packed.write(("\n".join(records) + "\n").encode())
@@ -294,7 +294,7 @@ def _join(store: MediaStore, days: Sequence[_Day]) -> Written:
     start, _ = _month_of(days[0].start_date)
     location = f"{named.rpartition('/')[0]}/{start:%Y-%m}-{days[0].archive_type}-{new_uuid()}.jsonl.gz"
     with store.writing(location) as file:
-        measured = _Measured(file)
+        measured = Measured(file)
         for day in days:
             source = store.open(day.location) if day.location is not None else None
             if source is None:

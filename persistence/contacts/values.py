@@ -83,23 +83,44 @@ def read_place_values(
     or path; a district needs a known state, a ward a known district, unless its whole path is given. Without such a
     field no statement is run.
     """
-    changing = [uuid for uuid, value in values.items() if value is not None and kinds[uuid] in LEVELS]
-    tree = read_place_tree(tx, workspace) if changing else None
-    if tree is None:
+    if not any(value is not None and kinds[uuid] in LEVELS for uuid, value in values.items()):
         return dict(values)
-    root = read_places(tree)
+    places = load_places(tx, workspace)
+    return dict(values) if places is None else places.read(stored, values, kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The boundaries of a workspace, and its fields that hold them, by their type: what many contacts are read with."""
+
+    root: Place
+    fields_by_kind: Mapping[str, list[str]]
+
+    def read(
+        self, stored: Mapping[str, Any], values: Mapping[str, Value], kinds: Mapping[str, str]
+    ) -> dict[str, Value]:
+        """See `read_place_values`."""
+        found = dict(values)
+        changing = [uuid for uuid, value in values.items() if value is not None and kinds[uuid] in LEVELS]
+        for uuid in sorted(changing, key=lambda each: LEVELS[kinds[each]]):
+            kind, value = kinds[uuid], found[uuid]
+            assert value is not None
+            parent = _find_parent(self.root, PARENTS.get(kind), self.fields_by_kind, {**stored, **found})
+            place = _find_place(self.root, kind, value["text"], parent)
+            found[uuid] = {**value, **_paths(place)}
+        return found
+
+
+def load_places(tx: Transaction, workspace: Workspace) -> Places | None:
+    """None for a workspace whose country has no boundaries."""
+    tree = read_place_tree(tx, workspace)
+    if tree is None:
+        return None
     mine = (field.c.workspace_id == workspace.id) & field.c.type.in_(list(LEVELS))
     fields_by_kind: dict[str, list[str]] = {}
     for uuid, kind in tx.execute(select(field.c.uuid, field.c.type).where(mine).order_by(field.c.id)):
         fields_by_kind.setdefault(kind, []).append(uuid)
-    found = dict(values)
-    for uuid in sorted(changing, key=lambda each: LEVELS[kinds[each]]):
-        kind, value = kinds[uuid], found[uuid]
-        assert value is not None
-        parent = _find_parent(root, PARENTS.get(kind), fields_by_kind, {**stored, **found})
-        place = _find_place(root, kind, value["text"], parent)
-        found[uuid] = {**value, **_paths(place)}
-    return found
+    return Places(read_places(tree), fields_by_kind)
 
 
 def _find_place(root: Place, kind: str, text: str, parent: Place | None) -> Place | None:

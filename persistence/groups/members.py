@@ -32,8 +32,8 @@ def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: 
         {"workspace_id": workspace_id, "group_id": group_id, "contact_id": contact_id}
         for contact_id in sorted(set(contact_ids))
     ]
-    statement = tx.upsert(group_membership).values(rows).on_conflict_do_nothing()
-    added = list(tx.execute(statement.returning(group_membership.c.contact_id)).scalars())
+    statement = tx.upsert(group_membership).on_conflict_do_nothing()
+    added = list(tx.execute(statement.returning(group_membership.c.contact_id), rows).scalars())
     _count(tx, workspace_id, group_id, len(added))
     touch_contacts(tx, workspace_id, added)
     schedule_contacts(tx, workspace_id, added)

@@ -11,6 +11,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.media.store import MediaStore
 from persistence.sql.columns import is_uuid
+from persistence.tables.data_jobs import contact_import
 from persistence.tables.messages import media, media_usage
 
 UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE | re.ASCII)
@@ -85,10 +86,22 @@ def finish_received(database: Database, store: MediaStore) -> None:
     for uuid in store.list_received(RECEIVED_SECONDS):
         with database.reading() as tx:
             url = tx.execute(select(media.c.url).where(media.c.uuid == uuid)).scalar()
-        if url is None:
+            place = find_import_file(tx, uuid) if url is None else place_in_store(url)
+        if place is None:
             store.discard(uuid)
         else:
-            store.accept(uuid, place_in_store(url))
+            store.accept(uuid, place)
+
+
+def place_of_import(file_uuid: str) -> str:
+    """The path in the media store of a file of contacts that was uploaded; nobody can download it."""
+    return f"uploads/{file_uuid}"
+
+
+def find_import_file(tx: Transaction, file_uuid: str) -> str | None:
+    """The path of the file of an import that was uploaded with this UUID."""
+    named = select(contact_import.c.source).where(contact_import.c.source == place_of_import(file_uuid))
+    return tx.execute(named.limit(1)).scalar()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 import click
 
+from relayboard.usage.data import CONTACT_DATA, FOLDERS
 from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.records import showing
 
-FOLDERS = ("inbox", "flows", "archived", "outbox", "incoming", "sent", "failed")
 NUMBER = "tel:+250788000111"
 
 
@@ -70,6 +70,7 @@ CONTACT = Noun(
         destroys="these contacts and all their messages are deleted, which cannot be undone",
         examples=(f"{IN} {ID} --yes",),
     ),
+    *CONTACT_DATA,
 )
 MESSAGE = Noun(
     "message",

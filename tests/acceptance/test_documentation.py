@@ -148,6 +148,7 @@ def fill_folder(folder: Path) -> Path:
     """A folder with the files that commands of the guides name."""
     for name in ("registration.json", "export.json"):
         shutil.copy(ROOT / "tests" / "flows" / "exports" / "registration.json", folder / name)
+    (folder / "people.csv").write_text("Phone,Name\n+250788000777,Amina\n")
     (folder / "secret.txt").write_text("whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQ=\n")
     return folder
 

@@ -24,7 +24,7 @@ class Reason:
 
 LOOKED_UP = (
     r"(?:urns|contact|contacts|groups|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
-    r"|label_name|label_uuid|topic|assignee|tickets|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
+    r"|label_name|label_uuid|topic|import|assignee|tickets|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 REASONS = [
     Reason("a record that does not exist", r'Nothing found for ".*"\.', rf"POST \S+ {LOOKED_UP}"),
@@ -40,7 +40,7 @@ REASONS = [
         "a contact query",
         r"(?:Parameter (?:query|search): )?[^\n]*",
         r"(?:GET /api/v2/(?:contacts|conversations|contact_queries)\.json.*"
-        r"|POST /api/v2/(?:broadcasts|broadcast_previews)\.json query)",
+        r"|POST /api/v2/(?:broadcasts|broadcast_previews|exports)\.json query)",
     ),
     Reason("a time in the future", r"A time in the future, within a year, is required\.", r"POST \S+ scheduled_on"),
     Reason("a name that is taken", r"This name is already taken\."),
@@ -69,6 +69,8 @@ REASONS = [
     ),
     Reason("an address that may be called", r"This URL is on a private network\.", r"POST \S+ target_url"),
     Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
+    Reason("a filter of another list", r"An export of \w+ has no such filter\.", r"POST /api/v2/exports\.json \w+"),
+    Reason("columns of a file", r"[^\n]*", r"POST /api/v2/contact_import_actions\.json (?:columns|detail)"),
     Reason("the state of a record", r"This flow is archived\."),
     Reason("the state of a record", r"This field is not a date field\."),
     Reason("the state of a record", r"Members of a smart group cannot be changed\."),

@@ -44,9 +44,12 @@ TABLES = {
     "channel_settings": "channel",
     "channels": "channel",
     "classifiers": "classifier",
+    "contact_imports": "contact_import",
+    "data_requests": "data_request",
     "contact_notes": "contact_note",
     "contacts": "contact",
     "events": "campaign_event",
+    "exports": "export",
     "fields": "contact_field",
     "conversations": "conversation",
     "flow_figures": "flow",
@@ -114,6 +117,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "campaign_uuid": (by_uuid("campaign"),),
     "channel": CHANNEL,
     "contact": (by_uuid("contact"),),
+    "data_requests.contact": (by_text("data_request", "contact_uuid", UNKNOWN_UUID),),
     "email": (BY_EMAIL,),
     "flow": FLOW,
     "flow_uuid": (by_uuid("flow"),),
@@ -155,6 +159,8 @@ FIELDS: Mapping[str, Forms] = {
     "contact": CONTACT,
     "contacts": CONTACT,
     "contacts.name": NOTHING,
+    "data_requests.contact": (by_uuid("contact"),),
+    "exports.format": NOTHING,
     "fields": FIELD_KEY,
     "fields.label": NAME,
     "flow": (by_uuid("flow"),),
@@ -163,6 +169,7 @@ FIELDS: Mapping[str, Forms] = {
     "group_uuid": (by_uuid("contact_group"),),
     "group_uuids": (by_uuid("contact_group"),),
     "groups": GROUP,
+    "import": (by_uuid("contact_import"),),
     "invitations.email": NOTHING,
     "invitations.role": NOTHING,
     "key": (by_text(OWN, "key"),),
@@ -193,7 +200,7 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.phone": (BY_PHONE,),
 } | dict.fromkeys(
     words(
-        "action agent_access base_language claim_code delivery_hour end_former_secret exclude_active extra language "
+        "action after agent_access base_language before claim_code columns delivery_hour end_former_secret exclude_active extra folder language "
         "message messages_per_second note offset params phone query quick_replies restart_participants rotate_secret "
         "scheduled_on target_url text type unit value value_type"
     ),

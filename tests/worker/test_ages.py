@@ -24,6 +24,7 @@ from persistence.tables.channels import (
     sync_record,
     waiting_registration,
 )
+from persistence.tables.data_jobs import contact_import, export
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.service import kept_answer, worker_heartbeat
 from persistence.tables.sign_ins import account_mail, invitation, sign_in, sign_in_link, sign_in_window
@@ -75,7 +76,9 @@ TRIMMED = {
     "campaign_fire": Age(90 * DAY, campaign_fire.c.fired_on),
     "channel": Age(90 * DAY, channel.c.last_seen, channel.c.workspace_id.is_not(None), register),
     "channel_alarm": Age(90 * DAY, channel_alarm.c.closed_on),
+    "contact_import": Age(7 * DAY, contact_import.c.created_on),
     "delivery": Age(7 * DAY, delivery.c.finished_on),
+    "export": Age(7 * DAY, export.c.created_on),
     "forgotten_report": Age(90 * DAY, forgotten_report.c.forgotten_on),
     "idempotency_answer": Age(
         DAY, kept_answer.c.created_on, None, lambda tx, workspace: void(claim_key(tx, workspace.id, "post", "key", b""))
@@ -105,6 +108,7 @@ WITH_OTHERS = {
     "gateway_send": "goes when its message is accepted or given up",
     "message_label": "goes with its message or label",
     "record_stamp": "goes with its record",
+    "rejected_row": "goes with its import",
     "parked_sprint": "goes when a worker takes its contact",
     "trigger_contact": "goes with its trigger or contact",
     "trigger_group": "goes with its trigger or group",
@@ -141,6 +145,7 @@ RECORDS = {
     "contact": "the people a workspace is for",
     "contact_note": "what people wrote about a contact; they go with the contact",
     "contact_urn": "how contacts are reached; one that is left keeps its history",
+    "data_request": "the proof that a person's request was met",
     "day_count": "what happened on a day, in the figures of the workspace",
     "flow_count": "what runs did on a day, in the figures of a flow",
     "flow_start": "who was started in what, in the lists of v2",

@@ -5,6 +5,8 @@ upgrade all nodes before you create the first limited one. Conversations, day fi
 what older programs write: they are complete once all nodes are upgraded, a conversation from its next message on.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
@@ -25,9 +27,11 @@ def upgrade() -> None:
     _accounts()
     _live()
     _moves()
+    _data_jobs()
 
 
 def downgrade() -> None:
+    _no_data_jobs()
     _no_moves()
     _no_live()
     _no_accounts()
@@ -347,3 +351,85 @@ def _moves() -> None:
 def _no_moves() -> None:
     op.drop_table("moved_record")
     op.drop_table("workspace_move")
+
+
+def _data_jobs() -> None:
+    """Imports, exports and requests of persons, in new tables: older programs do not look at them."""
+    _create_data_job(
+        "contact_import",
+        sa.Column("filename", sa.String(length=255), nullable=False),
+        sa.Column("source", sa.Text(), nullable=True),
+        sa.Column("columns", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("group_uuid", UUID, nullable=True),
+        *(sa.Column(name, sa.Integer(), nullable=False) for name in ("row_count", "last_row")),
+        *(sa.Column(name, sa.Integer(), nullable=False) for name in ("created", "updated", "rejected")),
+    )
+    op.create_table(
+        "rejected_row",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("import_id", ID, nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("cells", sa.JSON(none_as_null=True), nullable=False),
+        keys.reference("rejected_row", "import_id", "contact_import", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_rejected_row_workspace_id")),
+        keys.primary_key("rejected_row", "id"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_rejected_row_import", "rejected_row", ["import_id", "number"])
+    _create_data_job(
+        "export",
+        sa.Column("type", sa.String(length=8), nullable=False),
+        sa.Column("format", sa.String(length=5), nullable=False),
+        sa.Column("filters", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("record_count", sa.Integer(), nullable=False),
+    )
+    for table in ("contact_import", "export"):
+        op.create_index(f"ix_{table}_age", table, ["created_on", "id"])
+    _create_data_job(
+        "data_request",
+        sa.Column("type", sa.String(length=6), nullable=False),
+        sa.Column("contact_uuid", UUID, nullable=False),
+        sa.Column("contact_id", ID, nullable=False),
+        sa.Column("counts", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("requested_by", sa.String(length=254), nullable=True),
+        sa.Column("rewritten_on", TIME, nullable=True),
+    )
+    by_contact = ["workspace_id", "contact_uuid", "created_on", "id"]
+    op.create_index("ix_data_request_contact", "data_request", by_contact)
+    filed = sa.text("location IS NOT NULL")
+    op.create_index(
+        "ix_data_request_file", "data_request", ["finished_on", "id"], postgresql_where=filed, sqlite_where=filed
+    )
+
+
+def _create_data_job(table: str, *columns: sa.Column[Any]) -> None:
+    op.create_table(
+        table,
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("uuid", UUID, nullable=False),
+        sa.Column("user_id", sa.Integer(), nullable=True),
+        sa.Column("status", sa.String(length=9), nullable=False),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("location", sa.Text(), nullable=True),
+        sa.Column("size", sa.BigInteger(), nullable=True),
+        sa.Column("leased_until", TIME, nullable=True),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.Column("finished_on", TIME, nullable=True),
+        *columns,
+        sa.ForeignKeyConstraint(["user_id"], ["app_user.id"], name=op.f(f"fk_{table}_user_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f(f"fk_{table}_workspace_id")),
+        keys.primary_key(table, "id"),
+        sa.UniqueConstraint("uuid", "workspace_id", name=op.f(f"uq_{table}_uuid_workspace_id")),
+        sqlite_autoincrement=True,
+    )
+    op.create_index(f"ix_{table}_page", table, ["workspace_id", "created_on", "id"])
+    due = sa.text("status IN ('reading', 'pending', 'running')")
+    op.create_index(f"ix_{table}_due", table, ["workspace_id", "id"], postgresql_where=due, sqlite_where=due)
+
+
+def _no_data_jobs() -> None:
+    for table in ("data_request", "export", "rejected_row", "contact_import"):
+        op.drop_table(table)

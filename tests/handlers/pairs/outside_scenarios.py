@@ -6,6 +6,7 @@ from sqlalchemy import func, select
 
 from persistence.relayers.relayers import release_channels
 from persistence.tables.channels import channel
+from persistence.tables.data_jobs import contact_import
 from persistence.tables.messages import media
 from relayboard.phone.wire import NoReply
 from testbed.gateways import SECRET, add_gateway
@@ -141,13 +142,50 @@ PHONES = Scenario(
 )
 
 
-def upload(content: bytes) -> Write:
+def upload(content: bytes, resource: str = "media") -> Write:
     head = (
         b'--edge\r\nContent-Disposition: form-data; name="file"; filename="leaf.png"\r\nContent-Type: image/png\r\n\r\n'
     )
     body = head + content + b"\r\n--edge--\r\n"
     kind = "multipart/form-data; boundary=edge"
-    return lambda api, names: api.send("POST", f"{V2}/media.json", {}, body, kind).status_code
+    return lambda api, names: api.send("POST", f"{V2}/{resource}.json", {}, body, kind).status_code
+
+
+def begin_data(api: Api) -> Names:
+    """An import that was read."""
+    columns = [{"header": name, "examples": [], "target": target} for name, target in IMPORTED]
+    with api.database.writing() as tx:
+        values = {"status": "ready", "filename": "a.csv", "columns": columns, "created_on": tx.now}
+        tx.insert(contact_import, workspace_id=api.workspace.id, uuid=IMPORT, source="uploads/a", **values)
+    return {"amina": make_contact(api.database, api.workspace, PHONE)}
+
+
+def start_import(village: str) -> Write:
+    columns = [{"header": "Village", "target": village}]
+    body = {"import": IMPORT, "action": "start", "columns": columns}
+    return post(f"{V2}/contact_import_actions.json", body)
+
+
+def show_data(api: Api, _names: Names) -> Any:
+    imports = sorted(each["status"] for each in api.results(f"{V2}/contact_imports.json"))
+    return imports, len(api.results(f"{V2}/exports.json")), len(api.results(f"{V2}/data_requests.json"))
+
+
+IMPORT = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
+IMPORTED = (("Phone", "urn:tel"), ("Village", "ignore"))
+DATA = Scenario(
+    begin_data,
+    {
+        "upload contacts": upload(b"Phone\n1\n", "contact_imports"),
+        "import": start_import("new:Village"),
+        "import otherwise": start_import("new:Home"),
+        "create field": post(f"{V2}/fields.json", {"name": "Village", "type": "text"}),
+        "export": post(f"{V2}/exports.json", {"type": "contacts", "format": "csv"}),
+        "erase": post(f"{V2}/data_requests.json", {"type": "erase", "contact": "{amina}"}),
+    },
+    (f"{V2}/fields.json",),
+    show_data,
+)
 
 
 def count_files(api: Api, _names: Names) -> Any:
@@ -158,4 +196,4 @@ def count_files(api: Api, _names: Names) -> Any:
 
 UPLOADS = Scenario(lambda api: {}, {"upload": upload(b"leaf"), "another": upload(b"tree")}, (), count_files)
 
-OUTSIDE_SCENARIOS = {"addresses": ADDRESSES, "gateways": GATEWAYS, "phones": PHONES, "uploads": UPLOADS}
+OUTSIDE_SCENARIOS = {"addresses": ADDRESSES, "gateways": GATEWAYS, "phones": PHONES, "uploads": UPLOADS, "data": DATA}

@@ -58,6 +58,7 @@ from testbed.tokens import SECRET_KEY
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_group
 from tests.channel_rows import add_channel, add_contact
+from tests.factories import make_contact
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
 from tests.run_rows import add_start, uuid_of
 
@@ -84,6 +85,7 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
     names |= _make_flows(database, workspace)
     names |= _make_channels(database, workspace)
     names["contact"] = uuid_of(database, contact, add_contact(database, workspace))
+    names["erased"] = make_contact(database, workspace, "+250788000999")
     names["campaign"] = make_campaign(database, workspace, "Antenatal", "Campaigners")
     names["spare_campaign"] = make_campaign(database, workspace, "Postnatal", "Campaigners")
     for name, label in (("group", "Mothers"), ("other_group", "Others"), ("spare_group", "Spare")):
@@ -162,7 +164,10 @@ def _make_files(folder: Path) -> dict[str, str]:
     boundaries.write_text(json.dumps(RWANDA))
     secret.write_text(SECRET + "\n")
     (folder / "url.txt").write_text("https://example.org/hook?key=hush\n")
+    people = folder / "people.csv"
+    people.write_text("Phone,Name,Second phone,Village\n+250788000555,Eve,+250788000556,Gasharu\nbad,Joe,,\n")
     return {
+        "people_file": str(people),
         "definition": str(definition),
         "boundaries": str(boundaries),
         "secret_file": str(secret),

@@ -1,0 +1,353 @@
+"""Creating and changing many contacts at once, with the rules of one contact: a constant number of statements for a
+chunk of rows. Rows that break a rule are rejected, each with its reason; the others are written.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Text, bindparam, func, insert, select, update
+
+from flows.urns import Urn
+from persistence.contacts.addresses import BAD_URN, find_urns
+from persistence.contacts.urns import hold_owners, is_one_of
+from persistence.contacts.values import LEVELS, Places, Value, load_places, read_value
+from persistence.contacts.writes import TAKEN_URN
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.fields import find_fields
+from persistence.groups.members import add_members, touch_contacts
+from persistence.groups.smart_groups import follow_contacts
+from persistence.sql.columns import JsonIndexed, is_uuid, new_uuid
+from persistence.sql.names import find_ids
+from persistence.stamps import stamped
+from persistence.tables.contacts import ACTIVE, contact, contact_urn
+from persistence.translations import read_language
+from persistence.workspaces import Workspace
+
+CREATED, UPDATED, REJECTED = "created", "updated", "rejected"
+NAME_LENGTH, URNS_LIMIT = 64, 100
+
+UNNAMED = "A row needs a UUID or a URN."
+UNKNOWN_UUID = "No contact has this UUID."
+TWO_CONTACTS = "The URNs of this row belong to different contacts."
+HIDDEN_URNS = "URNs cannot be changed in an anonymous workspace."
+NOT_ACTIVE = "Only active contacts can be in groups."
+BAD_TEXT = "The character with the code 0 is not allowed."
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRow:
+    """What a row says about a contact. None means that it says nothing; an empty `name`, `language` or value of a
+    field clears. `fields` are texts by key; `urns` are added to those that the contact has."""
+
+    number: int
+    uuid: str | None = None
+    name: str | None = None
+    language: str | None = None
+    urns: Sequence[str] = ()
+    fields: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a row; `reason` says why it was rejected."""
+
+    number: int
+    result: str
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class _Read:
+    """A row that was read: its values as they are stored, and the contact that it means, None for a new one."""
+
+    row: ContactRow
+    urns: list[Urn]
+    language: str | None
+    contact_id: int | None = None
+    values: dict[str, Value] = field(default_factory=dict)
+
+
+def write_contacts(
+    tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow], group_ids: Sequence[int] = ()
+) -> list[Outcome]:
+    """Create or change the contacts of rows, in their order, and add them to manual groups. A row means the contact
+    with its UUID, otherwise the owner of one of its URNs, otherwise a new contact. Run it by `Database.write`: raises
+    LostRace and IntegrityError if others take the same URNs meanwhile.
+    """
+    outcomes: dict[int, Outcome] = {}
+    rest = _read_rows(tx, workspace, rows, outcomes)
+    values = _Values.load(tx, workspace, rows)
+    while rest:
+        # A contact that two rows name is written twice, one row after the other.
+        some, rest = _before_repeat(rest)
+        rest = _write_some(tx, workspace, some, values, group_ids, outcomes) + rest
+    return [outcomes[row.number] for row in rows]
+
+
+def _read_rows(
+    tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow], outcomes: dict[int, Outcome]
+) -> list[_Read]:
+    urns = find_urns(tx, workspace, sorted({text for row in rows for text in row.urns}))
+    found = []
+    for row in rows:
+        try:
+            found.append(_read_row(row, urns))
+        except ValueError as error:
+            outcomes[row.number] = Outcome(row.number, REJECTED, str(error))
+    return found
+
+
+def _read_row(row: ContactRow, urns: Mapping[str, Urn]) -> _Read:
+    """Raises ValueError with the reason for which a row is rejected."""
+    if row.uuid is None and not row.urns:
+        raise ValueError(UNNAMED)
+    if row.uuid is not None and not is_uuid(row.uuid):
+        raise ValueError(UNKNOWN_UUID)
+    if any("\x00" in text for text in (row.name or "", *row.urns, *(text or "" for text in row.fields.values()))):
+        raise ValueError(BAD_TEXT)
+    if len(row.name or "") > NAME_LENGTH:
+        raise ValueError(f"name: At most {NAME_LENGTH} characters.")
+    if len(row.urns) > URNS_LIMIT:
+        raise ValueError(f"urns: At most {URNS_LIMIT} URNs.")
+    bad = next((text for text in row.urns if text not in urns), None)
+    if bad is not None:
+        raise ValueError(f"{bad[:64]}: {BAD_URN}")
+    try:
+        language = read_language(row.language) if row.language else row.language
+    except InvalidInput as error:
+        raise ValueError(str(error)) from error
+    mine = {urns[text].identity: urns[text] for text in row.urns}
+    return _Read(row, list(mine.values()), language)
+
+
+def _before_repeat(rows: list[_Read]) -> tuple[list[_Read], list[_Read]]:
+    """The rows before the first one with a UUID or URN of a row before it, and the rest."""
+    seen: set[str] = set()
+    for place, each in enumerate(rows):
+        names = {urn.identity for urn in each.urns} | ({each.row.uuid.lower()} if each.row.uuid else set())
+        if names & seen:
+            return rows[:place], rows[place:]
+        seen |= names
+    return rows, []
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The fields that rows name, by key, and the boundaries if one of them holds places."""
+
+    workspace: Workspace
+    known: Mapping[str, tuple[str, str, str]]
+    places: Places | None
+
+    @classmethod
+    def load(cls, tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow]) -> "_Values":
+        known = find_fields(tx, workspace.id, sorted({key for row in rows for key in row.fields}))
+        has_places = any(kind in LEVELS for _, kind, _ in known.values())
+        return cls(workspace, known, load_places(tx, workspace) if has_places else None)
+
+    def read(self, tx: Transaction, row: ContactRow, stored: Mapping[str, Any]) -> dict[str, Value]:
+        """The values of a row by the UUID of their field. Raises ValueError for a key that no field has."""
+        values: dict[str, Value] = {}
+        kinds: dict[str, str] = {}
+        for key, text in row.fields.items():
+            if key not in self.known:
+                raise ValueError(f'No contact field "{key[:36]}".')
+            uuid, kind, _ = self.known[key]
+            values[uuid] = read_value(self.workspace, text, tx.now)
+            kinds[uuid] = kind
+        return values if self.places is None else self.places.read(stored, values, kinds)
+
+
+def _write_some(
+    tx: Transaction,
+    workspace: Workspace,
+    rows: list[_Read],
+    values: _Values,
+    group_ids: Sequence[int],
+    outcomes: dict[int, Outcome],
+) -> list[_Read]:
+    """Writes rows that name different URNs and UUIDs; returns those that have to wait for one before them."""
+    by_uuid = find_ids(tx, workspace.id, contact, [each.row.uuid.lower() for each in rows if each.row.uuid])
+    owners = hold_owners(tx, workspace.id, [urn for each in rows for urn in each.urns], sorted(by_uuid.values()))
+    owner_of = {identity: owner.contact_id for identity, owner in owners.items()}
+    stored = _read_stored(tx, workspace.id, sorted({*by_uuid.values(), *owner_of.values()}))
+    writing: list[_Read] = []
+    taken: set[int] = set()
+    for place, each in enumerate(rows):
+        try:
+            each.contact_id = _choose(workspace, each, by_uuid, owner_of, stored, has_groups=bool(group_ids))
+            before = stored[each.contact_id].fields if each.contact_id is not None else {}
+            each.values = values.read(tx, each.row, before)
+        except ValueError as error:
+            outcomes[each.row.number] = Outcome(each.row.number, REJECTED, str(error))
+            continue
+        if each.contact_id in taken:
+            _write(tx, workspace, writing, stored, group_ids, outcomes)
+            return rows[place:]
+        taken |= set() if each.contact_id is None else {each.contact_id}
+        writing.append(each)
+    _write(tx, workspace, writing, stored, group_ids, outcomes)
+    return []
+
+
+def _read_stored(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, Any]:
+    """The contacts that rows name, locked by `hold_owners` or here."""
+    if not contact_ids:
+        return {}
+    columns = (contact.c.id, contact.c.name, contact.c.language, contact.c.fields, contact.c.status)
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
+    rows = tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update())
+    return {row.id: row for row in rows}
+
+
+def _choose(
+    workspace: Workspace,
+    each: _Read,
+    by_uuid: Mapping[str, int],
+    owner_of: Mapping[str, int],
+    stored: Mapping[int, Any],
+    *,
+    has_groups: bool,
+) -> int | None:
+    """The contact that a row means. Raises ValueError with the reason for which it is rejected."""
+    owners = {owner_of[urn.identity] for urn in each.urns if urn.identity in owner_of}
+    if each.row.uuid is not None:
+        named = by_uuid.get(each.row.uuid.lower())
+        if named not in stored:
+            raise ValueError(UNKNOWN_UUID)
+        if workspace.is_anonymous and each.urns:
+            raise ValueError(HIDDEN_URNS)
+        if owners - {named}:
+            raise ValueError(TAKEN_URN)
+        found = named
+    else:
+        if workspace.is_anonymous and owners:
+            raise ValueError(TAKEN_URN)
+        if len(owners) > 1:
+            raise ValueError(TWO_CONTACTS)
+        found = next(iter(owners), None)
+    if found is not None and has_groups and stored[found].status != ACTIVE:
+        raise ValueError(NOT_ACTIVE)
+    return found
+
+
+def _write(
+    tx: Transaction,
+    workspace: Workspace,
+    rows: Sequence[_Read],
+    stored: Mapping[int, Any],
+    group_ids: Sequence[int],
+    outcomes: dict[int, Outcome],
+) -> None:
+    created = [each for each in rows if each.contact_id is None]
+    present = [each for each in rows if each.contact_id is not None]
+    _create(tx, workspace.id, created)
+    changed = _change(tx, workspace.id, present, stored)
+    new_ids = {each.contact_id for each in created if each.contact_id is not None}
+    changed |= _add_urns(tx, workspace.id, rows) - new_ids
+    everybody = [each.contact_id for each in rows if each.contact_id is not None]
+    for group_id in group_ids:
+        add_members(tx, workspace.id, group_id, everybody)
+    touch_contacts(tx, workspace.id, sorted(changed))
+    follow_contacts(tx, workspace.id, sorted(changed | new_ids))
+    outcomes |= {each.row.number: Outcome(each.row.number, CREATED) for each in created}
+    outcomes |= {each.row.number: Outcome(each.row.number, UPDATED) for each in present}
+
+
+def _create(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> None:
+    if not rows:
+        return
+    moment = stamped(tx, contact, workspace_id)
+    uuids = [new_uuid() for _ in rows]
+    made = [
+        {
+            "uuid": uuid,
+            "workspace_id": workspace_id,
+            "name": each.row.name or None,
+            "language": each.language or None,
+            "fields": {key: value for key, value in each.values.items() if value is not None},
+            "created_on": tx.now,
+            "modified_on": moment,
+        }
+        for each, uuid in zip(rows, uuids, strict=True)
+    ]
+    tx.execute(insert(contact), made)
+    ids = find_ids(tx, workspace_id, contact, uuids)
+    for each, uuid in zip(rows, uuids, strict=True):
+        each.contact_id = ids[uuid]
+
+
+def _change(tx: Transaction, workspace_id: int, rows: Sequence[_Read], stored: Mapping[int, Any]) -> set[int]:
+    """Writes what differs; returns the contacts that changed."""
+    changes: list[dict[str, Any]] = []
+    for each in rows:
+        assert each.contact_id is not None
+        before = stored[each.contact_id]
+        merged = {**before.fields, **each.values}
+        wanted = {
+            "new_name": before.name if each.row.name is None else each.row.name or None,
+            "new_language": before.language if each.language is None else each.language or None,
+            "new_fields": {uuid: value for uuid, value in merged.items() if value is not None},
+        }
+        if wanted != {"new_name": before.name, "new_language": before.language, "new_fields": before.fields}:
+            changes.append({"which": each.contact_id, **wanted})
+    if changes:
+        mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == bindparam("which"))
+        new = {
+            "name": bindparam("new_name", type_=Text),
+            "language": bindparam("new_language", type_=Text),
+            "fields": bindparam("new_fields", type_=JsonIndexed),
+        }
+        tx.execute(update(contact).where(mine).values(**new), changes)
+    return {each["which"] for each in changes}
+
+
+def _add_urns(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> set[int]:
+    """Gives contacts the URNs of their rows that they do not have, after their others; returns the contacts that
+    got one."""
+    wanted = {urn.identity: (urn, each) for each in rows for urn in each.urns}
+    if not wanted:
+        return set()
+    urns, columns = [urn for urn, _ in wanted.values()], contact_urn.c
+    mine = (columns.workspace_id == workspace_id) & is_one_of(urns)
+    statement = select(columns.id, columns.scheme, columns.path, columns.contact_id).where(mine)
+    there = {Urn(row.scheme, row.path).identity: row for row in tx.execute(statement)}
+    last = _last_priorities(tx, workspace_id, sorted({each.contact_id for each in rows if each.contact_id}))
+    new, adopted, changed = [], [], set()
+    for identity, (urn, each) in wanted.items():
+        row = there.get(identity)
+        assert each.contact_id is not None
+        if row is not None and row.contact_id is not None:
+            continue
+        priority = last.get(each.contact_id, -1) + 1
+        last[each.contact_id] = priority
+        changed.add(each.contact_id)
+        if row is not None:
+            adopted.append({"which": row.id, "owner": each.contact_id, "place": priority})
+            continue
+        new.append(
+            {
+                "workspace_id": workspace_id,
+                "contact_id": each.contact_id,
+                "scheme": urn.scheme,
+                "path": urn.path,
+                "display": urn.display or None,
+                "priority": priority,
+            }
+        )
+    if adopted:
+        free = (columns.workspace_id == workspace_id) & (columns.id == bindparam("which"))
+        values: dict[str, Any] = {"contact_id": bindparam("owner"), "priority": bindparam("place")}
+        tx.execute(update(contact_urn).where(free).values(**values), adopted)
+    if new:
+        tx.execute(insert(contact_urn), new)
+    return changed
+
+
+def _last_priorities(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, int]:
+    columns = contact_urn.c
+    mine = (columns.workspace_id == workspace_id) & columns.contact_id.in_(contact_ids)
+    last = select(columns.contact_id, func.max(columns.priority)).where(mine).group_by(columns.contact_id)
+    return {contact_id: priority for contact_id, priority in tx.execute(last) if contact_id is not None}

@@ -1,0 +1,172 @@
+"""Jobs with the data of a workspace (imports, exports, requests of persons): one worker has each, for a limited time. A
+job whose worker died is continued by another one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, literal, or_, select, update
+
+from persistence.database import Database, Transaction
+from persistence.media.store import MediaStore
+from persistence.sql.due_work import list_workspaces
+from persistence.tables.data_jobs import (
+    COMPLETED,
+    FAILED,
+    PENDING,
+    READING,
+    RUNNING,
+    contact_import,
+    data_request,
+    export,
+)
+
+WAKE = "data"
+LEASE = timedelta(minutes=2)
+KEPT_FOR = timedelta(days=7)
+"""How long imports and exports are listed, and their files can be downloaded."""
+UNFINISHED = (PENDING, RUNNING)
+PENDING_AGAIN = {"status": PENDING, "leased_until": None}
+"""What makes an unfinished job begin again: the worker that has it loses its lease."""
+TABLES = (contact_import, export, data_request)
+
+IsStopping = Callable[[], bool]
+
+
+class LeaseLost(Exception):
+    """Another worker has taken the job; what this one did last is not stored."""
+
+
+class Stopped(Exception):
+    """The process stops; the next worker continues."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A job that this worker has: its row when it was taken, and the end of the lease."""
+
+    table: Table
+    row: Any
+    until: datetime
+
+    @property
+    def is_mine(self) -> ColumnElement[bool]:
+        rows = self.table.c
+        mine: ColumnElement[bool] = (rows.workspace_id == self.row.workspace_id) & (rows.id == self.row.id)
+        return mine
+
+
+def is_due(table: Table) -> ColumnElement[bool]:
+    """The condition of the partial index, written out."""
+    return table.c.status.in_([literal(status, literal_execute=True) for status in (READING, PENDING, RUNNING)])
+
+
+def _is_free(table: Table, now: datetime) -> ColumnElement[bool]:
+    return or_(table.c.leased_until.is_(None), table.c.leased_until <= now)
+
+
+def list_data_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a job that no worker has."""
+    found = {each for table in TABLES for each in list_workspaces(tx, table.c.workspace_id, is_due(table))}
+    return sorted(found)
+
+
+def take_next(tx: Transaction, workspace_id: int) -> Held | None:
+    """The oldest job of a workspace that no worker has, now leased."""
+    for table in TABLES:
+        mine = (table.c.workspace_id == workspace_id) & is_due(table) & _is_free(table, tx.now)
+        taken = _take(tx, table, mine)
+        if taken is not None:
+            return taken
+    return None
+
+
+def take(tx: Transaction, table: Table, workspace_id: int, job_id: int) -> Held | None:
+    """One job, leased unless a worker has it."""
+    mine = (table.c.workspace_id == workspace_id) & (table.c.id == job_id)
+    return _take(tx, table, mine & is_due(table) & _is_free(table, tx.now))
+
+
+def _take(tx: Transaction, table: Table, which: ColumnElement[bool]) -> Held | None:
+    row = tx.execute(select(table).where(which).order_by(table.c.id).limit(1).with_for_update(skip_locked=True)).first()
+    if row is None:
+        return None
+    held = Held(table, row, tx.now + LEASE)
+    status = row.status if row.status == READING else RUNNING
+    tx.execute(update(table).where(held.is_mine).values(leased_until=held.until, status=status))
+    return held
+
+
+def keep(tx: Transaction, held: Held, **values: Any) -> datetime:
+    """Stores progress of a job in the transaction of what was done, and renews the lease. Returns its new end, which
+    holds once the transaction is committed. Raises LeaseLost.
+    """
+    until = tx.now + LEASE
+    mine = held.is_mine & (held.table.c.leased_until == held.until)
+    if tx.execute(update(held.table).where(mine).values(leased_until=until, **values)).rowcount == 0:
+        raise LeaseLost
+    return until
+
+
+def renew(database: Database, held: Held, **values: Any) -> None:
+    """`keep` in a transaction of its own."""
+    held.until = database.write(lambda tx: keep(tx, held, **values))
+
+
+def finish(tx: Transaction, held: Held, **values: Any) -> None:
+    """Ends a job. Raises LeaseLost."""
+    keep(tx, held, **{"status": COMPLETED, "finished_on": tx.now, **values})
+    tx.execute(update(held.table).where(held.is_mine).values(leased_until=None))
+
+
+def fail(database: Database, held: Held, reason: str) -> None:
+    """Ends a job that cannot be done; the reason is for people."""
+    database.write(lambda tx: finish(tx, held, status=FAILED, error=reason[:500]))
+
+
+def leave(database: Database, held: Held) -> None:
+    """Gives a job back at once, for another worker."""
+    mine = held.is_mine & (held.table.c.leased_until == held.until)
+    database.write(lambda tx: tx.execute(update(held.table).where(mine).values(leased_until=None)))
+
+
+def remove_old_files(database: Database, store: MediaStore, limit: int) -> int:
+    """Deletes jobs that are older than KEPT_FOR, with their files; of requests of persons only the files. Returns how
+    many there were. The files go first: a file without a row would never be found.
+    """
+    with database.reading() as tx:
+        old = [row for table in (contact_import, export) for row in _old_jobs(tx, table, limit)]
+        old += _old_requests(tx, limit)
+    for _, _, names in old:
+        for name in names:
+            store.remove(name)
+    for table, job_id, _ in old:
+        database.write(lambda tx, table=table, job_id=job_id: _forget(tx, table, job_id))  # type: ignore[misc]
+    return len(old)
+
+
+def _old_jobs(tx: Transaction, table: Table, limit: int) -> list[tuple[Table, int, list[str]]]:
+    rows = table.c
+    sources = rows.source if "source" in rows else literal(None)
+    found = select(rows.id, rows.location, sources).where(rows.created_on < tx.now - KEPT_FOR, _is_free(table, tx.now))
+    return [
+        (table, job_id, [name for name in names if name is not None])
+        for job_id, *names in tx.execute(found.order_by(rows.created_on, rows.id).limit(limit))
+    ]
+
+
+def _old_requests(tx: Transaction, limit: int) -> list[tuple[Table, int, list[str]]]:
+    rows = data_request.c
+    old = rows.location.is_not(None) & (rows.finished_on < tx.now - KEPT_FOR)
+    found = select(rows.id, rows.location).where(old).order_by(rows.finished_on, rows.id).limit(limit)
+    return [(data_request, job_id, [name]) for job_id, name in tx.execute(found) if name is not None]
+
+
+def _forget(tx: Transaction, table: Table, job_id: int) -> None:
+    if table is data_request:
+        tx.execute(update(table).where(table.c.id == job_id).values(location=None, size=None))
+    else:
+        tx.execute(table.delete().where(table.c.id == job_id))
+
+

@@ -1,0 +1,1 @@
+"""Lists of a workspace as files: workbooks, CSV and JSON Lines."""

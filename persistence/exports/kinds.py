@@ -1,0 +1,187 @@
+"""What can be exported: the list of each kind, its filters, and how its records become rows of a sheet."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import func, select
+
+from persistence.contacts.v2 import CONTACTS
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.exports.sheets import Cells
+from persistence.lists import ListQuery, ListSpec
+from persistence.messages.v2 import MESSAGES
+from persistence.runs.v2 import RUNS
+from persistence.sql.columns import is_uuid
+from persistence.tables.contacts import contact_urn, field
+from persistence.tables.flows import flow
+from persistence.tickets.tickets import TICKETS
+from persistence.workspaces import Workspace
+
+Record = Mapping[str, Any]
+RowOf = Callable[[Record], Cells]
+TIMES = ("after", "before")
+SEVERAL = "; "
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The header of a sheet, and the row of a record below it."""
+
+    header: Sequence[str]
+    row_of: RowOf
+
+
+@dataclass(frozen=True, slots=True)
+class ExportKind:
+    """`filters` are parameters of the list that an export may have; `lay_out` reads what the columns depend on."""
+
+    spec: ListSpec
+    filters: tuple[str, ...]
+    lay_out: Callable[[Transaction, Workspace, Mapping[str, Any]], Columns]
+
+
+def read_filters(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters of an export as they are stored. Raises InvalidInput for one that this kind does not have."""
+    known = KINDS[kind].filters
+    for name in given:
+        if name not in known:
+            raise InvalidInput.on(name, f"An export of {kind} has no such filter.")
+    return dict(given)
+
+
+def query_of(tx: Transaction, workspace: Workspace, filters: Mapping[str, Any]) -> ListQuery:
+    """The list request of stored filters."""
+    values = {name: datetime.fromisoformat(value) if name in TIMES else value for name, value in filters.items()}
+    return ListQuery(tx, workspace, values)
+
+
+def _text(value: Any) -> str | int | None:
+    if value is None or isinstance(value, (str, int)) and not isinstance(value, bool):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return orjson.dumps(value).decode()
+
+
+def _name(reference: Record | None) -> str | None:
+    return None if reference is None else reference.get("name") or reference.get("email") or ""
+
+
+def _contacts(tx: Transaction, workspace: Workspace, _filters: Mapping[str, Any]) -> Columns:
+    """A column for each field, and as many for each scheme as the contact with most URNs of it needs: such a file can be
+    imported again.
+    """
+    known = select(field.c.key, field.c.name).where(field.c.workspace_id == workspace.id).order_by(field.c.id)
+    fields = [(key, name) for key, name in tx.execute(known)]
+    schemes = [] if workspace.is_anonymous else _count_schemes(tx, workspace.id)
+    header = ["Contact UUID", "Name", "Language", "Status", "Groups", "Created On", "Last Seen On"]
+    header += [f"URN:{scheme}" for scheme, most in schemes for _ in range(most)]
+    header += [f"Field:{name}" for _, name in fields]
+
+    def row_of(record: Record) -> Cells:
+        of_scheme: dict[str, list[str]] = {}
+        for urn in record["urns"]:
+            scheme, _, path = urn.partition(":")
+            of_scheme.setdefault(scheme, []).append(path)
+        cells = [record[name] for name in ("uuid", "name", "language", "status")]
+        cells += [SEVERAL.join(each["name"] for each in record["groups"]), record["created_on"], record["last_seen_on"]]
+        for scheme, most in schemes:
+            paths = of_scheme.get(scheme, [])[:most]
+            cells += [*paths, *[None] * (most - len(paths))]
+        return [*cells, *(record["fields"].get(key) for key, _ in fields)]
+
+    return Columns(header, row_of)
+
+
+def _count_schemes(tx: Transaction, workspace_id: int) -> list[tuple[str, int]]:
+    """The schemes of a workspace, and how many URNs of it one contact has at most."""
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & rows.contact_id.is_not(None)
+    counted = select(rows.scheme, func.count().label("number")).where(mine).group_by(rows.contact_id, rows.scheme)
+    each = counted.subquery()
+    most = select(each.c.scheme, func.max(each.c.number)).group_by(each.c.scheme).order_by(each.c.scheme)
+    return [(scheme, number) for scheme, number in tx.execute(most)]
+
+
+def _messages(_tx: Transaction, _workspace: Workspace, _filters: Mapping[str, Any]) -> Columns:
+    header = ["Created On", "Message UUID", "Contact UUID", "Contact Name", "URN", "Direction", "Type", "Text"]
+    header += ["Attachments", "Status", "Visibility", "Channel", "Flow", "Labels", "Sent On"]
+
+    def row_of(record: Record) -> Cells:
+        attachments = SEVERAL.join(str(each["url"]) for each in record["attachments"])
+        labels = SEVERAL.join(each["name"] for each in record["labels"])
+        return [
+            record["created_on"],
+            record["uuid"],
+            record["contact"]["uuid"],
+            record["contact"]["name"],
+            record["urn"],
+            record["direction"],
+            record["type"],
+            record["text"],
+            attachments,
+            record["status"],
+            record["visibility"],
+            _name(record["channel"]),
+            _name(record["flow"]),
+            labels,
+            record["sent_on"],
+        ]
+
+    return Columns(header, row_of)
+
+
+def _runs(tx: Transaction, workspace: Workspace, filters: Mapping[str, Any]) -> Columns:
+    """Two columns for each result of the flows, its value and its category; results that no flow saves any more are in
+    the last column.
+    """
+    mine = flow.c.workspace_id == workspace.id
+    named = filters.get("flow")
+    if named is not None:
+        mine &= flow.c.uuid == named if is_uuid(named) else flow.c.id < 0
+    names: dict[str, str] = {}
+    for results in tx.execute(select(flow.c.results).where(mine).order_by(flow.c.id)).scalars():
+        for each in results:
+            names.setdefault(each["key"], each["name"])
+    header = ["Run UUID", "Contact UUID", "Contact Name", "URN", "Flow", "Responded", "Exit Type"]
+    header += ["Created On", "Modified On", "Exited On"]
+    header += [text for name in names.values() for text in (f"Result:{name}", f"Category:{name}")]
+    header.append("Other Results")
+
+    def row_of(record: Record) -> Cells:
+        values = record["values"]
+        cells = [record["uuid"], record["contact"]["uuid"], record["contact"]["name"], record["contact"]["urn"]]
+        cells += [_name(record["flow"]), _text(record["responded"]), record["exit_type"]]
+        cells += [record["created_on"], record["modified_on"], record["exited_on"]]
+        for key in names:
+            result = values.get(key) or {}
+            cells += [_text(result.get("value")), _text(result.get("category"))]
+        others = {key: each.get("value") for key, each in values.items() if key not in names}
+        return [*cells, _text(others) if others else None]
+
+    return Columns(header, row_of)
+
+
+def _tickets(_tx: Transaction, _workspace: Workspace, _filters: Mapping[str, Any]) -> Columns:
+    header = ["Ticket UUID", "Contact UUID", "Contact Name", "Status", "Topic", "Assignee", "Opened On", "Opened By"]
+    header += ["Opened In", "Modified On", "Closed On"]
+
+    def row_of(record: Record) -> Cells:
+        cells = [record["uuid"], record["contact"]["uuid"], record["contact"]["name"], record["status"]]
+        cells += [_name(record[name]) for name in ("topic", "assignee")]
+        cells += [record["opened_on"], _name(record["opened_by"]), _name(record["opened_in"])]
+        return [*cells, record["modified_on"], record["closed_on"]]
+
+    return Columns(header, row_of)
+
+
+KINDS = {
+    "contacts": ExportKind(CONTACTS, ("query", "group", *TIMES), _contacts),
+    "messages": ExportKind(MESSAGES, ("folder", *TIMES), _messages),
+    "runs": ExportKind(RUNS, ("flow", *TIMES), _runs),
+    "tickets": ExportKind(TICKETS, (), _tickets),
+}

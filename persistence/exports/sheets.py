@@ -1,0 +1,88 @@
+"""Files that are written row by row: CSV, XLSX and JSON Lines. A text that a spreadsheet would take for a formula is
+written so that it is only a text (docs/decisions.md)."""
+
+import codecs
+import csv
+import io
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import xlsxwriter
+
+CSV, XLSX, JSONL = "csv", "xlsx", "jsonl"
+FORMULA = re.compile(r"[=+\-@\t\r]")
+PLAIN_NUMBER = re.compile(r"[+\-]?[0-9]+(?:[.,][0-9]+)?\Z")
+ROWS_OF_SHEET = 1_048_576
+CELL_LENGTH = 32_767
+
+Cells = Sequence[str | int | None]
+
+
+class SheetFull(ValueError):
+    """A workbook has no room for another row."""
+
+
+def defuse(text: str) -> str:
+    """A text for a CSV file: with an apostrophe before what a spreadsheet would calculate. Numbers stay as they are."""
+    return f"'{text}" if FORMULA.match(text) and not PLAIN_NUMBER.match(text) else text
+
+
+def restore(text: str) -> str:
+    """The text that `defuse` was given."""
+    return text[1:] if text.startswith("'") and FORMULA.match(text, 1) else text
+
+
+class Sheet(ABC):
+    """A file of rows, or of JSON records; `close` ends it."""
+
+    @abstractmethod
+    def write(self, cells: Cells) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class CsvSheet(Sheet):
+    """UTF-8 with a byte order mark, by which spreadsheets recognize it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._line = io.StringIO(newline="")
+        self._writer = csv.writer(self._line)
+        file.write(codecs.BOM_UTF8)
+
+    def write(self, cells: Cells) -> None:
+        self._writer.writerow([defuse(cell) if isinstance(cell, str) else cell for cell in cells])
+        self._file.write(self._line.getvalue().encode())
+        self._line.seek(0)
+        self._line.truncate()
+
+    def close(self) -> None:
+        self._file.flush()
+
+
+class XlsxSheet(Sheet):
+    """Rows go to a temporary file at once, so that memory stays flat. All texts are cells of type text, which nothing
+    calculates."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+        self._workbook = xlsxwriter.Workbook(file, options)
+        self._sheet = self._workbook.add_worksheet()
+        self._row = 0
+
+    def write(self, cells: Cells) -> None:
+        """Raises SheetFull."""
+        if self._row >= ROWS_OF_SHEET:
+            raise SheetFull(f"A sheet has {ROWS_OF_SHEET} rows: choose another format, or fewer records.")
+        for column, cell in enumerate(cells):
+            if isinstance(cell, int):
+                self._sheet.write_number(self._row, column, cell)
+            elif cell:
+                self._sheet.write_string(self._row, column, cell[:CELL_LENGTH])
+        self._row += 1
+
+    def close(self) -> None:
+        self._workbook.close()

@@ -1,0 +1,150 @@
+"""Erases a person from all tables of a workspace. TREATED says what happens to each table; a test compares it with the
+tables that there are. Rows of others that mention the person's address lose the text with it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Table, Text, cast, delete, func, select, update
+
+from persistence.contacts.writes import delete_contacts
+from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
+from persistence.database import Transaction
+from persistence.rights.needles import Person, redact
+from persistence.tables.complete import metadata
+from persistence.tables.audit import audit_event
+from persistence.tables.campaigns import campaign_fire
+from persistence.tables.contacts import contact, contact_note, contact_urn
+from persistence.tables.data_jobs import FAILED, contact_import, export, rejected_row
+from persistence.tables.deliveries import delivery, resthook_event
+from persistence.tables.flow_starts import flow_start, flow_start_contact
+from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group, message
+from persistence.tables.runs import flow_run, flow_session, parked_sprint
+from persistence.tables.service import kept_answer
+from persistence.tables.tickets import ticket
+from persistence.tables.triggers import trigger_contact
+
+Counts = dict[str, int]
+STOPPED_BY_ERASURE = "A person's data was erased while this was waiting: begin again."
+
+OWN_ROWS: Mapping[str, Table] = {
+    each.name: each
+    for each in (campaign_fire, broadcast_contact, flow_start_contact, trigger_contact, parked_sprint, delivery)
+}
+"""Rows of the contact that delete_contacts leaves; attempts go with their deliveries."""
+MENTIONS: Mapping[str, Column[Any]] = {
+    "delivery": delivery.c.body,
+    "resthook_event": resthook_event.c.data,
+    "idempotency_answer": kept_answer.c.body,
+}
+"""Rows that go if this column mentions the person."""
+DOCUMENTS: Sequence[Column[Any]] = (
+    broadcast.c.urns,
+    flow_start.c.params,
+    flow_start.c.parent,
+    flow_session.c.state,
+    flow_run.c.results,
+    audit_event.c.changes,
+    export.c.filters,
+)
+"""Documents of others, in which texts with an address of the person become empty."""
+QUERIES: Sequence[Column[Any]] = (broadcast.c.query, flow_start.c.query)
+"""Queries of the past that name an address."""
+
+
+def count_own(tx: Transaction, person: Person) -> Counts:
+    """How much is stored about a person, by kind."""
+    kinds: dict[str, Table] = {
+        "messages": message,
+        "runs": flow_run,
+        "tickets": ticket,
+        "notes": contact_note,
+        "delivery": delivery,
+    }
+    return {name: _count(tx, _own(table, person)) for name, table in kinds.items()}
+
+
+def _count(tx: Transaction, which: ColumnElement[bool]) -> int:
+    return tx.execute(select(func.count()).where(which)).scalar_one()
+
+
+def _own(table: Table, person: Person) -> ColumnElement[bool]:
+    mine: ColumnElement[bool] = (table.c.workspace_id == person.workspace_id) & (table.c.contact_id == person.contact_id)
+    return mine
+
+
+def erase_rows(tx: Transaction, person: Person) -> Counts:
+    """Erases a person, who may be deleted already, from the tables; returns how much was there."""
+    counts = count_own(tx, person)
+    mine = (contact.c.workspace_id == person.workspace_id) & (contact.c.id == person.contact_id)
+    if not tx.execute(select(contact.c.is_deleted).where(mine).with_for_update()).scalar_one():
+        delete_contacts(tx, person.workspace_id, [person.contact_id])
+    tx.execute(update(contact).where(mine).values(timezone=None))
+    _empty_lone_broadcasts(tx, person)
+    for table in OWN_ROWS.values():
+        tx.execute(delete(table).where(_own(table, person)))
+    paths = (contact_urn.c.workspace_id == person.workspace_id) & contact_urn.c.path.in_(person.paths)
+    tx.execute(delete(contact_urn).where(paths, contact_urn.c.contact_id.is_(None)))
+    for name, column in MENTIONS.items():
+        owned = column.table.c.workspace_id == person.workspace_id
+        gone = tx.execute(delete(metadata.tables[name]).where(owned, person.is_in(column))).rowcount
+        counts[name] = counts.get(name, 0) + gone
+    for column in DOCUMENTS:
+        _redact(tx, person, column)
+    for column in QUERIES:
+        owned = column.table.c.workspace_id == person.workspace_id
+        named = person.is_in(column, by_uuid=False)
+        tx.execute(update(column.table).where(owned, named).values({column: None}))
+    _forget_files(tx, person)
+    return counts
+
+
+def _empty_lone_broadcasts(tx: Transaction, person: Person) -> None:
+    """A broadcast to nobody else says what was written to this person."""
+    to = broadcast_contact.c
+    mine = (broadcast.c.workspace_id == person.workspace_id) & broadcast.c.query.is_(None)
+    theirs = select(to.broadcast_id).where(to.workspace_id == person.workspace_id, to.contact_id == person.contact_id)
+    others = select(to.broadcast_id).where(to.workspace_id == person.workspace_id, to.contact_id != person.contact_id)
+    groups = broadcast_group.c
+    grouped = select(groups.broadcast_id).where(groups.workspace_id == person.workspace_id)
+    lone = mine & broadcast.c.id.in_(theirs) & broadcast.c.id.not_in(others) & broadcast.c.id.not_in(grouped)
+    for broadcast_id, texts in tx.execute(select(broadcast.c.id, broadcast.c.text).where(lone)).all():
+        values = {"text": dict.fromkeys(texts, ""), "attachments": {}, "files": {}, "quick_replies": {}}
+        tx.execute(update(broadcast).where(mine, broadcast.c.id == broadcast_id).values(**values))
+
+
+def _redact(tx: Transaction, person: Person, column: Column[Any]) -> None:
+    rows: Any = column.table
+    found = select(rows.c.id, column).where(rows.c.workspace_id == person.workspace_id, person.is_in(column))
+    for row_id, document in tx.execute(found).all():
+        mine = (rows.c.workspace_id == person.workspace_id) & (rows.c.id == row_id)
+        bare = redact(document, person)
+        left = [each for each in bare if each] if column is broadcast.c.urns else bare
+        tx.execute(update(rows).where(mine).values({column: left}))
+
+
+def _forget_files(tx: Transaction, person: Person) -> None:
+    """Files of exports and imports may name anybody: their rows lose them, and what is not finished begins again. The
+    caller removes the files afterwards (see `list_files`)."""
+    exports = export.c.workspace_id == person.workspace_id
+    tx.execute(update(export).where(exports).values(location=None, size=None))
+    tx.execute(update(export).where(exports, export.c.status.in_(UNFINISHED)).values(**PENDING_AGAIN))
+    imports = contact_import.c.workspace_id == person.workspace_id
+    ended = {"status": FAILED, "error": STOPPED_BY_ERASURE, "finished_on": tx.now, "leased_until": None}
+    open_ = imports & contact_import.c.finished_on.is_(None)
+    tx.execute(update(contact_import).where(open_).values(**ended))
+    tx.execute(update(contact_import).where(imports).values(location=None, size=None, source=None))
+    for row_id, columns in tx.execute(select(contact_import.c.id, contact_import.c.columns).where(imports)).all():
+        bare = [{**each, "examples": []} for each in columns]
+        tx.execute(update(contact_import).where(imports, contact_import.c.id == row_id).values(columns=bare))
+    tx.execute(delete(rejected_row).where(rejected_row.c.workspace_id == person.workspace_id))
+
+
+def list_files(tx: Transaction, workspace_id: int) -> list[str]:
+    """The files of exports and imports of a workspace, which may name anybody."""
+    found: list[str] = []
+    for column in (export.c.location, contact_import.c.location, contact_import.c.source):
+        owned = column.table.c.workspace_id == workspace_id
+        named = select(cast(column, Text)).where(owned, column.is_not(None))
+        found += [name for name in tx.execute(named).scalars() if name is not None]
+    return found

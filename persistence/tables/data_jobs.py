@@ -1,0 +1,107 @@
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Named, String, Text
+
+from persistence.sql.columns import (
+    BigId,
+    Json,
+    OwnedColumns,
+    RecordColumns,
+    UtcDateTime,
+    UuidText,
+    numbered_table,
+    partial_index,
+)
+
+READING, READY, PENDING, RUNNING, COMPLETED, FAILED = "reading", "ready", "pending", "running", "completed", "failed"
+DUE = "status IN ('reading', 'pending', 'running')"
+
+
+class DataJobColumns(RecordColumns):
+    """The columns of every job with data of a workspace. A worker has it until `leased_until`; `location` is the file
+    in the media store that it made, `size` its bytes."""
+
+    user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    status: Named[str] = Column(String(9))
+    error: Named[str | None] = Column(Text)
+    location: Named[str | None] = Column(Text)
+    size: Named[int | None] = Column(BigInteger)
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    finished_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+class ContactImportColumns(DataJobColumns):
+    filename: Named[str] = Column(String(255))
+    source: Named[str | None] = Column(Text)
+    columns: Named[Any] = Column(Json, nullable=False)
+    group_uuid: Named[str | None] = Column(UuidText)
+    row_count: Named[int] = Column(Integer, default=0)
+    last_row: Named[int] = Column(Integer, default=0)
+    created: Named[int] = Column(Integer, default=0)
+    updated: Named[int] = Column(Integer, default=0)
+    rejected: Named[int] = Column(Integer, default=0)
+
+
+contact_import = numbered_table(
+    "contact_import",
+    ContactImportColumns,
+    Index("ix_contact_import_page", "workspace_id", "created_on", "id"),
+    Index("ix_contact_import_age", "created_on", "id"),
+    partial_index("ix_contact_import_due", "workspace_id", "id", where=DUE),
+)
+"""`source` is the uploaded file in the media store, `location` the file of rejected rows. `columns` is a list of
+{"header", "examples", "target"}. Rows up to `last_row` are done, committed together with their contacts."""
+
+
+class RejectedRowColumns(OwnedColumns):
+    import_id: Named[int] = Column(BigId, ForeignKey("contact_import.id", ondelete="CASCADE"))
+    number: Named[int] = Column(Integer)
+    reason: Named[str] = Column(Text)
+    cells: Named[Any] = Column(Json, nullable=False)
+
+
+rejected_row = numbered_table(
+    "rejected_row", RejectedRowColumns, Index("ix_rejected_row_import", "import_id", "number")
+)
+"""Rows that an import rejected, until its file of them is written."""
+
+
+class ExportColumns(DataJobColumns):
+    type: Named[str] = Column(String(8))
+    format: Named[str] = Column(String(5))
+    filters: Named[Any] = Column(Json, nullable=False)
+    record_count: Named[int] = Column(Integer, default=0)
+
+
+export = numbered_table(
+    "export",
+    ExportColumns,
+    Index("ix_export_page", "workspace_id", "created_on", "id"),
+    Index("ix_export_age", "created_on", "id"),
+    partial_index("ix_export_due", "workspace_id", "id", where=DUE),
+)
+"""`filters` are the parameters of the list that is written, by name."""
+
+
+class DataRequestColumns(DataJobColumns):
+    type: Named[str] = Column(String(6))
+    contact_uuid: Named[str] = Column(UuidText)
+    contact_id: Named[int] = Column(BigId)
+    counts: Named[Any] = Column(Json, nullable=False)
+    requested_by: Named[str | None] = Column(String(254))
+    rewritten_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+data_request = numbered_table(
+    "data_request",
+    DataRequestColumns,
+    Index("ix_data_request_page", "workspace_id", "created_on", "id"),
+    Index("ix_data_request_contact", "workspace_id", "contact_uuid", "created_on", "id"),
+    partial_index("ix_data_request_due", "workspace_id", "id", where=DUE),
+    partial_index("ix_data_request_file", "finished_on", "id", where="location IS NOT NULL"),
+)
+"""What a person asked for by law: a copy of everything that is stored, or that it be erased. Rows are kept as proof:
+`counts` has how much was found or erased, by kind; nothing in them tells who the person was. `rewritten_on` is when the
+files of the database were rewritten after an erasure."""

@@ -1,0 +1,130 @@
+"""`relayboard contact import`."""
+
+import shutil
+from collections import Counter
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from persistence.contacts.bulk import REJECTED, Outcome
+from persistence.data_jobs import take
+from persistence.database import Database, Transaction
+from persistence.errors import InvalidInput
+from persistence.fields import check_field_name
+from persistence.imports.columns import IGNORE, NEW, URN, Column, choose_targets, guess_columns, make_fields
+from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, show_columns, start_read
+from persistence.imports.reading import BadFile, opened_rows
+from persistence.imports.running import read_beginning, try_rows
+from persistence.lists import read_record
+from persistence.media.media import place_of_import
+from persistence.media.opening import open_store
+from persistence.media.store import MediaStore
+from persistence.sql.columns import new_uuid
+from persistence.tables.data_jobs import contact_import
+from persistence.workspaces import Workspace
+from relayboard.base.settings import load_settings
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.progress import show_progress
+from relayboard.usage.parts import Options
+from worker.data_jobs import Performer
+
+SHOWN_REASONS = 20
+
+
+def run_import(options: Options) -> None:
+    settings = load_settings()
+    try:
+        with opened_database(settings) as database:
+            with database.reading() as tx:
+                workspace = workspace_named(tx, options.workspace)
+            if options.dry_run:
+                print_json(_try(database, workspace, options))
+                return
+            print_json(_import(database, open_store(settings), workspace, options))
+    except BadFile as error:
+        raise CommandFailed(f"{options.file}: {error}") from error
+    except OSError as error:
+        raise CommandFailed(f"{options.file} cannot be read: {error.strerror}") from error
+
+
+def _read_columns(tx: Transaction, workspace: Workspace, options: Options) -> tuple[list[Column], int]:
+    """The columns of the file as they will be used, and the number of its rows. Raises BadFile, InvalidInput."""
+    with options.file.open("rb") as file, opened_rows(file) as rows:
+        header, first, count = read_beginning(rows)
+    guessed = guess_columns(tx, workspace, header, first)
+    chosen = dict(_read_target(text) for text in options.targets)
+    columns = choose_targets(guessed, chosen)
+    return [_made_new(each, chosen) for each in columns] if options.new_fields else columns, count
+
+
+def _read_target(text: str) -> tuple[str, str]:
+    """A header and its target. Raises CommandFailed."""
+    header, sign, target = text.rpartition("=")
+    if not sign:
+        raise CommandFailed(f"{text} does not say what a column means, like Mobile=urn:tel")
+    return header, target
+
+
+def _made_new(column: Column, chosen: dict[str, str]) -> Column:
+    """A column that nobody knows as a new field, if its header can be the name of one."""
+    if column.target != IGNORE or column.header in chosen or column.header.lower().startswith(f"{URN}:"):
+        return column
+    try:
+        return replace(column, target=f"{NEW}:{check_field_name(column.header)}")
+    except InvalidInput:
+        return column
+
+
+def _try(database: Database, workspace: Workspace, options: Options) -> dict[str, Any]:
+    with database.reading() as tx:
+        columns, count = _read_columns(tx, workspace, options)
+    with options.file.open("rb") as file, opened_rows(file) as rows:
+        outcomes = try_rows(database, workspace, columns, rows)
+        counts: Counter[str] = Counter()
+        shown: list[Outcome] = []
+        for each in outcomes:
+            counts[each.result] += 1
+            if each.result == REJECTED and len(shown) < SHOWN_REASONS:
+                shown.append(each)
+    reasons = [{"row": each.number, "reason": each.reason} for each in shown]
+    return {"columns": show_columns(columns), "rows": count, **_all(counts), "first_rejected": reasons}
+
+
+def _all(counts: Counter[str]) -> dict[str, int]:
+    return {name: counts[name] for name in ("created", "updated", "rejected")}
+
+
+def _import(database: Database, store: MediaStore, workspace: Workspace, options: Options) -> dict[str, Any]:
+    """Stores the file, so that a worker can continue, and imports it here."""
+    source = place_of_import(new_uuid())
+    with options.file.open("rb") as file, store.writing(source) as copy:
+        shutil.copyfileobj(file, copy)
+    with database.writing() as tx:
+        columns, count = _read_columns(tx, workspace, options)
+        number = create_import(tx, workspace, options.file.name, source, None)
+        start_read(tx, workspace, number, make_fields(tx, workspace, columns), count, options.group)
+        held = take(tx, contact_import, workspace.id, number)
+    assert held is not None
+    with show_progress("Importing") as note:
+        Performer(database, store, note=note).perform(held)
+    with database.reading() as tx:
+        done: dict[str, Any] = orjson.loads(read_record(tx, CONTACT_IMPORTS, workspace, number))
+    if done["error"] is not None:
+        raise CommandFailed(done["error"])
+    rejects = done.pop("rejects_url")
+    if options.output is not None:
+        _copy_rejects(store, rejects, options.output)
+    return done
+
+
+def _copy_rejects(store: MediaStore, name: str | None, path: Path) -> None:
+    stored = None if name is None else store.open(name)
+    with path.open("wb") as file:
+        if stored is not None:
+            with stored.stream:
+                shutil.copyfileobj(stored.stream, file)
+
+

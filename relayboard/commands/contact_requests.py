@@ -1,0 +1,61 @@
+"""`relayboard contact copy|erase`."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from persistence.contacts.actions import find_contacts
+from persistence.data_jobs import take
+from persistence.database import Database
+from persistence.lists import read_record
+from persistence.media.opening import open_store
+from persistence.media.store import MediaStore
+from persistence.rights.copying import write_copy
+from persistence.rights.needles import find_person
+from persistence.rights.requests import DATA_REQUESTS, ERASE, create_request
+from persistence.tables.data_jobs import data_request
+from persistence.workspaces import Workspace
+from relayboard.base.settings import load_settings
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.progress import show_progress
+from relayboard.usage.parts import Options
+from worker.data_jobs import Performer
+
+
+def run_copy(options: Options) -> None:
+    """Operators see everything, also in an anonymous workspace."""
+    settings = load_settings()
+    with opened_database(settings) as database:
+        with database.reading() as tx:
+            workspace = replace(workspace_named(tx, options.workspace), is_anonymous=False)
+            (contact_id,) = find_contacts(tx, workspace, [options.contact], field="contact")
+            person = find_person(tx, workspace.id, contact_id)
+        try:
+            with options.output.open("wb") as file, show_progress("Copying"):
+                counts = write_copy(database, open_store(settings), workspace, person, file)
+        except OSError as error:
+            raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
+    print_json({"contact": person.uuid, "file": str(options.output), **counts})
+
+
+def run_erase(options: Options) -> None:
+    settings = load_settings()
+    with opened_database(settings) as database:
+        with database.writing() as tx:
+            workspace = replace(workspace_named(tx, options.workspace), is_anonymous=False)
+            (contact_id,) = find_contacts(tx, workspace, [options.contact], field="contact")
+            number = create_request(tx, workspace, ERASE, contact_id, None, None)
+        with show_progress("Erasing"):
+            print_json(_perform(database, open_store(settings), workspace, number))
+
+
+def _perform(database: Database, store: MediaStore, workspace: Workspace, number: int) -> dict[str, Any]:
+    held = database.write(lambda tx: take(tx, data_request, workspace.id, number))
+    if held is not None:
+        Performer(database, store, is_forced=True).perform(held)
+    with database.reading() as tx:
+        done: dict[str, Any] = orjson.loads(read_record(tx, DATA_REQUESTS, workspace, number))
+    return done
+
+

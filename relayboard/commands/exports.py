@@ -1,0 +1,37 @@
+"""`relayboard export`."""
+
+from datetime import datetime
+
+from persistence.errors import InvalidInput
+from persistence.exports.kinds import read_filters
+from persistence.exports.sheets import CSV, JSONL, XLSX, SheetFull
+from persistence.exports.writing import write_records
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.progress import show_progress
+from relayboard.usage.parts import Options
+
+FILTERS = ("query", "group", "folder", "flow", "after", "before")
+
+
+def run_export(options: Options) -> None:
+    form = options.output.suffix.lower().lstrip(".")
+    if form not in (CSV, XLSX, JSONL):
+        raise CommandFailed(f"{options.output} must end with .xlsx, .csv or .jsonl")
+    given = {name: getattr(options, name) for name in FILTERS}
+    wanted = {name: _text(value) for name, value in given.items() if value is not None}
+    with opened_database() as database:
+        with database.reading() as tx:
+            workspace = workspace_named(tx, options.workspace)
+        try:
+            filters = read_filters(options.type, wanted)
+            with options.output.open("wb") as file, show_progress("Exporting") as note:
+                count = write_records(database, workspace, options.type, form, filters, file, note)
+        except OSError as error:
+            raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
+        except (InvalidInput, SheetFull) as error:
+            raise CommandFailed(str(error)) from error
+    print_json({"file": str(options.output), "records": count})
+
+
+def _text(value: str | datetime) -> str:
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,80 @@
+"""How data goes in and out: imports and exports of contacts and other records."""
+
+from pathlib import Path
+
+import click
+
+from relayboard.usage.parts import Action, argument, flag, option, workspace
+from relayboard.usage.people import ID, IN
+from relayboard.usage.values import Moment
+
+EXPORT_TYPES = ("contacts", "messages", "runs", "tickets")
+FOLDERS = ("inbox", "flows", "archived", "outbox", "incoming", "sent", "failed")
+FILE = click.Path(path_type=Path)
+
+CONTACT_IMPORT = Action(
+    "import",
+    "contact_imports.run_import",
+    "create and change contacts from a file",
+    argument("file", "a workbook or a CSV file, whose first row names the columns", metavar="FILE", kind=FILE),
+    workspace(),
+    option(
+        "--map",
+        "what a column means; repeat. uuid, name, language, urn:SCHEME, field:KEY, new:NAME[:TYPE] or ignore; "
+        "default: guessed from the header",
+        several=True,
+        metavar="HEADER=TARGET",
+        into="targets",
+    ),
+    option("--group", "add them to this group, by UUID or name"),
+    flag("--new-fields", "make a text field of each column that is not known"),
+    flag("--dry-run", "show what the columns mean, and which rows would be rejected; change nothing"),
+    option("--output", "the file to which rejected rows are written", kind=FILE, metavar="FILE"),
+    more=(
+        "Rows change the contact with their UUID or one of their URNs, otherwise they create one. An empty cell "
+        "changes nothing, -- clears. After an interruption a worker does the rest."
+    ),
+    examples=(
+        f"people.csv {IN} --dry-run",
+        f"people.xlsx {IN} --group Mothers --map 'Mobile 2=urn:tel' --map 'Due=new:Due Date:datetime'",
+    ),
+)
+CONTACT_COPY = Action(
+    "copy",
+    "contact_requests.run_copy",
+    "write everything that is stored about a contact into a ZIP file",
+    argument("contact", "the UUID or the URN of the contact"),
+    workspace(),
+    option("--output", "the file to make", kind=FILE, metavar="FILE", required=True),
+    examples=(f"{ID} {IN} --output amina.zip",),
+)
+CONTACT_ERASE = Action(
+    "erase",
+    "contact_requests.run_erase",
+    "erase a contact for good, also from archives, deliveries and the files of the database",
+    argument("contact", "the UUID or the URN of the contact"),
+    workspace(),
+    more=(
+        "Rewrites the files of the database at the end, whatever their size: on SQLite writers wait for it, on "
+        "PostgreSQL those who use the table that is rewritten. Backups that were made before still hold the contact."
+    ),
+    destroys="everything about {contact} is erased, which cannot be undone",
+    examples=(f"{ID} {IN} --yes",),
+)
+CONTACT_DATA = (CONTACT_IMPORT, CONTACT_COPY, CONTACT_ERASE)
+EXPORT = Action(
+    "export",
+    "exports.run_export",
+    "write a list of a workspace into a file",
+    argument("output", "the file to make, whose end says the format: .xlsx, .csv or .jsonl", metavar="FILE", kind=FILE),
+    workspace(),
+    option("--type", "the records; default: contacts", choices=EXPORT_TYPES, default="contacts"),
+    option("--query", "contacts: only those that match", metavar="Q"),
+    option("--group", "contacts: only the members of this group, by UUID or name"),
+    option("--folder", "messages: only those of this folder", choices=FOLDERS),
+    option("--flow", "runs: only those of this flow", metavar="UUID"),
+    option("--after", "only records from this time on", kind=Moment(is_utc=True), metavar="TIME"),
+    option("--before", "only records up to this time", kind=Moment(is_utc=True), metavar="TIME"),
+    examples=(f"mothers.xlsx {IN} --group Mothers", f"runs.csv {IN} --type runs --after 2026-03-01"),
+)
+ALL = (EXPORT,)

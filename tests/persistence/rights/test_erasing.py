@@ -1,0 +1,313 @@
+"""Nothing of an erased person is found: not over the API, not in the files of the media store, and not in the files of
+the database, which are searched byte by byte.
+"""
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from sqlalchemy import insert, make_url, select, text
+
+from persistence.archives.writing import archive_next_day, trim_archived
+from persistence.data_jobs import take_next
+from persistence.database import Database
+from persistence.lists import ListQuery, read_list
+from persistence.media.folder import FolderStore
+from persistence.media.media import add_media
+from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES
+from persistence.rights.requests import COPY, DATA_REQUESTS, ERASE, create_request
+from persistence.sql.columns import new_uuid
+from persistence.tables.complete import metadata
+from persistence.tables.audit import audit_event
+from persistence.tables.data_jobs import contact_import, export, rejected_row
+from persistence.tables.deliveries import delivery, delivery_attempt, resthook, resthook_event
+from persistence.tables.messages import media
+from persistence.tables.runs import flow_session
+from persistence.tables.service import archive
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_channel
+from tests.factories import id_of, make_contact, make_messages
+from tests.run_rows import add_flow, add_run
+from tests.ticket_rows import add_ticket
+from worker.data_jobs import Performer
+
+NUMBER = "+250788314159"
+WORDS = ("Amina Nyirahabimana", "my test was positive", "Tuesday at the river", "please call her mother")
+MARKS = [each.encode() for each in (NUMBER, NUMBER[1:], *WORDS)]
+NAME, HEARD, SENT, NOTED = WORDS
+OLD = datetime(2025, 11, 29, 10, tzinfo=UTC)
+
+
+@dataclass
+class Clinic:
+    """A workspace in which one person is named everywhere."""
+
+    api: Api
+    database: Database
+    workspace: Workspace
+    store: FolderStore
+    amina: str
+    bosco: str
+
+    def perform(self, kind: str) -> dict[str, Any]:
+        with self.database.writing() as tx:
+            create_request(tx, self.workspace, kind, id_of(self.database, self.amina), None, "ann@example.org")
+        while (held := self.database.write(lambda tx: take_next(tx, self.workspace.id))) is not None:
+            Performer(self.database, self.store).perform(held)
+        with self.database.reading() as tx:
+            shown: dict[str, Any] = orjson.loads(read_list(ListQuery(tx, self.workspace), DATA_REQUESTS)[0])
+        return shown
+
+
+@pytest.fixture
+def clinic(api: Api, settings: Any) -> Clinic:
+    database, workspace = api.database, api.workspace
+    store = FolderStore(settings.media_url)
+    amina = make_contact(database, workspace, NUMBER, NAME)
+    bosco = make_contact(database, workspace, "+250788271828", "Bosco")
+    made = Clinic(api, database, workspace, store, amina, bosco)
+    talk(made)
+    write_records(made)
+    write_jobs(made)
+    write_archive(made)
+    return made
+
+
+def talk(clinic: Clinic) -> None:
+    """Over the API, so that answers are kept for keys: a message to her, a broadcast to her alone and one to both."""
+    api, key = clinic.api, {"Idempotency-Key": "a key"}
+    add_channel(clinic.database, clinic.workspace)
+    api.post("/api/v2/messages.json", {"contact": clinic.amina, "text": SENT}, key)
+    api.post("/api/v2/broadcasts.json", {"urns": [f"tel:{NUMBER}"], "text": SENT}, key)
+    api.post("/api/v2/broadcasts.json", {"contacts": [clinic.amina, clinic.bosco], "text": "Good morning"})
+    api.post("/api/v2/contact_notes.json", {"contact": clinic.amina, "text": NOTED}, key)
+    url = f"http://localhost/media/{clinic.workspace.uuid}/{(uuid := new_uuid())}.txt"
+    with clinic.store.writing(url.partition("/media/")[2]) as file:
+        file.write(HEARD.encode())
+    with clinic.database.writing() as tx:
+        about = {"content_type": "image/png", "filename": NAME, "size": 20, "url": url, "quota_bytes": 1000}
+        add_media(tx, clinic.workspace.id, uuid, **about)
+    attachments = [{"content_type": "image/png", "url": url}]
+    make_messages(
+        clinic.database, clinic.workspace, clinic.amina, 2, text=HEARD, urn=f"tel:{NUMBER}", attachments=attachments
+    )
+
+
+def write_records(clinic: Clinic) -> None:
+    database, workspace = clinic.database, clinic.workspace
+    amina, bosco = id_of(database, clinic.amina), id_of(database, clinic.bosco)
+    add_ticket(database, workspace, amina)
+    flow_id = add_flow(database, workspace)
+    results = {"test": {"value": HEARD, "category": "Positive", "name": "Test"}}
+    add_run(database, workspace, flow_id, amina, results=results)
+    about = {"uuid": clinic.amina, "name": NAME, "urns": [f"tel:{NUMBER}"]}
+    with database.writing() as tx:
+        owned = {"workspace_id": workspace.id}
+        parent = {"parent": {"contact": about, "results": results, "uuid": new_uuid()}}
+        times = {"created_on": tx.now, "modified_on": tx.now}
+        session = {"contact_id": bosco, "session_type": "message", "status": "waiting", "sprint_count": 1}
+        tx.insert(flow_session, **owned, **session, **times, state={"trigger": parent}, timeout_on=None)
+        planned = {"created_on": tx.now, "scheduled_on": tx.now, "due_on": tx.now}
+        body = json.dumps({"contact": about, "text": HEARD})
+        sent = {"event": "flow", "receiver": "http://x", "url": "http://x/", "content_type": "application/json"}
+        number = tx.insert(delivery, **owned, **sent, **planned, body=body)
+        tried = {"number": 1, "scheduled_on": tx.now, "finished_on": tx.now, "duration_ms": 1, "answer": NUMBER}
+        tx.insert(delivery_attempt, **owned, delivery_id=number, **tried)
+        hook = tx.insert(resthook, **owned, slug="new-case", **times)
+        tx.insert(resthook_event, **owned, resthook_id=hook, data={"contact": about}, created_on=tx.now)
+        told = {"resource": "x", "action": "changed", "record_name": "", "via": "token", "created_on": tx.now}
+        tx.insert(audit_event, **owned, **told, changes={"address": [None, NUMBER]})
+
+
+def write_jobs(clinic: Clinic) -> None:
+    with clinic.database.writing() as tx:
+        owned = {"workspace_id": clinic.workspace.id, "created_on": tx.now}
+        columns = [{"header": "Phone", "examples": [NUMBER], "target": "urn:tel"}]
+        done = {"status": "completed", "finished_on": tx.now, "location": "private/imports/rejected.csv"}
+        number = tx.insert(contact_import, **owned, **done, filename="people.csv", columns=columns)
+        row = {"import_id": number, "workspace_id": clinic.workspace.id, "number": 2, "cells": [NUMBER, NAME]}
+        tx.execute(insert(rejected_row), [{**row, "reason": f"{NUMBER}: no"}])
+        made = {"type": "contacts", "format": "csv", "filters": {"query": f"tel = {NUMBER}"}}
+        tx.insert(export, **owned, **made, **{**done, "location": "private/exports/people.csv"})
+    for name in ("private/imports/rejected.csv", "private/exports/people.csv"):
+        with clinic.store.writing(name) as file:
+            file.write(f"{NUMBER},{NAME}\n".encode())
+
+
+def write_archive(clinic: Clinic) -> None:
+    """A day of November with a message of each."""
+    for uuid, words in ((clinic.amina, HEARD), (clinic.bosco, "Good evening")):
+        stored = {"created_on": OLD, "modified_on": OLD, "stored_on": OLD}
+        make_messages(clinic.database, clinic.workspace, uuid, 1, text=words, urn=f"tel:{NUMBER}", **stored)
+    with clinic.database.writing() as tx:
+        tx.execute(text("UPDATE message SET urn = NULL WHERE text = 'Good evening'"))
+    while archive_next_day(clinic.database, clinic.store):
+        while trim_archived(clinic.database):
+            pass
+
+
+def read_database(database: Database) -> Iterator[tuple[str, bytes]]:
+    """The files of the database, after what is in memory was written; the log of PostgreSQL is not one of them."""
+    if database.sqlite:
+        path = Path(make_url(database.url).database or "")
+        yield from ((each.name, each.read_bytes()) for each in path.parent.glob(f"{path.name}*"))
+        return
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("CHECKPOINT")
+        folder = Path(connection.exec_driver_sql("SHOW data_directory").scalar_one())
+        own = connection.exec_driver_sql("SELECT oid FROM pg_database WHERE datname = current_database()").scalar_one()
+    for each in [*folder.glob(f"base/{own}/*"), *folder.glob("global/*"), *folder.glob("pg_[!w]*/**/*")]:
+        if each.is_file():
+            yield each.name, each.read_bytes()
+
+
+def read_store(store: FolderStore) -> Iterator[tuple[str, bytes]]:
+    for name in store.list_names():
+        file = store.open(name)
+        assert file is not None
+        with file.stream:
+            content = file.stream.read()
+        yield name, gzip.decompress(content) if name.endswith(".gz") else content
+
+
+def marks_in(files: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    return [(name, mark) for name, content in files for mark in MARKS if mark in content]
+
+
+def test_nothing_of_an_erased_person_is_found_in_any_file(clinic: Clinic) -> None:
+    with clinic.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("ANALYZE")  # which copies frequent values
+    before = {mark for _, mark in marks_in(read_database(clinic.database))}
+    stored = {name.partition("/")[0] for name, _ in marks_in(read_store(clinic.store))}
+    assert (before, stored) == (set(MARKS), {"archives", "private", clinic.workspace.uuid})
+
+    done = clinic.perform(ERASE)
+
+    assert marks_in(read_database(clinic.database)) == []
+    assert marks_in(read_store(clinic.store)) == []
+    assert (done["status"], done["error"], done["contact"]) == ("completed", None, clinic.amina)
+    assert done["requested_by"] == "ann@example.org" and done["rewritten_on"] is not None
+    assert {name: done["counts"][name] for name in ("runs", "tickets", "notes", "archived", "files", "delivery")} == {
+        "runs": 1,
+        "tickets": 1,
+        "notes": 1,
+        "archived": 1,
+        "files": 1,
+        "delivery": 1,
+    }
+
+
+def test_others_keep_what_is_theirs(clinic: Clinic) -> None:
+    clinic.perform(ERASE)
+
+    texts = sorted(next(iter(each["text"].values())) for each in clinic.api.results("/api/v2/broadcasts.json"))
+    (stored,) = clinic.api.results("/api/v2/archives.json")
+    with clinic.database.reading() as tx:
+        (kept,) = tx.execute(select(archive.c.location)).scalars()
+        (session,) = tx.execute(select(flow_session.c.state)).scalars()
+        left = tx.execute(select(media.c.id)).all()
+    lines = gzip.decompress(next(content for name, content in raw(clinic.store) if name == kept)).splitlines()
+    assert texts == ["", "Good morning"]
+    assert [each["name"] for each in clinic.api.results("/api/v2/contacts.json")] == ["Bosco"]
+    assert (stored["record_count"], [json.loads(each)["text"] for each in lines]) == (1, ["Good evening"])
+    assert session["trigger"]["parent"]["results"] == {} and left == []
+    assert clinic.api.get("/api/v2/messages.json", contact=clinic.bosco).status_code == 200
+
+
+def raw(store: FolderStore) -> Iterator[tuple[str, bytes]]:
+    for name in store.list_names():
+        file = store.open(name)
+        assert file is not None
+        with file.stream:
+            yield name, file.stream.read()
+
+
+def test_a_worker_that_dies_in_between_is_followed_by_one_that_ends_it(
+    clinic: Clinic, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(*_arguments: Any, **_options: Any) -> bool:
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("persistence.rights.requests.rewrite_files", die)
+        clinic.perform(ERASE)
+    clock.moment += timedelta(minutes=5)
+    while (held := clinic.database.write(lambda tx: take_next(tx, clinic.workspace.id))) is not None:
+        Performer(clinic.database, clinic.store).perform(held)
+
+    (done,) = clinic.api.results("/api/v2/data_requests.json", contact=clinic.amina)
+    assert (done["status"], done["counts"]["runs"], done["counts"]["archived"]) == ("completed", 1, 1)
+    assert marks_in(read_database(clinic.database)) == []
+
+
+def test_a_copy_has_everything_and_goes_with_the_person(clinic: Clinic) -> None:
+    done = clinic.perform(COPY)
+    name = done["download_url"]
+    with zipfile.ZipFile(io.BytesIO(dict(raw(clinic.store))[name])) as packed:
+        held = {each: packed.read(each).decode() for each in packed.namelist()}
+
+    assert {key: count for key, count in done["counts"].items() if count} == {
+        "contacts": 1,
+        "messages": len(held["messages.jsonl"].splitlines()),
+        "runs": 1,
+        "tickets": 1,
+        "notes": 1,
+        "archived_messages": 1,
+        "files": 1,
+    }
+    assert NAME in held["contact.jsonl"] and NOTED in held["notes.jsonl"] and HEARD in held["runs.jsonl"]
+    assert HEARD in held["archived_messages.jsonl"] and "Good evening" not in "".join(held.values())
+    (file,) = (each for each in held if each.startswith("media/"))
+    assert held[file] == HEARD
+
+    clinic.perform(ERASE)
+
+    assert name not in dict(raw(clinic.store))
+
+
+def test_only_administrators_ask_and_see(clinic: Clinic) -> None:
+    path, body = "/api/v2/data_requests.json", {"type": "copy", "contact": clinic.amina}
+    editor = clinic.api.as_role("editor")
+
+    assert [editor.post(path, body).status_code, editor.get(path).status_code] == [403, 403]
+    assert clinic.api.post(path, body).json()["status"] == "pending"
+
+
+DELETED_WITH_THE_CONTACT = {
+    *("contact", "contact_urn", "contact_note", "group_membership", "message", "message_label", "gateway_send"),
+    *("conversation", "record_stamp", "flow_run", "flow_session", "ticket", "ticket_event", "channel_event"),
+}
+"""What delete_contacts deletes or empties, and what goes with these rows."""
+FILES = {"archive", "media", "media_usage", "contact_import", "export", "rejected_row", "data_request"}
+GOES_WITH = {"delivery_attempt": "delivery"}
+NOT_ABOUT_CONTACTS = {
+    *("account", "account_mail", "api_token", "app_user", "boundary", "boundary_alias", "broadcast_group", "campaign"),
+    *("campaign_event", "channel", "channel_alarm", "classifier", "contact_field", "contact_group", "day_count"),
+    *("flow", "flow_count", "flow_label", "flow_revision", "flow_start_group", "former_channel", "global_value"),
+    *("invitation", "label", "labeled_flow", "membership", "optin", "rate_window", "registration_window", "resthook"),
+    *("resthook_subscriber", "saved_reply", "schema_note", "secret_key_check", "sign_in", "sign_in_link"),
+    *("sign_in_window", "sync_record", "template", "template_translation", "ticketer", "topic", "trigger"),
+    *("trigger_group", "waiting_registration", "webhook_trouble", "worker_heartbeat", "workspace", "workspace_clock"),
+}
+"""What people of the workspace set up, and what phones and the service say about themselves."""
+NUMBERS_ONLY = {"forgotten_report": "hashes", "flow_start_batch": "ids of contacts"}
+
+
+def test_every_table_is_treated_or_has_nothing_of_contacts() -> None:
+    treated = {each.table.name for each in (*DOCUMENTS, *QUERIES)} | set(MENTIONS) | set(OWN_ROWS)
+    others = DELETED_WITH_THE_CONTACT | FILES | set(GOES_WITH) | NOT_ABOUT_CONTACTS | set(NUMBERS_ONLY)
+
+    assert treated | others == set(metadata.tables)
+    assert [name for name in NOT_ABOUT_CONTACTS if "contact_id" in metadata.tables[name].c] == []
