@@ -19,6 +19,7 @@ from persistence.tables.data_jobs import FAILED, contact_import, export, rejecte
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.flow_starts import flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group, message
+from persistence.tables.moves import moved_record
 from persistence.tables.runs import flow_run, flow_session, parked_sprint
 from persistence.tables.service import kept_answer
 from persistence.tables.tickets import ticket
@@ -95,8 +96,16 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
         owned = column.table.c.workspace_id == person.workspace_id
         named = person.is_in(column, by_uuid=False)
         tx.execute(update(column.table).where(owned, named).values({column: None}))
+    _forget_notes_of_moves(tx, person)
     _forget_files(tx, person)
     return counts
+
+
+def _forget_notes_of_moves(tx: Transaction, person: Person) -> None:
+    """What could not be carried from another server is told by name."""
+    rows = moved_record.c
+    told = person.is_in(rows.name) | person.is_in(rows.note) | (rows.name == person.name)
+    tx.execute(update(moved_record).where(rows.workspace_id == person.workspace_id, told).values(name=None, note=None))
 
 
 def _empty_lone_broadcasts(tx: Transaction, person: Person) -> None:

@@ -16,12 +16,13 @@ SHORTEST_PATH = 5
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A contact that is erased: its ids, and the paths of its URNs."""
+    """A contact that is erased: its ids, the paths of its URNs, and its name."""
 
     workspace_id: int
     contact_id: int
     uuid: str
     paths: tuple[str, ...]
+    name: str | None = None
 
     @property
     def needles(self) -> tuple[str, ...]:
@@ -42,11 +43,11 @@ class Person:
 def find_person(tx: Transaction, workspace_id: int, contact_id: int) -> Person:
     """The person behind a contact."""
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
-    uuid = tx.execute(select(contact.c.uuid).where(mine)).scalar_one()
+    uuid, name = tx.execute(select(contact.c.uuid, contact.c.name).where(mine)).one()
     rows = contact_urn.c
     own = (rows.workspace_id == workspace_id) & (rows.contact_id == contact_id)
     paths = tx.execute(select(rows.path).where(own).order_by(rows.id)).scalars()
-    return Person(workspace_id, contact_id, uuid, tuple(paths))
+    return Person(workspace_id, contact_id, uuid, tuple(paths), name)
 
 
 def redact(document: Any, person: Person) -> Any:

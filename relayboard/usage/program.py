@@ -3,8 +3,7 @@
 import click
 
 from relayboard.base.version import program_version
-from relayboard.usage import channels, flows, messaging, moving, people, records, services, tools
-from relayboard.usage import channels, data, flows, messaging, people, records, services, tools
+from relayboard.usage import channels, data, flows, messaging, moving, people, records, services, tools
 from relayboard.usage.parts import HELP, NAME, Listing
 
 EPILOG = """`relayboard COMMAND --help` tells more. Settings come from the environment or a file .env. On a terminal
@@ -12,8 +11,8 @@ commands show tables, in a pipe or with --json they write JSON."""
 
 
 def build_program() -> click.Group:
-    nouns = [*services.ALL, *people.ALL, *channels.ALL, *messaging.ALL, *records.ALL, *flows.ALL, *moving.ALL, *tools.ALL]
-    nouns = [*services.ALL, *people.ALL, *channels.ALL, *messaging.ALL, *records.ALL, *data.ALL, *flows.ALL, *tools.ALL]
+    nouns = [*services.ALL, *people.ALL, *channels.ALL, *messaging.ALL, *records.ALL, *flows.ALL]
+    nouns += [*data.ALL, *moving.ALL, *tools.ALL]
     return Listing(
         NAME,
         {each.name or "": each for each in nouns},

@@ -30,6 +30,7 @@ from persistence.tables.audit import audit_event
 from persistence.tables.data_jobs import contact_import, export, rejected_row
 from persistence.tables.deliveries import delivery, delivery_attempt, resthook, resthook_event
 from persistence.tables.messages import media
+from persistence.tables.moves import moved_record, workspace_move
 from persistence.tables.runs import flow_session
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
@@ -124,6 +125,9 @@ def write_records(clinic: Clinic) -> None:
         tx.insert(delivery_attempt, **owned, delivery_id=number, **tried)
         hook = tx.insert(resthook, **owned, slug="new-case", **times)
         tx.insert(resthook_event, **owned, resthook_id=hook, data={"contact": about}, created_on=tx.now)
+        moved = tx.insert(workspace_move, **owned, source="https://old.example.org", state={}, **times)
+        lost = {"kind": "message", "reference": "1", "name": NAME, "note": f"no channel for {NUMBER}"}
+        tx.execute(insert(moved_record), [{**owned, **lost, "move_id": moved}])
         told = {"resource": "x", "action": "changed", "record_name": "", "via": "token", "created_on": tx.now}
         tx.insert(audit_event, **owned, **told, changes={"address": [None, NUMBER]})
 
@@ -302,12 +306,13 @@ NOT_ABOUT_CONTACTS = {
     *("trigger_group", "waiting_registration", "webhook_trouble", "worker_heartbeat", "workspace", "workspace_clock"),
 }
 """What people of the workspace set up, and what phones and the service say about themselves."""
-NUMBERS_ONLY = {"forgotten_report": "hashes", "flow_start_batch": "ids of contacts"}
+NUMBERS_ONLY = {"forgotten_report": "hashes", "flow_start_batch": "ids of contacts", "workspace_move": "progress"}
+EMPTIED = {"moved_record"}
 
 
 def test_every_table_is_treated_or_has_nothing_of_contacts() -> None:
     treated = {each.table.name for each in (*DOCUMENTS, *QUERIES)} | set(MENTIONS) | set(OWN_ROWS)
-    others = DELETED_WITH_THE_CONTACT | FILES | set(GOES_WITH) | NOT_ABOUT_CONTACTS | set(NUMBERS_ONLY)
+    others = DELETED_WITH_THE_CONTACT | FILES | set(GOES_WITH) | NOT_ABOUT_CONTACTS | set(NUMBERS_ONLY) | EMPTIED
 
     assert treated | others == set(metadata.tables)
     assert [name for name in NOT_ABOUT_CONTACTS if "contact_id" in metadata.tables[name].c] == []
