@@ -51,16 +51,22 @@ def create_export(
     used, LimitReached if too many exports are not finished.
     """
     hold_workspace(tx, workspace.id)
+    filters = check_filters(tx, workspace, kind, given)
+    check_room(tx, workspace.id, export, rows.finished_on.is_(None), limit=UNFINISHED_LIMIT)
+    tx.wake(WAKE)
+    values = {"type": kind, "format": form, "filters": filters}
+    return tx.insert(export, workspace_id=workspace.id, user_id=user_id, status=PENDING, created_on=tx.now, **values)
+
+
+def check_filters(tx: Transaction, workspace: Workspace, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters of an export as they are stored. Raises InvalidInput and Refused."""
     filters = read_filters(kind, given)
     if "group" in filters:
         require_id(tx, workspace.id, group, filters["group"], field="group", by_name=True)
     if "flow" in filters:
         require_id(tx, workspace.id, flow, filters["flow"], field="flow")
     KINDS[kind].spec.conditions(query_of(tx, workspace, filters))
-    check_room(tx, workspace.id, export, rows.finished_on.is_(None), limit=UNFINISHED_LIMIT)
-    tx.wake(WAKE)
-    values = {"type": kind, "format": form, "filters": filters}
-    return tx.insert(export, workspace_id=workspace.id, user_id=user_id, status=PENDING, created_on=tx.now, **values)
+    return filters
 
 
 def run_export(

@@ -36,6 +36,8 @@ SHOWN_REASONS = 20
 
 def run_import(options: Options) -> None:
     settings = load_settings()
+    if options.output is not None and options.output.is_dir():
+        raise CommandFailed(f"{options.output} is a folder")
     try:
         with opened_database(settings) as database:
             with database.reading() as tx:

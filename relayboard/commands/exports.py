@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from persistence.errors import InvalidInput
-from persistence.exports.kinds import read_filters
+from persistence.exports.exports import check_filters
 from persistence.exports.sheets import CSV, JSONL, XLSX, SheetFull
 from persistence.exports.writing import write_records
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
@@ -22,13 +21,13 @@ def run_export(options: Options) -> None:
     with opened_database() as database:
         with database.reading() as tx:
             workspace = workspace_named(tx, options.workspace)
+            filters = check_filters(tx, workspace, options.type, wanted)
         try:
-            filters = read_filters(options.type, wanted)
             with options.output.open("wb") as file, show_progress("Exporting") as note:
                 count = write_records(database, workspace, options.type, form, filters, file, note)
         except OSError as error:
             raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
-        except (InvalidInput, SheetFull) as error:
+        except SheetFull as error:
             raise CommandFailed(str(error)) from error
     print_json({"file": str(options.output), "records": count})
 

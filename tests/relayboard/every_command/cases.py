@@ -108,18 +108,18 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ),
     ("broadcast", "list"): ("--workspace {workspace}",),
     ("broadcast", "show"): ("--workspace {workspace} {broadcast}",),
-    ("contact", "copy"): ("tel:+250788000222 --workspace {workspace} --output {folder}/ann.zip",),
-    ("contact", "erase"): ("{erased} --workspace {workspace} --yes",),
+    ("contact", "copy"): ("--workspace {workspace} --output {folder}/ann.zip tel:+250788000222",),
+    ("contact", "erase"): ("--workspace {workspace} --yes {erased}",),
     ("export",): (
-        "{folder}/ann.xlsx --workspace {workspace} --group Mothers --query 'tel = +250788000222'",
-        "{folder}/messages.csv --workspace {workspace} --type messages --folder inbox --after 2026-03-01",
-        "{folder}/runs.jsonl --workspace {workspace} --type runs --before 2100-01-01",
-        "{folder}/tickets.csv --workspace {workspace} --type tickets",
+        "--workspace {workspace} --group Mothers --query 'tel = +250788000222' {folder}/ann.xlsx",
+        "--workspace {workspace} --type messages --folder inbox --after 2026-03-01 {folder}/messages.csv",
+        "--workspace {workspace} --type runs --before 2100-01-01 {folder}/runs.jsonl",
+        "--workspace {workspace} --type tickets {folder}/tickets.csv",
     ),
     ("contact", "import"): (
-        "{people_file} --workspace {workspace} --dry-run",
-        "{people_file} --workspace {workspace} --group Mothers --new-fields --output {folder}/rejected.csv "
-        "--map 'Second phone=urn:tel'",
+        "--workspace {workspace} --dry-run {people_file}",
+        "--workspace {workspace} --group Mothers --new-fields --output {folder}/rejected.csv "
+        "--map 'Second phone=urn:tel' {people_file}",
     ),
     ("contact", "delete"): ("--workspace {workspace} --yes tel:+250788000222",),
     ("group", "list"): ("--workspace {workspace} --limit 3",),
