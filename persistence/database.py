@@ -88,6 +88,7 @@ class Transaction:
     __slots__ = (
         "_before_commit",
         "_kinds",
+        "_to_tell",
         "connection",
         "held_workspaces",
         "is_alone",
@@ -106,6 +107,7 @@ class Transaction:
         self.held_workspaces: set[int] = set()
         self.witness: Watcher | None = None
         self._kinds: set[str] = set()
+        self._to_tell: list[Callable[[], object]] = []
         self._before_commit: dict[type[BeforeCommit], BeforeCommit] = {}
 
     @property
@@ -145,6 +147,15 @@ class Transaction:
     def wake(self, kind: str) -> None:
         """Wake the workers of this job once the transaction is committed."""
         self._kinds.add(kind)
+
+    def after_commit(self, tell: Callable[[], object]) -> None:
+        """Call this once the transaction is committed, for counters of the process."""
+        self._to_tell.append(tell)
+
+    def tell(self) -> None:
+        """Calls what was to be called after the commit."""
+        for each in self._to_tell:
+            each()
 
     def before_commit(self, kind: type[Put]) -> Put:
         """The hook of this type in this unit of work, which collects what to do at its end."""
@@ -232,6 +243,7 @@ class Database:
                 transaction.witness = self.witness
                 yield transaction
                 transaction.flush()
+        transaction.tell()
         if transaction.woken:
             self.wake(transaction.woken)
 

@@ -15,6 +15,8 @@ NAMES = {
     "password_hash": "password",
     "recovery_hashes": "recovery_codes",
     "webhook_secret": "webhook_secret",
+    "retry_delays": "retry_delays_seconds",
+    "per_second": "requests_per_second",
 }
 """What a column is called in the log, if it has another name there."""
 
@@ -71,6 +73,12 @@ AUDITED: Mapping[str, Audited] = {
     "campaign_event": Audited("campaign_events", ended={"is_deleted": True}),
     "resthook": Audited("resthooks", "slug"),
     "resthook_subscriber": Audited("resthook_subscribers", hidden=("target_url",)),
+    "webhook_receiver": Audited(
+        "webhook_receivers",
+        shown=("retry_delays", "per_second", "switched_off_on", "signature"),
+        hidden=("private_key",),
+        tells_creation=False,
+    ),
     "contact_group": Audited("groups", "name", ("name",)),
     "contact_field": Audited("fields", "name", ("name",)),
     "label": Audited("labels", "name", ("name",)),

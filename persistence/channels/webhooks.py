@@ -10,8 +10,9 @@ from sqlalchemy import select, update
 
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import end_trouble
+from persistence.deliveries.failing_receivers import Endpoint, end_trouble
 from persistence.deliveries.outbox import follow_channel
+from persistence.deliveries.settings import switch_on
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid
@@ -72,7 +73,7 @@ def switch_on_webhook(tx: Transaction, workspace_id: int, channel_uuid: str) -> 
     RecordMissing.
     """
     channel_id, _ = _lock(tx, workspace_id, channel_uuid)
-    return end_trouble(tx, channel_ids=[channel_id]) > 0
+    return switch_on(tx, Endpoint(workspace_id, channel_id=channel_id))
 
 
 def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:

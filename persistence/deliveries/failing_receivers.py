@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, delete, exists, or_, select, update
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
 from persistence.tables.channels import channel
-from persistence.tables.deliveries import resthook_subscriber, webhook_trouble
+from persistence.tables.deliveries import resthook_subscriber, webhook_receiver, webhook_trouble
 
 LEAST_GIVEN_UP = 20
 """With fewer deliveries given up than this a receiver is not switched off."""
@@ -69,13 +69,24 @@ class _Trouble:
     reason: str | None
 
 
-_trouble = webhook_trouble.c
-_OFF = select(_trouble.id).where(_trouble.switched_off_on.is_not(None))
-IS_SUBSCRIBER_OFF = exists(_OFF.where(_trouble.subscriber_id == resthook_subscriber.c.id))
-IS_CHANNEL_OFF = exists(
-    _OFF.where(_trouble.channel_id == channel.c.id, _trouble.workspace_id == channel.c.workspace_id)
+_trouble, _settings = webhook_trouble.c, webhook_receiver.c
+_FAILED = select(_trouble.id).where(_trouble.switched_off_on.is_not(None)).correlate(channel, resthook_subscriber)
+_CHOSEN = select(_settings.id).where(_settings.switched_off_on.is_not(None)).correlate(channel, resthook_subscriber)
+IS_SUBSCRIBER_OFF = or_(
+    exists(_FAILED.where(_trouble.subscriber_id == resthook_subscriber.c.id)),
+    exists(
+        _CHOSEN.where(
+            _settings.subscriber_id == resthook_subscriber.c.id,
+            _settings.workspace_id == resthook_subscriber.c.workspace_id,
+        )
+    ),
 )
-"""Whether a subscriber, or a channel in its workspace, of the enclosing statement is switched off."""
+IS_CHANNEL_OFF = or_(
+    exists(_FAILED.where(_trouble.channel_id == channel.c.id, _trouble.workspace_id == channel.c.workspace_id)),
+    exists(_CHOSEN.where(_settings.channel_id == channel.c.id, _settings.workspace_id == channel.c.workspace_id)),
+)
+"""Whether a subscriber, or a channel in its workspace, of the enclosing statement is switched off, because it failed
+for long or by a person."""
 
 
 def note_outcomes(

@@ -27,6 +27,8 @@ from sqlalchemy import (
 )
 
 from persistence.database import Transaction
+from persistence.deliveries.hiding import hide_in_text, hide_in_url
+from persistence.deliveries.ledger import count_moved
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.due_work import list_receivers
 from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
@@ -59,7 +61,7 @@ class DueDelivery:
 class AttemptOutcome:
     """The outcome of one attempt: a status or an error, and the new status of the delivery: DELIVERED, FAILED, or
     PENDING until `retry_at`. A receiver that is permanently gone ends its subscription. `delay_seconds` is the time
-    from the planned to the actual start of the attempt.
+    from the planned to the actual start of the attempt. `signed` names the schemes of its signatures.
     """
 
     state: str
@@ -70,6 +72,8 @@ class AttemptOutcome:
     duration_seconds: float
     ends_subscription: bool = False
     delay_seconds: float = 0.0
+    signed: str | None = None
+    answer_headers: Mapping[str, str] | None = None
 
 
 _MOVE_ON = (
@@ -123,17 +127,27 @@ def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome
     delivered event counts even after the lease has expired; any other outcome counts only within the lease.
     """
     tx.execute(insert(delivery_attempt).values(_attempt_row(tx, leased, outcome)))
-    has_moved = bool(tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount)
+    moved = tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount
+    _count(tx, outcome.state, moved)
     _end_subscriptions(tx, [(leased, outcome)])
-    return has_moved
+    return bool(moved)
 
 
 def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
     """The same for many at once."""
     if attempts:
         tx.execute(insert(delivery_attempt), [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
-        tx.execute(_MOVE_ON, [_move(tx, leased, outcome) for leased, outcome in attempts])
+        by_state: dict[str, list[dict[str, Any]]] = {}
+        for leased, outcome in attempts:
+            by_state.setdefault(outcome.state, []).append(_move(tx, leased, outcome))
+        for state, moves in by_state.items():
+            _count(tx, state, tx.execute(_MOVE_ON, moves).rowcount)
         _end_subscriptions(tx, attempts)
+
+
+def _count(tx: Transaction, state: str, moved: int) -> None:
+    if state != PENDING:
+        count_moved(tx, state, moved)
 
 
 def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
@@ -200,7 +214,11 @@ def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) 
         "duration_ms": round(outcome.duration_seconds * 1000),
         "status": outcome.status,
         "error": outcome.error,
-        "answer": answer or None,
+        "answer": hide_in_text(answer) or None,
+        "started_on": leased.scheduled_on + timedelta(seconds=outcome.delay_seconds),
+        "url": hide_in_url(leased.url),
+        "signed": outcome.signed,
+        "answer_headers": outcome.answer_headers or None,
     }
 
 

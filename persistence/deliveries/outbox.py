@@ -1,24 +1,23 @@
 """Deliveries of events to webhooks, created in the transaction that causes the event."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 from sqlalchemy import insert, select, update
 
-from persistence.channels.event_form import CONTENT_TYPE, FLOW, EventChannel, Fields, channel_fields, encode_form
+from persistence.channels.event_form import CONTENT_TYPE, FLOW, Fields, encode_form
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import IS_CHANNEL_OFF
-from persistence.errors import RecordMissing, Refused
-from persistence.sql.columns import is_uuid, new_uuid
+from persistence.deliveries.failing_receivers import IS_CHANNEL_OFF, Endpoint
+from persistence.deliveries.ledger import count_made, count_moved
+from persistence.deliveries.settings import OF_CHANNEL, is_delivery_to, name_at, name_receiver
+from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
-from persistence.tables.deliveries import FAILED, PENDING, delivery
+from persistence.tables.deliveries import FAILED, PENDING, delivery, webhook_receiver
 
 WAKE = "webhooks"
-TEST_EVENT = "test"
 REMOVED = "The delivery URL was removed before this delivery."
 
 
@@ -33,7 +32,7 @@ class ChannelEvent:
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """A body to send to a URL, for a channel or a resthook's subscriber."""
+    """A body to send to a URL, for a channel or a resthook's subscriber; `is_paced` if that has a rate limit."""
 
     event: str
     url: str
@@ -42,6 +41,12 @@ class NewDelivery:
     channel_id: int | None = None
     subscriber_id: int | None = None
     contact_id: int | None = None
+    is_paced: bool = False
+
+    def receiver(self, workspace_id: int) -> str:
+        if not self.is_paced:
+            return name_receiver(self.url)
+        return name_receiver(self.url, Endpoint(workspace_id, self.channel_id, self.subscriber_id))
 
 
 def record_channel_event(
@@ -63,50 +68,33 @@ def record_channel_events(
     wanted = _find_subscription(tx, workspace_id, channel_id) if events else None
     if wanted is None:
         return []
-    url, names, is_anonymous = wanted
+    url, names, is_anonymous, is_paced = wanted
     hidden = ("phone", "urn") if is_anonymous else ()
     deliveries = []
     for each in events:
         if names is None or each.event in names:
             body = encode_form({name: value for name, value in each.fields.items() if name not in hidden})
-            deliveries.append(NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id, None, each.contact_id))
+            deliveries.append(
+                NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id, None, each.contact_id, is_paced)
+            )
     return record_deliveries(tx, workspace_id, deliveries)
 
 
 def record_flow_event(
     tx: Transaction, workspace_id: int, channel_uuid: str, contact_id: int, payload: Mapping[str, Any]
 ) -> int | None:
-    """Queues a flow event for the receiver of a channel, unless these events are switched off; returns the id of the
-    active channel, None if there is none."""
-    found = select(channel.c.id, channel.c.webhook_url, channel.c.webhook_events)
+    """Queues a flow event for the receiver of a channel, unless it or these events are switched off; returns the id of
+    the active channel, None if there is none."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
-    row = tx.execute(found.where(mine)).first()
-    if row is None:
-        return None
-    channel_id, url, names = row
-    if url and (names is None or FLOW in names):
-        body = orjson.dumps({"event": FLOW} | dict(payload))
-        new = NewDelivery(FLOW, url, "application/json", body, channel_id=channel_id, contact_id=contact_id)
-        record_deliveries(tx, workspace_id, [new])
+    channel_id = tx.execute(select(channel.c.id).where(mine)).scalar_one_or_none()
+    wanted = None if channel_id is None else _find_subscription(tx, workspace_id, channel_id)
+    if wanted is not None:
+        url, names, _, is_paced = wanted
+        if names is None or FLOW in names:
+            body = orjson.dumps({"event": FLOW} | dict(payload))
+            new = NewDelivery(FLOW, url, "application/json", body, channel_id, None, contact_id, is_paced)
+            record_deliveries(tx, workspace_id, [new])
     return channel_id
-
-
-def record_test_event(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
-    """Queues an event of the type `test` for a channel's delivery URL, even if it is switched off; returns its id.
-    Raises RecordMissing for an unknown channel and Refused for one without a delivery URL.
-    """
-    found = select(channel.c.id, channel.c.uuid, channel.c.address, channel.c.webhook_url).where(
-        channel.c.workspace_id == workspace_id, channel.c.uuid == channel_uuid, channel.c.is_active
-    )
-    row = tx.execute(found).first() if is_uuid(channel_uuid) else None
-    if row is None:
-        raise RecordMissing("No such channel.")
-    channel_id, uuid, address, url = row
-    if url is None:
-        raise Refused("The channel has no delivery URL.")
-    body = encode_form({**channel_fields(TEST_EVENT, EventChannel(channel_id, uuid, address)), "time": tx.now})
-    test = NewDelivery(TEST_EVENT, url, CONTENT_TYPE, body, channel_id=channel_id)
-    return record_deliveries(tx, workspace_id, [test])[0]
 
 
 def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[NewDelivery]) -> list[str]:
@@ -115,12 +103,23 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
         return []
     times = dict.fromkeys(("created_on", "scheduled_on", "due_on"), tx.now)
     rows = [
-        asdict(each)
-        | {"uuid": new_uuid(), "workspace_id": workspace_id, "receiver": name_receiver(each.url)}
-        | {"body": each.body.decode(), **times}
+        {
+            "uuid": new_uuid(),
+            "workspace_id": workspace_id,
+            "event": each.event,
+            "url": each.url,
+            "receiver": each.receiver(workspace_id),
+            "content_type": each.content_type,
+            "body": each.body.decode(),
+            "channel_id": each.channel_id,
+            "subscriber_id": each.subscriber_id,
+            "contact_id": each.contact_id,
+            **times,
+        }
         for each in deliveries
     ]
     tx.execute(insert(delivery), rows)
+    count_made(tx, len(rows))
     tx.wake(WAKE)
     return [str(row["uuid"]) for row in rows]
 
@@ -128,37 +127,40 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
 def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None) -> None:
     """Redirects pending deliveries of a channel to its new URL; without a new URL they are given up."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
-    found = select(channel.c.id).where(mine).scalar_subquery()
-    waiting = (
-        delivery.c.workspace_id == workspace_id,
-        delivery.c.status == PENDING,
-        delivery.c.channel_id == found,
-        delivery.c.subscriber_id.is_(None),
-    )
-    given_up = {"status": FAILED, "last_error": REMOVED, "finished_on": tx.now}
-    values = given_up if url is None else {"url": url, "receiver": name_receiver(url)}
-    tx.execute(update(delivery).where(*waiting).values(**values))
+    endpoint = Endpoint(workspace_id, channel_id=tx.execute(select(channel.c.id).where(mine)).scalar_one())
+    if url is None:
+        give_up_waiting(tx, endpoint, REMOVED)
+        return
+    waiting = is_delivery_to(endpoint) & (delivery.c.status == PENDING)
+    tx.execute(update(delivery).where(waiting).values(url=url, receiver=name_at(tx, endpoint, url)))
 
 
-def name_receiver(url: str) -> str:
-    """The receiver of a URL, which all deliveries to one server share: scheme, host and port."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()[:300]
+def give_up_waiting(tx: Transaction, endpoint: Endpoint, why: str) -> None:
+    """Gives up what waits for a receiver; it can be sent again."""
+    waiting = is_delivery_to(endpoint) & (delivery.c.status == PENDING)
+    given_up = {"status": FAILED, "last_error": why, "finished_on": tx.now}
+    count_moved(tx, FAILED, tx.execute(update(delivery).where(waiting).values(**given_up)).rowcount)
 
 
 def _find_subscription(
     tx: Transaction, workspace_id: int, channel_id: int
-) -> tuple[str, list[str] | None, bool] | None:
-    """The delivery URL of an active channel, its events (None: all), and whether the workspace is anonymous. None for a
-    channel without a URL, and for a receiver that was switched off because it failed for long.
+) -> tuple[str, list[str] | None, bool, bool] | None:
+    """The delivery URL of an active channel, its events (None: all), whether the workspace is anonymous, and whether
+    the receiver has a rate limit. None for a channel without a URL, and for a receiver that is switched off.
     """
-    statement = select(channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous).where(
-        channel.c.workspace_id == workspace_id,
-        channel.c.id == channel_id,
-        channel.c.is_active,
-        channel.c.webhook_url.is_not(None),
-        ~IS_CHANNEL_OFF,
-        workspace.c.id == channel.c.workspace_id,
+    columns = (channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous)
+    statement = (
+        select(*columns, webhook_receiver.c.per_second)
+        .select_from(
+            channel.join(workspace, workspace.c.id == channel.c.workspace_id).outerjoin(webhook_receiver, OF_CHANNEL)
+        )
+        .where(
+            channel.c.workspace_id == workspace_id,
+            channel.c.id == channel_id,
+            channel.c.is_active,
+            channel.c.webhook_url.is_not(None),
+            ~IS_CHANNEL_OFF,
+        )
     )
-    url, events, is_anonymous = tx.execute(statement).first() or (None, None, False)
-    return None if url is None else (url, events, is_anonymous)
+    url, events, is_anonymous, per_second = tx.execute(statement).first() or (None, None, False, None)
+    return None if url is None else (url, events, is_anonymous, per_second is not None)

@@ -1,21 +1,30 @@
 """What operators see of and do with deliveries: records, counts, sending again, trimming."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+import orjson
+from sqlalchemy import ColumnElement, and_, case, delete, func, null, select, update
 
-from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
+from persistence.channels.former_channels import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import Endpoint
-from persistence.deliveries.outbox import WAKE, name_receiver
+from persistence.deliveries.hiding import hide_in_url
+from persistence.deliveries.ledger import SENT_AGAIN, count_moved
+from persistence.deliveries.outbox import WAKE
+from persistence.deliveries.settings import is_delivery_to, name_at
 from persistence.errors import Refused
-from persistence.lists import ListSpec, belongs_to, equals
+from persistence.lists import ListSpec, Rule, belongs_to, equals, never, within
+from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_list, json_record_or_null
+from persistence.sql.names import must_exist
 from persistence.sql.pages import Order
 from persistence.tables.channels import channel, former_channel
-from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
+from persistence.tables.contacts import contact
+from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
 
+NO_URL = "The receiver of this delivery has no URL any more."
 KEPT_FOR = timedelta(days=7)
 """How long a finished delivery can be listed and sent again."""
 
@@ -29,8 +38,13 @@ ATTEMPT_RECORD = declare_record(
         "status": delivery_attempt.c.status,
         "error": delivery_attempt.c.error,
         "answer": delivery_attempt.c.answer,
+        "started_on": delivery_attempt.c.started_on,
+        "url": delivery_attempt.c.url,
+        "signed": delivery_attempt.c.signed,
+        "answer_headers": delivery_attempt.c.answer_headers,
     }
 )
+"""What operators see of an attempt, and what `persistence.deliveries.log` reads."""
 
 DELIVERY_RECORD = declare_record(
     {
@@ -53,37 +67,55 @@ DELIVERY_RECORD = declare_record(
 )
 
 
+_FILTERS: Mapping[str, Rule] = {
+    "uuid": equals(delivery.c.uuid),
+    "receiver": lambda query, receiver: is_to(query.workspace.id, receiver),
+    "event": equals(delivery.c.event),
+    "status": equals(delivery.c.status),
+    "contact": belongs_to(delivery.c.contact_id, contact),
+    **within(delivery.c.created_on),
+}
 DELIVERIES = ListSpec(
     delivery,
     DELIVERY_RECORD,
     Order(delivery.c.created_on, delivery.c.id),
     source=join_channels(delivery, delivery),
-    filters={"status": equals(delivery.c.status), "channel": belongs_to(delivery.c.channel_id, channel)},
+    filters={**_FILTERS, "channel": belongs_to(delivery.c.channel_id, channel)},
 )
+"""For operators: each delivery with its attempts."""
+
+_LISTED: dict[str, ColumnElement[Any]] = {
+    "uuid": delivery.c.uuid,
+    "event": delivery.c.event,
+    "channel": json_record_or_null(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
+    "subscriber": delivery.c.subscriber_id,
+    "contact": json_record_or_null(contact.c.id, {"uuid": contact.c.uuid, "name": func.coalesce(contact.c.name, "")}),
+    "url": delivery.c.url,
+    "status": delivery.c.status,
+    "attempts": delivery.c.attempts,
+    "created_on": delivery.c.created_on,
+    "next_attempt_on": case((delivery.c.status == PENDING, delivery.c.scheduled_on), else_=null()),
+    "finished_on": delivery.c.finished_on,
+    "last_status": delivery.c.last_status,
+    "last_error": delivery.c.last_error,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """How many deliveries have each status."""
-
-    pending: int
-    delivered: int
-    failed: int
-
-    @property
-    def total(self) -> int:
-        return self.pending + self.delivered + self.failed
+def _hide(stored: str) -> str:
+    record = orjson.loads(stored)
+    return orjson.dumps(record | {"url": hide_in_url(record["url"])}).decode()
 
 
-def count_deliveries(tx: Transaction, workspace_id: int) -> Ledger:
-    """The counts of a workspace; trimmed deliveries are no longer counted."""
-    statement = (
-        select(delivery.c.status, func.count())
-        .where(delivery.c.workspace_id == workspace_id)
-        .group_by(delivery.c.status)
-    )
-    counts = {status: count for status, count in tx.execute(statement)}
-    return Ledger(counts.get(PENDING, 0), counts.get(DELIVERED, 0), counts.get(FAILED, 0))
+_is_of_contact = and_(contact.c.id == delivery.c.contact_id, contact.c.workspace_id == delivery.c.workspace_id)
+LISTED_DELIVERIES = ListSpec(
+    delivery,
+    declare_record(_LISTED),
+    Order(delivery.c.created_on, delivery.c.id),
+    source=join_channels(delivery.outerjoin(contact, _is_of_contact), delivery),
+    filters=_FILTERS,
+    show=_hide,
+)
+"""For the API: without bodies and attempts."""
 
 
 def send_again(tx: Transaction, workspace_id: int, uuid: str) -> bool:
@@ -94,15 +126,32 @@ def send_again(tx: Transaction, workspace_id: int, uuid: str) -> bool:
     if tx.execute(select(delivery.c.id).where(*finished)).first() is None:
         return False
     if not _reopen(tx, workspace_id, delivery.c.uuid == uuid):
-        raise Refused("The receiver of this delivery has no URL any more.")
+        raise Refused(NO_URL)
     return True
 
 
-def send_failed_again(tx: Transaction, workspace_id: int, since: datetime) -> int:
-    """Sends failed deliveries that were created since a time again; returns their number. Those whose receiver no
-    longer has a URL are left out.
+def send_all_again(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> int:
+    """Sends the finished ones of these deliveries again, like `send_again`; returns their number. Raises InvalidInput
+    for an unknown one, and Refused if the receiver of one has no URL any more.
     """
-    return _reopen(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since)
+    wanted = [uuid.lower() for uuid in uuids]
+    mine = (delivery.c.workspace_id == workspace_id) & delivery.c.uuid.in_(wanted)
+    found = {row.uuid: row.status for row in tx.execute(select(delivery.c.uuid, delivery.c.status).where(mine))}
+    for uuid in uuids:
+        must_exist(found.get(uuid.lower()), "deliveries", uuid)
+    finished = {uuid for uuid, status in found.items() if status != PENDING}
+    sent = _reopen(tx, workspace_id, delivery.c.uuid.in_(sorted(finished))) if finished else 0
+    if sent < len(finished):
+        raise Refused(NO_URL)
+    return sent
+
+
+def send_failed_again(tx: Transaction, workspace_id: int, since: datetime, receiver: str | None = None) -> int:
+    """Sends failed deliveries that were created since a time again, only those to one receiver if it is named; returns
+    their number. Those whose receiver no longer has a URL are left out.
+    """
+    theirs = [] if receiver is None else [is_to(workspace_id, receiver)]
+    return _reopen(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since, *theirs)
 
 
 def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
@@ -114,6 +163,21 @@ def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
         .limit(limit)
     )
     return tx.execute(delete(delivery).where(delivery.c.id.in_(old.scalar_subquery()))).rowcount
+
+
+def is_to(workspace_id: int, receiver: str) -> ColumnElement[bool]:
+    """The condition on deliveries to the channel with this UUID, also one that has left the workspace, or to the
+    subscriber with this id, also a former one.
+    """
+    if receiver.isdecimal():
+        return delivery.c.subscriber_id == read_id(receiver)
+    if not is_uuid(receiver):
+        return never(delivery.c.id)
+    here, left = channel.c, former_channel.c
+    of_it = select(here.id).where(here.workspace_id == workspace_id, here.uuid == receiver)
+    of_former = select(left.channel_id).where(left.workspace_id == workspace_id, left.uuid == receiver)
+    found = func.coalesce(of_it.scalar_subquery(), of_former.scalar_subquery())
+    return and_(delivery.c.channel_id == found, delivery.c.subscriber_id.is_(None))
 
 
 def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]) -> int:
@@ -131,9 +195,10 @@ def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]
         url = _find_url(tx, endpoint)
         if url is not None:
             fresh = {"status": PENDING, "attempts": 0, "scheduled_on": tx.now, "due_on": tx.now, "finished_on": None}
-            moved = update(delivery).where(*finished, _is_to(endpoint))
-            reopened += tx.execute(moved.values(url=url, receiver=name_receiver(url), **fresh)).rowcount
+            moved = update(delivery).where(*finished, is_delivery_to(endpoint))
+            reopened += tx.execute(moved.values(url=url, receiver=name_at(tx, endpoint, url), **fresh)).rowcount
     if reopened:
+        count_moved(tx, SENT_AGAIN, reopened)
         tx.wake(WAKE)
     return reopened
 
@@ -150,8 +215,3 @@ def _find_url(tx: Transaction, endpoint: Endpoint) -> str | None:
     url = tx.execute(select(here.webhook_url).where(is_here)).scalar()
     return url if url is not None else tx.execute(select(left.webhook_url).where(has_left)).scalar()
 
-
-def _is_to(endpoint: Endpoint) -> ColumnElement[bool]:
-    if endpoint.subscriber_id is not None:
-        return delivery.c.subscriber_id == endpoint.subscriber_id
-    return (delivery.c.channel_id == endpoint.channel_id) & delivery.c.subscriber_id.is_(None)

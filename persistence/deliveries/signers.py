@@ -1,10 +1,10 @@
-"""The secrets that sign calls to channels' delivery URLs and to subscribers of resthooks."""
+"""What signs calls to channels' delivery URLs and to subscribers of resthooks, and what else was set for them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Column, select, update
+from sqlalchemy import Column, and_, select, update
 
 from persistence.channels.webhooks import new_webhook_secret
 from persistence.database import Transaction
@@ -13,17 +13,26 @@ from persistence.errors import RecordMissing, Refused
 from persistence.resthooks.subscribers import find_subscribers_at
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
 from persistence.tables.channels import channel, former_channel
-from persistence.tables.deliveries import resthook_subscriber
+from persistence.tables.deliveries import SYMMETRIC, resthook_subscriber, webhook_receiver
 
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """The secrets of a delivery URL, and since when the current one is used; a damaged one cannot be decrypted."""
+    """The secrets of a delivery URL, and since when the current one is used; a damaged one cannot be decrypted. The
+    same for its private keys, if it ever had any; `signature` says which of both sign now, and `chosen_on` since when.
+    `retry_delays` in seconds are its own (None: those of the service).
+    """
 
     secret: str | None
     previous_secret: str | None
     rotated_on: datetime | None
     is_damaged: bool = False
+    signature: str = SYMMETRIC
+    chosen_on: datetime | None = None
+    private_key: str | None = None
+    previous_private_key: str | None = None
+    key_rotated_on: datetime | None = None
+    retry_delays: tuple[float, ...] | None = None
 
 
 def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Signer]:
@@ -52,22 +61,40 @@ def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]
     wanted = sorted(each for each in ids if each is not None)
     if not wanted:
         return {}
-    secret, previous = table.c.webhook_secret, table.c.webhook_previous_secret
+    secret, previous, own = table.c.webhook_secret, table.c.webhook_previous_secret, webhook_receiver.c
     columns = (
         table.c.workspace_id,
         key.label("key"),
         sealed_text(secret).label("secret"),
         sealed_text(previous).label("previous"),
         table.c.webhook_rotated_on,
+        own.signature,
+        own.signature_chosen_on,
+        sealed_text(own.private_key).label("private_key"),
+        sealed_text(own.previous_private_key).label("previous_private_key"),
+        own.key_rotated_on,
+        own.retry_delays,
     )
+    owner = own.subscriber_id if table is resthook_subscriber else own.channel_id
+    source = table.outerjoin(webhook_receiver, and_(owner == key, own.workspace_id == table.c.workspace_id))
     signers: Signers = {}
-    for row in tx.execute(select(*columns).where(key.in_(wanted))):
+    for row in tx.execute(select(*columns).select_from(source).where(key.in_(wanted))):
         opened = open_or_none(tx.dialect, secret, row.secret)
+        private_key = open_or_none(tx.dialect, own.private_key, row.private_key)
+        signing, sealed = (
+            (opened, row.secret) if row.signature in (None, SYMMETRIC) else (private_key, row.private_key)
+        )
         signers[row.workspace_id, row.key] = Signer(
             opened,
             open_or_none(tx.dialect, previous, row.previous),
             row.webhook_rotated_on,
-            is_damaged=row.secret is not None and opened is None,
+            is_damaged=sealed is not None and signing is None,
+            signature=row.signature or SYMMETRIC,
+            chosen_on=row.signature_chosen_on,
+            private_key=private_key,
+            previous_private_key=open_or_none(tx.dialect, own.previous_private_key, row.previous_private_key),
+            key_rotated_on=row.key_rotated_on,
+            retry_delays=None if row.retry_delays is None else tuple(row.retry_delays),
         )
     return signers
 

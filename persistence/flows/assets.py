@@ -29,6 +29,7 @@ from persistence.boundaries.boundaries import read_place_tree
 from persistence.channels.types import TYPES
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import IS_SUBSCRIBER_OFF
+from persistence.deliveries.settings import IS_SUBSCRIBER_PACED
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.tables.accounts import membership, user
@@ -118,7 +119,7 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
     statement = (
         select(resthook.c.slug, rows.target_url)
         .select_from(resthook)
-        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~IS_SUBSCRIBER_OFF)
+        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~IS_SUBSCRIBER_OFF & ~IS_SUBSCRIBER_PACED)
         .where(resthook.c.workspace_id == workspace_id)
         .order_by(resthook.c.id, rows.id)
     )

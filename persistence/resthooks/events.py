@@ -8,8 +8,9 @@ import orjson
 from sqlalchemy import delete, select
 
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import end_trouble
+from persistence.deliveries.failing_receivers import IS_SUBSCRIBER_OFF, end_trouble
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.deliveries.settings import IS_SUBSCRIBER_PACED
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.sql.json_sql import declare_record
@@ -44,27 +45,26 @@ def record_resthook_event(
 ) -> list[str]:
     """Records that a resthook was triggered and queues a delivery of `data` to each subscriber; returns the delivery
     ids. `data` is the body of a resthook event (interface specification, resthooks). Subscribers whose URL is in `told`
-    have accepted the event already; those that were switched off because they failed for long get nothing. A resthook
-    that does not exist is created. Raises InvalidInput for a bad slug.
+    have accepted the event already; those that are switched off get nothing. A resthook that does not exist is created. Raises InvalidInput for a bad slug.
     """
     resthook_id = ensure_resthook(tx, workspace_id, slug)
     tx.insert(resthook_event, workspace_id=workspace_id, resthook_id=resthook_id, data=dict(data), created_on=tx.now)
     body = orjson.dumps(data)
     rows, trouble = resthook_subscriber.c, webhook_trouble.c
     found = (
-        select(rows.id, rows.target_url, trouble.began_on, trouble.switched_off_on)
+        select(rows.id, rows.target_url, trouble.began_on, IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PACED)
         .outerjoin(webhook_trouble, trouble.subscriber_id == rows.id)
         .where(rows.resthook_id == resthook_id)
         .order_by(rows.id)
     )
     subscribers = tx.execute(found).all()
-    recovered = [number for number, url, began_on, _ in subscribers if url in told and began_on is not None]
+    recovered = [number for number, url, began_on, *_ in subscribers if url in told and began_on is not None]
     if recovered:
         end_trouble(tx, subscriber_ids=recovered)
     deliveries = [
-        NewDelivery(EVENT, url, CONTENT_TYPE, body, subscriber_id=number)
-        for number, url, _, switched_off_on in subscribers
-        if url not in told and switched_off_on is None
+        NewDelivery(EVENT, url, CONTENT_TYPE, body, subscriber_id=number, is_paced=is_paced)
+        for number, url, _, is_off, is_paced in subscribers
+        if url not in told and not is_off
     ]
     return record_deliveries(tx, workspace_id, deliveries)
 

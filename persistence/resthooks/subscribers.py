@@ -5,18 +5,28 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 
 from persistence.channels.webhooks import check_webhook_url, new_webhook_secret
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import end_trouble
+from persistence.deliveries.failing_receivers import Endpoint, end_trouble
+from persistence.deliveries.ledger import count_moved
+from persistence.deliveries.settings import OF_SUBSCRIBER, forget_settings, switch_on
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import ListSpec, belongs_to, equals
 from persistence.resthooks.resthooks import find_resthook, touch_resthooks
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import must_exist
 from persistence.sql.pages import Order
-from persistence.tables.deliveries import FAILED, PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
+from persistence.tables.deliveries import (
+    FAILED,
+    PENDING,
+    delivery,
+    resthook,
+    resthook_subscriber,
+    webhook_receiver,
+    webhook_trouble,
+)
 
 ENDED = "The subscription ended before this delivery."
 LOCAL_NAMES = ("localhost", "local", "internal")
@@ -75,12 +85,18 @@ def delete_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) ->
 
 
 def list_subscriber_states(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
-    """All subscribers of a workspace for operators; for those that were switched off, with time and reason."""
+    """All subscribers of a workspace for operators; for those that are switched off, with time and reason, which a
+    person's switch does not have."""
     rows, trouble = resthook_subscriber.c, webhook_trouble.c
-    off = (trouble.switched_off_on, trouble.reason.label("switched_off_reason"))
+    since = func.coalesce(webhook_receiver.c.switched_off_on, trouble.switched_off_on).label("switched_off_on")
+    off = (since, trouble.reason.label("switched_off_reason"))
     statement = (
         select(rows.id, resthook.c.slug.label("resthook"), rows.target_url, rows.created_on, *off)
-        .select_from(WITH_RESTHOOK.outerjoin(webhook_trouble, trouble.subscriber_id == rows.id))
+        .select_from(
+            WITH_RESTHOOK.outerjoin(webhook_trouble, trouble.subscriber_id == rows.id).outerjoin(
+                webhook_receiver, OF_SUBSCRIBER
+            )
+        )
         .where(rows.workspace_id == workspace_id)
         .order_by(rows.id)
     )
@@ -96,7 +112,7 @@ def switch_on_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int)
     mine = (rows.workspace_id == workspace_id) & (rows.id == subscriber_id)
     if tx.execute(select(rows.id).where(mine)).first() is None:
         raise RecordMissing("No such subscriber.")
-    return end_trouble(tx, subscriber_ids=[subscriber_id]) > 0
+    return switch_on(tx, Endpoint(workspace_id, subscriber_id=subscriber_id))
 
 
 def find_subscribers_at(tx: Transaction, workspace_id: int, slug: str, urls: Collection[str]) -> list[int]:
@@ -116,12 +132,14 @@ def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collec
     theirs = (rows.workspace_id == workspace_id) & rows.id.in_(subscriber_ids)
     ended = list(tx.execute(delete(resthook_subscriber).where(theirs).returning(rows.resthook_id)).scalars())
     waiting = (delivery.c.workspace_id == workspace_id) & delivery.c.subscriber_id.in_(subscriber_ids)
-    tx.execute(
+    given_up = tx.execute(
         update(delivery)
         .where(waiting, delivery.c.subscriber_id.is_not(None), delivery.c.status == PENDING)
         .values(status=FAILED, last_error=ENDED, finished_on=tx.now)
     )
+    count_moved(tx, FAILED, given_up.rowcount)
     end_trouble(tx, subscriber_ids=subscriber_ids)
+    forget_settings(tx, workspace_id, subscriber_ids)
     touch_resthooks(tx, workspace_id, ended)
     return bool(ended)
 

@@ -1,7 +1,18 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, Named, String, Text, UniqueConstraint
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    String,
+    Text,
+    UniqueConstraint,
+)
 
 from persistence.secrets.encrypted_columns import sealed_column
 from persistence.sql.columns import BigId, Json, OwnedColumns, RecordColumns, UtcDateTime, numbered_table, partial_index
@@ -38,10 +49,22 @@ delivery = numbered_table(
     Index("ix_delivery_finished", "finished_on", "id"),
     # Used when a subscription ends, to find its pending deliveries.
     partial_index("ix_delivery_subscriber", "subscriber_id", where="status = 'pending' AND subscriber_id IS NOT NULL"),
+    Index("ix_delivery_event", "workspace_id", "event", "created_on", "id"),
+    partial_index(
+        "ix_delivery_channel", "workspace_id", "channel_id", "created_on", "id", where="channel_id IS NOT NULL"
+    ),
+    partial_index(
+        "ix_delivery_to_subscriber",
+        *("workspace_id", "subscriber_id", "created_on", "id"),
+        where="subscriber_id IS NOT NULL",
+    ),
+    partial_index(
+        "ix_delivery_contact", "workspace_id", "contact_id", "created_on", "id", where="contact_id IS NOT NULL"
+    ),
 )
-"""`uuid` is the event's id, the same in all attempts. `receiver` is scheme, host and port of the URL. A pending
-delivery is due at `due_on`; a worker leases it by moving that time into the future, while `scheduled_on` keeps the
-planned time."""
+"""`uuid` is the event's id, the same in all attempts. `receiver` is scheme, host and port of the URL, followed by the
+kind and id of a receiver that has a rate limit of its own. A pending delivery is due at `due_on`; a worker leases it by
+moving that time into the future, while `scheduled_on` keeps the planned time."""
 
 
 class DeliveryAttemptColumns(RecordColumns):
@@ -53,13 +76,17 @@ class DeliveryAttemptColumns(RecordColumns):
     status: Named[int | None] = Column(Integer)
     error: Named[str | None] = Column(Text)
     answer: Named[str | None] = Column(Text)
+    started_on: Named[datetime | None] = Column(UtcDateTime)
+    url: Named[str | None] = Column(Text)
+    signed: Named[str | None] = Column(String(32))
+    answer_headers: Named[Any] = Column(Json, nullable=True)
 
 
 delivery_attempt = numbered_table(
     "delivery_attempt", DeliveryAttemptColumns, Index("ix_delivery_attempt_delivery", "delivery_id", "id")
 )
-"""The outcome of each attempt: `status` of the response or `error` (a sentence), and the first bytes of the
-response."""
+"""The outcome of each attempt: `status` of the response or `error` (a sentence), and some headers and the first bytes of
+the response, with secrets hidden. `signed` names the schemes of its signatures, such as `v1 v1a`."""
 
 
 class ResthookEventColumns(OwnedColumns):
@@ -129,3 +156,31 @@ webhook_trouble = numbered_table(
 )
 """Belongs to a channel or to a resthook subscriber. There are no foreign keys to them, so that recording deliveries
 never waits for a phone's sync and never fails because a subscriber was just removed; a leftover row has no effect."""
+
+SYMMETRIC, ED25519 = "symmetric", "ed25519"
+
+
+class WebhookReceiverColumns(OwnedColumns):
+    channel_id: Named[int | None] = Column(Integer)
+    subscriber_id: Named[int | None] = Column(BigId)
+    retry_delays: Named[list[float] | None] = Column[Any](Json, nullable=True)
+    per_second: Named[float | None] = Column(Float)
+    paced_until: Named[datetime | None] = Column(UtcDateTime)
+    switched_off_on: Named[datetime | None] = Column(UtcDateTime)
+    signature: Named[str] = Column(String(9), default=SYMMETRIC)
+    signature_chosen_on: Named[datetime | None] = Column(UtcDateTime)
+    public_key: Named[str | None] = Column(String(64))
+    private_key = sealed_column("webhook_receiver", "private_key")
+    previous_private_key = sealed_column("webhook_receiver", "previous_private_key")
+    key_rotated_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+webhook_receiver = numbered_table(
+    "webhook_receiver",
+    WebhookReceiverColumns,
+    CheckConstraint("signature IN ('symmetric', 'ed25519')", name="signature"),
+    UniqueConstraint("channel_id", "workspace_id"),
+    UniqueConstraint("subscriber_id", "workspace_id"),
+)
+"""What was set for one receiver, a channel or a resthook subscriber; one without a row has the settings of the service.
+`switched_off_on` is when a person switched it off. There are no foreign keys to them, as in `webhook_trouble`."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
+    Counter,
     Gauge,
     Histogram,
     disable_created_metrics,
@@ -40,6 +41,12 @@ store_calls = Histogram(
     ("operation", "outcome"),
     registry=shared,
     buckets=STORE_BUCKETS_SECONDS,
+)
+deliveries = Counter(
+    "relayboard_deliveries",
+    "Deliveries of events: made, sent again, delivered, and failed (given up).",
+    ("state",),
+    registry=shared,
 )
 
 

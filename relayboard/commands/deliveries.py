@@ -2,10 +2,11 @@
 
 import orjson
 
+from persistence.deliveries.receivers import send_test
 from persistence.channels.channels import find_channel_workspace
 from persistence.deliveries.failing_receivers import list_switched_off
-from persistence.deliveries.outbox import record_test_event
-from persistence.deliveries.records import DELIVERIES, count_deliveries, send_again, send_failed_again
+from persistence.deliveries.ledger import count_deliveries
+from persistence.deliveries.records import DELIVERIES, send_again, send_failed_again
 from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
 from relayboard.commands.output import CommandFailed, print_json, reading_in, writing_in
@@ -42,5 +43,5 @@ def run_resend(options: Options) -> None:
 
 def run_test(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
-        event_id = record_test_event(tx, workspace.id, options.channel)
+        event_id = send_test(tx, workspace.id, options.channel)
     print_json({"uuid": event_id, "event": "test"})

@@ -61,6 +61,9 @@ TABLES = {
     "labels": "label",
     "messages": "message",
     "optins": "optin",
+    "delivery": "delivery",
+    "delivery_actions": "delivery",
+    "deliveries": "delivery",
     "relayers": "channel",
     "resthook_subscribers": "resthook_subscriber",
     "runs": "flow_run",
@@ -103,6 +106,7 @@ LABEL: Forms = (by_uuid("label"), by_text("label"))
 FLOW: Forms = (by_uuid("flow"), by_id("flow"))
 BROADCAST: Forms = (by_uuid("broadcast"), by_id("broadcast"))
 CHANNEL: Forms = (by_id("channel"),)
+RECEIVER: Forms = (by_uuid("channel"), by_number("resthook_subscriber"))
 FIELD_KEY: Forms = (by_text("contact_field", "key"),)
 NAME: Forms = (by_text(OWN),)
 
@@ -130,6 +134,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "phone": (BY_PHONE,),
     "relayer": CHANNEL,
     "relayers.phone": (by_text("channel", "address", UNKNOWN_NUMBER),),
+    "receiver": RECEIVER,
     "resthook": (by_text("resthook", "slug"),),
     "run": (by_id("flow_run"),),
     "urn": (BY_URN,),
@@ -141,7 +146,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "v1/messages.label": (by_text("label"),),
 } | dict.fromkeys(
     words(
-        "after archive_type archived before call_type country cursor days deleted dependencies direction folder "
+        "after archive_type archived before call_type country cursor days deleted dependencies direction event folder "
         "geometry modified_after page paths period query responded reverse role search status text type unread"
     ),
     NOTHING,
@@ -181,6 +186,8 @@ FIELDS: Mapping[str, Forms] = {
     "name": NAME,
     "relative_to": FIELD_KEY,
     "relayers.name": NOTHING,
+    "deliveries": (by_uuid("delivery"),),
+    "receiver": RECEIVER,
     "resthook": (by_text("resthook", "slug"),),
     "tickets": (by_uuid("ticket"),),
     "topic": (by_uuid("topic"),),
@@ -200,9 +207,10 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.phone": (BY_PHONE,),
 } | dict.fromkeys(
     words(
-        "action after agent_access base_language before claim_code columns delivery_hour end_former_secret exclude_active extra folder language "
-        "message messages_per_second note offset params phone query quick_replies restart_participants rotate_secret "
-        "scheduled_on target_url text type unit value value_type"
+        "action after agent_access base_language before claim_code columns delivery_hour end_former_secret events "
+        "exclude_active extra folder is_on language message messages_per_second note offset params phone query "
+        "quick_replies requests_per_second restart_participants retry_delays_seconds rotate_secret scheduled_on "
+        "signature since target_url text type unit url value value_type"
     ),
     NOTHING,
 )

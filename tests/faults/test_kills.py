@@ -10,7 +10,7 @@ import requests
 from sqlalchemy import select
 
 from persistence.channels.webhooks import set_channel_webhook
-from persistence.deliveries.records import count_deliveries
+from persistence.deliveries.ledger import count_deliveries
 from persistence.messages.states import INCOMING, OUTGOING
 from persistence.relayers.relayers import claim_phone
 from persistence.tables.channels import channel

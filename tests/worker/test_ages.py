@@ -126,6 +126,7 @@ BOUNDED = {
     "workspace_move": "a row for each server that a workspace came from",
     "schema_note": "one row",
     "secret_key_check": "one row",
+    "webhook_receiver": "a row for each receiver with settings of its own",
     "webhook_trouble": "a row for each receiver that fails",
     "workspace_clock": "a row for each workspace",
 }

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from persistence.database import Database
-from persistence.deliveries.records import Ledger
+from persistence.deliveries.ledger import Ledger
 from relayboard.base.settings import load_settings
 from testbed.patience import PATIENCE_SECONDS
 from tests.worker.events import Sender

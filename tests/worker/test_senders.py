@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from persistence.database import Database
-from persistence.deliveries.records import Ledger
+from persistence.deliveries.ledger import Ledger
 from relayboard import cli
 from relayboard.worker_processes import choose_senders
 from testbed.forked import fork

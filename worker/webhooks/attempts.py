@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 
+from persistence.deliveries.hiding import hide_in_url
 from persistence.deliveries.leases import AttemptOutcome, DueDelivery
 from persistence.deliveries.signers import Signer
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from worker.http.errors import SendFailed
 from worker.http.safe_http import HttpResponse, SafeHttp
-from worker.webhooks.signing import secrets_in_force, signature_headers
+from worker.webhooks.signing import schemes_of, signature_headers, signing_now
 
 RETRIES = 3
 """Events, receiver response rules: delivery is retried up to three times."""
@@ -21,6 +22,9 @@ RETRY_AFTER_MIN_SECONDS = 1.0
 RETRY_AFTER_MAX_SECONDS = 3600.0
 GONE_STATUS = 410
 WAITING_STATUSES = (429, 503)
+KEPT_HEADERS = ("Content-Type", "Location", "Retry-After")
+"""Of a response; others may contain secrets."""
+HEADER_LENGTH = 200
 
 DAMAGED = "The secret that signs this event cannot be decrypted; set a new one."
 
@@ -37,43 +41,50 @@ STATES = {Verdict.DELIVERED: DELIVERED, Verdict.RETRY: PENDING, Verdict.FAILED: 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The result of calling a receiver: its response, or a sentence that says why there is none."""
+    """The result of calling a receiver: its response, or a sentence that says why there is none; the schemes of the
+    request's signatures, and the receiver's own retry delays in seconds."""
 
     delivery: DueDelivery
     answer: HttpResponse | None
     error: str | None
     duration_seconds: float
     delay_seconds: float = 0.0
+    signed: str | None = None
+    own_delays: Sequence[float] | None = None
 
 
 def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: datetime) -> Attempt:
     """Sends an event; every failure is part of the result."""
     if signer is not None and signer.is_damaged:
-        return Attempt(due, None, DAMAGED, 0.0)
+        return Attempt(due, None, DAMAGED, 0.0, own_delays=signer.retry_delays)
     headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets_of(signer, now))}
     delay_seconds = max((now - due.scheduled_on).total_seconds(), 0.0)
+    signed, own_delays = schemes_of(headers), None if signer is None else signer.retry_delays
     started = time.monotonic()
     try:
         answer = http.post(due.url, due.body, headers)
     except SendFailed as failure:
-        return Attempt(due, None, failure.sentence, time.monotonic() - started, delay_seconds)
-    return Attempt(due, answer, None, answer.duration_seconds, delay_seconds)
+        seconds = time.monotonic() - started
+        return Attempt(due, None, failure.sentence, seconds, delay_seconds, signed, own_delays)
+    return Attempt(due, answer, None, answer.duration_seconds, delay_seconds, signed, own_delays)
 
 
 def secrets_of(signer: Signer | None, now: datetime) -> Sequence[str]:
-    """The secrets that sign a receiver's calls now."""
-    return () if signer is None else secrets_in_force(signer.secret, signer.previous_secret, signer.rotated_on, now)
+    """What signs a receiver's calls now."""
+    return () if signer is None else signing_now(signer, now)
 
 
 def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequence[float]) -> AttemptOutcome:
-    """The decision about a delivery after an attempt, by the retry rule."""
-    answer, due = attempt.answer, attempt.delivery
+    """The decision about a delivery after an attempt, by the retry rule: with the delays that its receiver asked for,
+    or else with the first ones of the service, at most RETRIES."""
+    answer, due, own = attempt.answer, attempt.delivery, attempt.own_delays
     decision = decide(
         attempt=due.attempt,
         status=None if answer is None else answer.status,
         now=now,
         chance=chance,
-        delays_seconds=delays_seconds,
+        delays_seconds=delays_seconds if own is None else own,
+        most_retries=RETRIES if own is None else len(own),
         retry_after=None if answer is None else answer.headers.get("Retry-After"),
         is_subscriber=due.subscriber_id is not None,
     )
@@ -86,7 +97,14 @@ def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequen
         duration_seconds=attempt.duration_seconds,
         ends_subscription=decision.verdict is Verdict.GONE,
         delay_seconds=attempt.delay_seconds,
+        signed=attempt.signed,
+        answer_headers=None if answer is None else _kept_headers(answer),
     )
+
+
+def _kept_headers(answer: HttpResponse) -> dict[str, str]:
+    found = ((name, answer.headers.get(name)) for name in KEPT_HEADERS)
+    return {name: hide_in_url(value[:HEADER_LENGTH]) for name, value in found if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +122,7 @@ def decide(
     now: datetime,
     chance: float,
     delays_seconds: Sequence[float],
+    most_retries: int = RETRIES,
     retry_after: str | None = None,
     is_subscriber: bool = False,
 ) -> Decision:
@@ -119,7 +138,7 @@ def decide(
         return Decision(Verdict.DELIVERED)
     if status == GONE_STATUS and is_subscriber:
         return Decision(Verdict.GONE)
-    if attempt > min(RETRIES, len(delays_seconds)):
+    if attempt > min(most_retries, len(delays_seconds)):
         return Decision(Verdict.FAILED)
     asked_seconds = _read_retry_after(retry_after, now) if status in WAITING_STATUSES else None
     if asked_seconds is None:

@@ -11,11 +11,11 @@ from persistence.deliveries.failing_receivers import Endpoint, GivenUp, Switched
 from persistence.deliveries.leases import (
     AttemptOutcome,
     DueDelivery,
-    lease_deliveries,
     list_due_receivers,
     record_attempt,
     record_attempts,
 )
+from persistence.deliveries.paced_leases import lease_within_paces
 from persistence.deliveries.signers import Signer, find_signers
 from persistence.tables.deliveries import DELIVERED, FAILED
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching
@@ -74,9 +74,11 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         return [f"{workspace_id} {receiver}" for workspace_id, receiver in list_due_receivers(tx)]
 
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[Signed]:
-        leased = lease_deliveries(tx, {_read_receiver(name): room for name, room in rooms.items()}, self._lease)
+        wanted = {_read_receiver(name): room for name, room in rooms.items()}
+        leased, look_again_on = lease_within_paces(tx, wanted, self._lease)
         signers = find_signers(tx, leased)
-        return Leased([(f"{due.workspace_id} {due.receiver}", (due, signers.get(due.id))) for due in leased])
+        items = [(f"{due.workspace_id} {due.receiver}", (due, signers.get(due.id))) for due in leased]
+        return Leased(items, look_again_on)
 
     def call(self, item: Signed) -> tuple[Attempt, bool]:
         due, signer = item

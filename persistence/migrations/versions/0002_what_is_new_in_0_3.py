@@ -1,8 +1,9 @@
-"""What the version after 0.2.0 adds: accounts of people, the audit log and limits of tokens.
+"""What the version after 0.2.0 adds: accounts of people, the audit log, limits of tokens, settings of webhook receivers.
 
 Older programs work with it: each table and column is new and optional. They do not know the limits of tokens, so
 upgrade all nodes before you create the first limited one. Conversations, day figures and the live stream do not show
-what older programs write: they are complete once all nodes are upgraded, a conversation from its next message on.
+what older programs write: they are complete once all nodes are upgraded, a conversation from its next message on. Nor do
+they know settings of webhook receivers: change those once all nodes are upgraded.
 """
 
 from typing import Any
@@ -28,9 +29,11 @@ def upgrade() -> None:
     _live()
     _moves()
     _data_jobs()
+    _receivers()
 
 
 def downgrade() -> None:
+    _no_receivers()
     _no_data_jobs()
     _no_moves()
     _no_live()
@@ -433,3 +436,43 @@ def _create_data_job(table: str, *columns: sa.Column[Any]) -> None:
 def _no_data_jobs() -> None:
     for table in ("data_request", "export", "rejected_row", "contact_import"):
         op.drop_table(table)
+
+
+ATTEMPT = (("started_on", TIME), ("url", sa.Text()), ("signed", sa.String(32)), ("answer_headers", None))
+"""New columns of `delivery_attempt`; the last one is a document."""
+
+
+def _receivers() -> None:
+    op.create_table(
+        "webhook_receiver",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=True),
+        sa.Column("subscriber_id", ID, nullable=True),
+        sa.Column("retry_delays", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("per_second", sa.Float(), nullable=True),
+        sa.Column("paced_until", TIME, nullable=True),
+        sa.Column("switched_off_on", TIME, nullable=True),
+        sa.Column("signature", sa.String(length=9), nullable=False),
+        sa.Column("signature_chosen_on", TIME, nullable=True),
+        sa.Column("public_key", sa.String(length=64), nullable=True),
+        sa.Column("private_key", sa.Text(), nullable=True),
+        sa.Column("previous_private_key", sa.Text(), nullable=True),
+        sa.Column("key_rotated_on", TIME, nullable=True),
+        sa.CheckConstraint("signature IN ('symmetric', 'ed25519')", name=op.f("ck_webhook_receiver_signature")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_webhook_receiver_workspace_id")),
+        keys.primary_key("webhook_receiver", "id"),
+        sa.UniqueConstraint("channel_id", "workspace_id", name=op.f("uq_webhook_receiver_channel_id_workspace_id")),
+        sa.UniqueConstraint(
+            "subscriber_id", "workspace_id", name=op.f("uq_webhook_receiver_subscriber_id_workspace_id")
+        ),
+        sqlite_autoincrement=True,
+    )
+    for name, kind in ATTEMPT:
+        op.add_column("delivery_attempt", sa.Column(name, kind or sa.JSON(none_as_null=True), nullable=True))
+
+
+def _no_receivers() -> None:
+    for name, _ in reversed(ATTEMPT):
+        op.drop_column("delivery_attempt", name)
+    op.drop_table("webhook_receiver")

@@ -5,9 +5,9 @@ from dataclasses import fields
 import pytest
 from sqlalchemy import insert, select
 
+from persistence.deliveries.receivers import send_test
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.deliveries.leases import DueDelivery
-from persistence.deliveries.outbox import record_test_event
 from persistence.deliveries.signers import Signer, find_signers
 from persistence.tables.channels import channel_alarm
 from persistence.tables.deliveries import delivery, webhook_trouble
@@ -136,7 +136,7 @@ class TestMoving:
         listen(api)
         (channel,) = api.results("/api/v2/channels.json")
         with api.database.writing() as tx:
-            record_test_event(tx, api.workspace.id, channel["uuid"])
+            send_test(tx, api.workspace.id, channel["uuid"])
         before = signer_of_next(api)
 
         move(phone, other_api)

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.deliveries.records import count_deliveries
+from persistence.deliveries.ledger import count_deliveries
 from persistence.resthooks.events import record_resthook_event
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.deliveries import FAILED, PENDING

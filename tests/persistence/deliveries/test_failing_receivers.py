@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from flows.asset_kinds import Resthook
+from persistence.deliveries.receivers import send_test
 from persistence.channels.webhooks import set_channel_webhook, switch_on_webhook
 from persistence.deliveries.failing_receivers import (
     LEAST_GIVEN_UP,
@@ -13,7 +14,7 @@ from persistence.deliveries.failing_receivers import (
     list_switched_off,
     note_outcomes,
 )
-from persistence.deliveries.outbox import record_channel_event, record_test_event
+from persistence.deliveries.outbox import record_channel_event
 from persistence.errors import RecordMissing
 from persistence.flows.assets import load_asset_rows
 from persistence.resthooks.events import record_resthook_event
@@ -213,7 +214,7 @@ class TestWhatFollows:
         switch_off(phone)
 
         with database.writing() as tx:
-            assert record_test_event(tx, workspace.id, uuid_of(database, phone))
+            assert send_test(tx, workspace.id, uuid_of(database, phone))
 
     def test_an_acceptance_switches_on(self, database, workspace, phone, switch_off, accept):
         switch_off(phone)

@@ -10,7 +10,8 @@ from standardwebhooks.webhooks import Webhook
 
 from persistence.channels.webhooks import new_webhook_secret, rotate_webhook_secret
 from persistence.deliveries.outbox import record_channel_event
-from persistence.deliveries.records import Ledger, send_again
+from persistence.deliveries.ledger import Ledger
+from persistence.deliveries.records import send_again
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, delivery_attempt

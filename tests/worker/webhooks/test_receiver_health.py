@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select
 
+from persistence.deliveries.receivers import send_test
 from persistence.deliveries.failing_receivers import LEAST_GIVEN_UP
-from persistence.deliveries.outbox import NewDelivery, record_channel_event, record_deliveries, record_test_event
+from persistence.deliveries.outbox import NewDelivery, record_channel_event, record_deliveries
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
 from testbed.running import wait_until
@@ -102,7 +103,7 @@ def test_a_test_event_that_is_accepted_switches_on(database, workspace, add, rec
 
     with database.writing() as tx:
         uuid = tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one()
-        record_test_event(tx, workspace.id, uuid)
+        send_test(tx, workspace.id, uuid)
     finish()
 
     assert read_trouble(database) is None and add() is not None

@@ -3,7 +3,7 @@ import json
 import pytest
 from sqlalchemy import select, text
 
-from persistence.deliveries.records import Ledger
+from persistence.deliveries.ledger import Ledger
 from persistence.deliveries.signers import read_subscriber_secret, rotate_subscriber_secret
 from persistence.errors import RecordMissing
 from persistence.resthooks.events import record_resthook_event

@@ -1,0 +1,47 @@
+"""`/api/v2/deliveries.json`, `delivery.json`, `delivery_actions.json` and `delivery_ledger.json`."""
+
+from datetime import datetime
+
+from handlers.answers import Answer, ListAnswer, as_json
+from handlers.contract.parameters import read_time
+from handlers.request import Request
+from persistence.deliveries import records
+from persistence.deliveries.ledger import count_deliveries
+from persistence.deliveries.log import read_delivery as read_with_attempts
+from persistence.errors import InvalidInput
+from persistence.lists import ListQuery
+
+list_deliveries = ListAnswer(records.LISTED_DELIVERIES)
+
+
+def read_delivery(request: Request, *, uuid: str) -> Answer:
+    return as_json(200, read_with_attempts(request.tx, request.workspace, uuid))
+
+
+def act_on_deliveries(request: Request) -> Answer:
+    body, workspace_id = request.body, request.workspace.id
+    if body["action"] == "resend":
+        if not body.get("deliveries"):
+            raise InvalidInput.on("deliveries", "This field is required.")
+        resent = records.send_all_again(request.tx, workspace_id, body["deliveries"])
+    else:
+        if not body.get("since"):
+            raise InvalidInput.on("since", "This field is required.")
+        since = read_time("since", body["since"])
+        resent = records.send_failed_again(request.tx, workspace_id, since, body.get("receiver"))
+    return as_json(200, {"resent": resent})
+
+
+def read_delivery_ledger(
+    request: Request,
+    *,
+    receiver: str | None = None,
+    before: datetime | None = None,
+    after: datetime | None = None,
+) -> Answer:
+    given = {"receiver": receiver, "before": before, "after": after}
+    values = {name: value for name, value in given.items() if value is not None}
+    conditions = records.LISTED_DELIVERIES.asked(ListQuery(request.tx, request.workspace, values))
+    ledger = count_deliveries(request.tx, request.workspace.id, conditions)
+    counts = {"delivered": ledger.delivered, "failed": ledger.failed, "pending": ledger.pending}
+    return as_json(200, {"made": ledger.total} | counts)

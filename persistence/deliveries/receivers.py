@@ -1,0 +1,300 @@
+"""Receivers of webhooks: the delivery URLs of channels and the subscribers of resthooks, as one resource. A receiver is
+named by the UUID of its channel or the id of its subscriber.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+import orjson
+from sqlalchemy import Table, and_, null, or_, select, type_coerce, union_all
+
+from persistence.channels.event_form import CONTENT_TYPE as FORM
+from persistence.channels.event_form import EventChannel, channel_fields, encode_form
+from persistence.channels.webhooks import rotate_webhook_secret, set_channel_webhook
+from persistence.database import Transaction
+from persistence.deliveries.failing_receivers import Endpoint
+from persistence.deliveries.keys import new_key_pair
+from persistence.deliveries.outbox import NewDelivery, give_up_waiting, record_deliveries
+from persistence.deliveries.settings import change_settings, is_of, is_paced, set_pace, switch_on
+from persistence.deliveries.signers import rotate_subscriber_secret
+from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.lists import Condition, ListQuery, ListSpec, never, read_record
+from persistence.resthooks.events import CONTENT_TYPE as JSON_TYPE
+from persistence.resthooks.subscribers import WITH_RESTHOOK
+from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.sql.columns import BigId, is_uuid, read_id, time_text
+from persistence.sql.json_sql import declare_record, json_record_or_null
+from persistence.sql.pages import Order
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import (
+    ED25519,
+    SYMMETRIC,
+    resthook,
+    resthook_subscriber,
+    webhook_receiver,
+    webhook_trouble,
+)
+from persistence.workspaces import Workspace, hold_workspace
+
+TEST_EVENT = "test"
+LONGEST_SERIES_SECONDS = 3 * 24 * 3600
+"""All retries of a delivery together."""
+OVERLAP = timedelta(hours=24)
+"""How long requests are also signed with a former secret; the worker's signing has the same rule."""
+SWITCHED_OFF = "The receiver was switched off before this delivery."
+
+
+_CHANNELS = select(
+    (channel.c.id * 2).label("id"),
+    channel.c.workspace_id,
+    channel.c.created_on,
+    channel.c.id.label("channel_id"),
+    channel.c.uuid.label("channel_uuid"),
+    channel.c.name.label("channel_name"),
+    type_coerce(null(), BigId).label("subscriber_id"),
+    type_coerce(null(), resthook.c.slug.type).label("slug"),
+    channel.c.webhook_url.label("url"),
+    channel.c.webhook_events.label("events"),
+    channel.c.webhook_rotated_on.label("rotated_on"),
+).where(channel.c.is_active, channel.c.webhook_url.is_not(None))
+_SUBSCRIBERS = select(
+    (resthook_subscriber.c.id * 2 + 1).label("id"),
+    resthook_subscriber.c.workspace_id,
+    resthook_subscriber.c.created_on,
+    null().label("channel_id"),
+    null().label("channel_uuid"),
+    null().label("channel_name"),
+    resthook_subscriber.c.id.label("subscriber_id"),
+    resthook.c.slug,
+    resthook_subscriber.c.target_url.label("url"),
+    null().label("events"),
+    resthook_subscriber.c.webhook_rotated_on.label("rotated_on"),
+).select_from(WITH_RESTHOOK)
+receiver = cast("Table[Any]", union_all(_CHANNELS, _SUBSCRIBERS).subquery("receiver"))
+"""Both kinds in one table; `id` is unique among both."""
+
+
+_rows, _own, _trouble = receiver.c, webhook_receiver.c, webhook_trouble.c
+_is_own = and_(
+    _own.workspace_id == _rows.workspace_id,
+    or_(_own.channel_id == _rows.channel_id, _own.subscriber_id == _rows.subscriber_id),
+)
+_is_in_trouble = and_(
+    _trouble.workspace_id == _rows.workspace_id,
+    or_(_trouble.channel_id == _rows.channel_id, _trouble.subscriber_id == _rows.subscriber_id),
+)
+_STORED = declare_record(
+    {
+        "channel": json_record_or_null(_rows.channel_id, {"uuid": _rows.channel_uuid, "name": _rows.channel_name}),
+        "subscriber": _rows.subscriber_id,
+        "resthook": _rows.slug,
+        "url": _rows.url,
+        "events": _rows.events,
+        "created_on": _rows.created_on,
+        "retry_delays_seconds": _own.retry_delays,
+        "requests_per_second": _own.per_second,
+        "signature": _own.signature,
+        "public_key": _own.public_key,
+        "key_rotated_on": _own.key_rotated_on,
+        "rotated_on": _rows.rotated_on,
+        "chosen_off_on": _own.switched_off_on,
+        "failing_since": _trouble.began_on,
+        "given_up": _trouble.given_up,
+        "failed_off_on": _trouble.switched_off_on,
+        "reason": _trouble.reason,
+    }
+)
+
+
+def _show(stored: str) -> str:
+    """A receiver as the API shows it."""
+    row = orjson.loads(stored)
+    off_on = row["chosen_off_on"] or row["failed_off_on"]
+    signature = row["signature"] or SYMMETRIC
+    is_symmetric = signature == SYMMETRIC
+    shown = {
+        "receiver": str(row["subscriber"]) if row["channel"] is None else row["channel"]["uuid"],
+        "kind": "subscriber" if row["channel"] is None else "channel",
+        "channel": None if row["channel"] is None else row["channel"] | {"name": row["channel"]["name"] or ""},
+        **{name: row[name] for name in ("resthook", "url", "events", "created_on")},
+        **{name: row[name] for name in ("retry_delays_seconds", "requests_per_second")},
+        "signature": signature,
+        "public_key": None if is_symmetric else row["public_key"],
+        "secret_rotated_on": row["rotated_on"] if is_symmetric else row["key_rotated_on"],
+        "health": "off" if off_on else "failing" if row["failing_since"] else "healthy",
+        "failing_since": row["failing_since"],
+        "given_up": row["given_up"] or 0,
+        "switched_off_on": off_on,
+        "switched_off_reason": None if row["chosen_off_on"] else row["reason"],
+    }
+    return orjson.dumps(shown).decode()
+
+
+def _is_receiver(_query: ListQuery, key: str) -> Condition:
+    if is_uuid(key):
+        return _rows.channel_uuid == key.lower()
+    return _rows.subscriber_id == read_id(key) if key.isdecimal() else never(_rows.id)
+
+
+RECEIVERS = ListSpec(
+    receiver,
+    _STORED,
+    Order(_rows.created_on, _rows.id),
+    source=receiver.outerjoin(webhook_receiver, _is_own).outerjoin(webhook_trouble, _is_in_trouble),
+    filters={"receiver": _is_receiver},
+    show=_show,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """The present state of a receiver; a channel may have no URL. `slug` is that of a subscriber's resthook."""
+
+    endpoint: Endpoint
+    uuid: str
+    address: str | None
+    slug: str
+    url: str | None
+
+    @property
+    def list_id(self) -> int:
+        """Its id in the list of both kinds."""
+        number = self.endpoint.number or 0
+        return number * 2 if self.endpoint.kind == "channel" else number * 2 + 1
+
+
+def find_receiver(tx: Transaction, workspace_id: int, key: str) -> Receiver:
+    """The receiver of this name; channels are found without a URL, too. Raises RecordMissing."""
+    if is_uuid(key):
+        columns = (channel.c.id, channel.c.uuid, channel.c.address, channel.c.webhook_url)
+        mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == key) & channel.c.is_active
+        row = tx.execute(select(*columns).where(mine)).first()
+        if row is not None:
+            return Receiver(Endpoint(workspace_id, channel_id=row[0]), row[1], row[2], "", row[3])
+    elif key.isdecimal():
+        of_it = select(resthook_subscriber.c.id, resthook.c.slug, resthook_subscriber.c.target_url)
+        mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == read_id(key))
+        found = tx.execute(of_it.select_from(WITH_RESTHOOK).where(mine)).first()
+        if found is not None:
+            return Receiver(Endpoint(workspace_id, subscriber_id=found[0]), "", None, found[1], found[2])
+    raise RecordMissing("No such receiver.")
+
+
+def write_receiver(tx: Transaction, workspace: Workspace, key: str, changes: Mapping[str, Any]) -> str | None:
+    """Changes settings of a receiver; absent ones stay. Returns its record as JSON text, None if it has no URL any
+    more. Raises RecordMissing, InvalidInput, and Refused for settings that need a URL.
+    """
+    hold_workspace(tx, workspace.id)
+    found = find_receiver(tx, workspace.id, key)
+    if "url" in changes or "events" in changes:
+        found = _set_target(tx, workspace.id, found, changes)
+    given = changes.keys() - {"url", "events"}
+    if found.url is None:
+        if given or "url" not in changes:
+            raise Refused("The channel has no delivery URL.")
+        return None
+    if "retry_delays_seconds" in changes:
+        delays = _check_delays(changes["retry_delays_seconds"])
+        change_settings(tx, found.endpoint, {"retry_delays": delays})
+    if "requests_per_second" in changes:
+        set_pace(tx, found.endpoint, found.url, changes["requests_per_second"])
+    if "signature" in changes:
+        _choose_signature(tx, found.endpoint, changes["signature"])
+    if "is_on" in changes:
+        _switch(tx, found.endpoint, is_on=changes["is_on"])
+    return read_record(tx, RECEIVERS, workspace, found.list_id)
+
+
+def rotate_secret(tx: Transaction, workspace_id: int, key: str) -> dict[str, Any]:
+    """Gives a receiver a new secret or pair of keys; returns what it needs to verify signatures. For one day requests
+    are also signed with the former one. Raises RecordMissing, and Refused for a channel without a delivery URL.
+    """
+    hold_workspace(tx, workspace_id)
+    found = find_receiver(tx, workspace_id, key)
+    if found.url is None:
+        raise Refused("The channel has no delivery URL.")
+    named = {"receiver": found.uuid or str(found.endpoint.number)}
+    former_until = {"former_until": time_text(tx.now + OVERLAP)}
+    settings = tx.execute(select(_own.signature, _own.public_key).where(is_of(found.endpoint))).first()
+    signature, public_key = settings or (SYMMETRIC, None)
+    if signature == ED25519:
+        public = _rotate_keys(tx, found.endpoint)
+        return named | {"signature": ED25519, "secret": None, "public_key": public} | former_until
+    if found.endpoint.subscriber_id is not None:
+        secret = rotate_subscriber_secret(tx, workspace_id, found.endpoint.subscriber_id)
+    else:
+        secret = rotate_webhook_secret(tx, workspace_id, found.uuid)
+    return named | {"signature": SYMMETRIC, "secret": secret, "public_key": None} | former_until
+
+
+def send_test(tx: Transaction, workspace_id: int, key: str) -> str:
+    """Makes a delivery of an event of the type `test`, even if the receiver is switched off; returns its UUID. Raises
+    RecordMissing, and Refused for a channel without a delivery URL.
+    """
+    found = find_receiver(tx, workspace_id, key)
+    if found.url is None:
+        raise Refused("The channel has no delivery URL.")
+    limited = is_paced(tx, found.endpoint)
+    channel_id, subscriber_id = found.endpoint.channel_id, found.endpoint.subscriber_id
+    if channel_id is not None:
+        fields = channel_fields(TEST_EVENT, EventChannel(channel_id, found.uuid, found.address))
+        kind, body = FORM, encode_form({**fields, "time": tx.now})
+    else:
+        kind, body = JSON_TYPE, orjson.dumps({"event": TEST_EVENT, "resthook": found.slug, "time": time_text(tx.now)})
+    test = NewDelivery(TEST_EVENT, found.url, kind, body, channel_id, subscriber_id, None, limited)
+    return record_deliveries(tx, workspace_id, [test])[0]
+
+
+def _set_target(tx: Transaction, workspace_id: int, found: Receiver, changes: Mapping[str, Any]) -> Receiver:
+    if found.endpoint.subscriber_id is not None:
+        name = "url" if "url" in changes else "events"
+        raise InvalidInput.on(name, "A subscriber has the URL and the events that it subscribed.")
+    url = changes.get("url", found.url)
+    if url is None and "url" not in changes:
+        raise Refused("The channel has no delivery URL.")
+    events = changes.get("events") if "events" in changes else _read_events(tx, found.endpoint)
+    set_channel_webhook(tx, workspace_id, found.uuid, url, events)
+    return find_receiver(tx, workspace_id, found.uuid)
+
+
+def _read_events(tx: Transaction, endpoint: Endpoint) -> Sequence[str] | None:
+    mine = (channel.c.workspace_id == endpoint.workspace_id) & (channel.c.id == endpoint.channel_id)
+    return tx.execute(select(channel.c.webhook_events).where(mine)).scalar_one()
+
+
+def _check_delays(delays: Sequence[float] | None) -> list[float] | None:
+    if delays is not None and sum(delays) > LONGEST_SERIES_SECONDS:
+        raise InvalidInput.on("retry_delays_seconds", "All delays together are at most three days.")
+    return None if delays is None else list(delays)
+
+
+def _choose_signature(tx: Transaction, endpoint: Endpoint, signature: str) -> None:
+    own = tx.execute(select(_own.signature, _own.public_key).where(is_of(endpoint))).first()
+    former, public_key = own or (SYMMETRIC, None)
+    if signature == former:
+        return
+    if signature == ED25519 and public_key is None:
+        _rotate_keys(tx, endpoint)
+    change_settings(tx, endpoint, {"signature": signature, "signature_chosen_on": tx.now})
+
+
+def _rotate_keys(tx: Transaction, endpoint: Endpoint) -> str:
+    """Gives a receiver a new pair of keys; returns the public one."""
+    private, public = new_key_pair()
+    sealed = tx.execute(select(sealed_text(_own.private_key)).where(is_of(endpoint))).scalar()
+    values = {"private_key": private, "public_key": public, "key_rotated_on": tx.now}
+    former = open_or_none(tx.dialect, _own.private_key, sealed)
+    change_settings(tx, endpoint, values | {"previous_private_key": former})
+    return public
+
+
+def _switch(tx: Transaction, endpoint: Endpoint, *, is_on: bool) -> None:
+    if is_on:
+        switch_on(tx, endpoint)
+        return
+    is_already = is_of(endpoint) & _own.switched_off_on.is_not(None)
+    if tx.execute(select(_own.id).where(is_already)).first() is None:
+        change_settings(tx, endpoint, {"switched_off_on": tx.now})
+    give_up_waiting(tx, endpoint, SWITCHED_OFF)
