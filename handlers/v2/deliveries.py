@@ -8,6 +8,7 @@ from handlers.request import Request
 from persistence.deliveries import records
 from persistence.deliveries.ledger import count_deliveries
 from persistence.deliveries.log import read_delivery as read_with_attempts
+from persistence.deliveries.receivers import find_receiver, is_receiver
 from persistence.errors import InvalidInput
 from persistence.lists import ListQuery
 
@@ -28,7 +29,10 @@ def act_on_deliveries(request: Request) -> Answer:
         if not body.get("since"):
             raise InvalidInput.on("since", "This field is required.")
         since = read_time("since", body["since"])
-        resent = records.send_failed_again(request.tx, workspace_id, since, body.get("receiver"))
+        receiver = body.get("receiver")
+        if receiver is not None and not is_receiver(request.tx, workspace_id, receiver):
+            raise InvalidInput.on("receiver", "Nothing found for this receiver.")
+        resent = records.send_failed_again(request.tx, workspace_id, since, receiver)
     return as_json(200, {"resent": resent})
 
 
@@ -39,6 +43,8 @@ def read_delivery_ledger(
     before: datetime | None = None,
     after: datetime | None = None,
 ) -> Answer:
+    if receiver is not None:
+        find_receiver(request.tx, request.workspace.id, receiver)
     given = {"receiver": receiver, "before": before, "after": after}
     values = {name: value for name, value in given.items() if value is not None}
     conditions = records.LISTED_DELIVERIES.asked(ListQuery(request.tx, request.workspace, values))

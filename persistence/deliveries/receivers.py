@@ -182,6 +182,15 @@ def find_receiver(tx: Transaction, workspace_id: int, key: str) -> Receiver:
     raise RecordMissing("No such receiver.")
 
 
+def is_receiver(tx: Transaction, workspace_id: int, key: str) -> bool:
+    """Whether a channel or a subscriber of the workspace has this name."""
+    try:
+        find_receiver(tx, workspace_id, key)
+    except RecordMissing:
+        return False
+    return True
+
+
 def write_receiver(tx: Transaction, workspace: Workspace, key: str, changes: Mapping[str, Any]) -> str | None:
     """Changes settings of a receiver; absent ones stay. Returns its record as JSON text, None if it has no URL any
     more. Raises RecordMissing, InvalidInput, and Refused for settings that need a URL.
@@ -233,6 +242,7 @@ def send_test(tx: Transaction, workspace_id: int, key: str) -> str:
     """Makes a delivery of an event of the type `test`, even if the receiver is switched off; returns its UUID. Raises
     RecordMissing, and Refused for a channel without a delivery URL.
     """
+    hold_workspace(tx, workspace_id)
     found = find_receiver(tx, workspace_id, key)
     if found.url is None:
         raise Refused("The channel has no delivery URL.")

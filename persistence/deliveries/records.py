@@ -23,6 +23,7 @@ from persistence.sql.pages import Order
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
+from persistence.workspaces import hold_workspace
 
 NO_URL = "The receiver of this delivery has no URL any more."
 KEPT_FOR = timedelta(days=7)
@@ -135,6 +136,7 @@ def send_all_again(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> 
     for an unknown one, and Refused if the receiver of one has no URL any more.
     """
     wanted = [uuid.lower() for uuid in uuids]
+    hold_workspace(tx, workspace_id)
     mine = (delivery.c.workspace_id == workspace_id) & delivery.c.uuid.in_(wanted)
     found = {row.uuid: row.status for row in tx.execute(select(delivery.c.uuid, delivery.c.status).where(mine))}
     for uuid in uuids:
@@ -150,6 +152,7 @@ def send_failed_again(tx: Transaction, workspace_id: int, since: datetime, recei
     """Sends failed deliveries that were created since a time again, only those to one receiver if it is named; returns
     their number. Those whose receiver no longer has a URL are left out.
     """
+    hold_workspace(tx, workspace_id)
     theirs = [] if receiver is None else [is_to(workspace_id, receiver)]
     return _reopen(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since, *theirs)
 
@@ -177,7 +180,7 @@ def is_to(workspace_id: int, receiver: str) -> ColumnElement[bool]:
     of_it = select(here.id).where(here.workspace_id == workspace_id, here.uuid == receiver)
     of_former = select(left.channel_id).where(left.workspace_id == workspace_id, left.uuid == receiver)
     found = func.coalesce(of_it.scalar_subquery(), of_former.scalar_subquery())
-    return and_(delivery.c.channel_id == found, delivery.c.subscriber_id.is_(None))
+    return delivery.c.channel_id == found
 
 
 def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]) -> int:

@@ -1,11 +1,12 @@
-"""`relayboard delivery list|resend|test`: shows deliveries of events and sends them again."""
+"""`relayboard delivery list|show|resend|test|ledger`: shows deliveries of events and sends them again."""
 
 import orjson
 
-from persistence.deliveries.receivers import send_test
+from persistence.deliveries.receivers import find_receiver, send_test
 from persistence.channels.channels import find_channel_workspace
 from persistence.deliveries.failing_receivers import list_switched_off
 from persistence.deliveries.ledger import count_deliveries
+from persistence.deliveries.log import read_delivery
 from persistence.deliveries.records import DELIVERIES, send_again, send_failed_again
 from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
@@ -19,7 +20,8 @@ def run_list(options: Options) -> None:
             raise CommandFailed(f"there is no channel {options.channel}")
         ledger = count_deliveries(tx, workspace.id)
         off = list_switched_off(tx, workspace.id)
-        asked = {"status": options.status, "channel": options.channel}
+        asked = {name: getattr(options, name) for name in ("status", "channel", "receiver", "event", "contact")}
+        asked |= {"after": options.since, "before": options.until}
         query = ListQuery(tx, workspace, {name: value for name, value in asked.items() if value is not None})
         page = fetch_list(query, DELIVERIES, None, options.limit)
     counts = {"pending": ledger.pending, "delivered": ledger.delivered, "failed": ledger.failed}
@@ -33,7 +35,9 @@ def run_list(options: Options) -> None:
 def run_resend(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
         if options.delivery is None:
-            resent = send_failed_again(tx, workspace.id, options.failed_since)
+            if options.receiver is not None:
+                find_receiver(tx, workspace.id, options.receiver)
+            resent = send_failed_again(tx, workspace.id, options.failed_since, options.receiver)
         elif is_uuid(options.delivery) and send_again(tx, workspace.id, options.delivery):
             resent = 1
         else:
@@ -43,5 +47,17 @@ def run_resend(options: Options) -> None:
 
 def run_test(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
-        event_id = send_test(tx, workspace.id, options.channel)
+        event_id = send_test(tx, workspace.id, options.channel or options.receiver)
     print_json({"uuid": event_id, "event": "test"})
+
+
+def run_show(options: Options) -> None:
+    with reading_in(options) as (tx, workspace):
+        print_json(read_delivery(tx, workspace, options.delivery))
+
+
+def run_ledger(options: Options) -> None:
+    with reading_in(options) as (tx, workspace):
+        ledger = count_deliveries(tx, workspace.id)
+    counts = {"delivered": ledger.delivered, "failed": ledger.failed, "pending": ledger.pending}
+    print_json({"made": ledger.total} | counts)

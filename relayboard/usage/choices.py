@@ -25,5 +25,6 @@ CHANNEL_EVENTS = ("mo_sms", "mt_sent", "mt_dlvd", "mo_miss", "mo_call", "mt_call
 DATE_STYLES = ("day_first", "month_first", "year_first")
 DEPENDENCIES = ("none", "flows", "all")
 DELIVERY_STATUSES = ("pending", "delivered", "failed")
+SIGNATURES = ("symmetric", "ed25519")
 SLOWEST_GATEWAY, FASTEST_GATEWAY = 0.01, 10_000.0
 """Messages per second."""

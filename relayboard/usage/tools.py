@@ -4,19 +4,76 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.choices import DELIVERY_STATUSES
+from relayboard.usage.choices import DELIVERY_STATUSES, SIGNATURES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
-from relayboard.usage.values import PORT, SECONDS, Moment, WholeNumber
+from relayboard.usage.values import LONGEST_SECONDS, PORT, SECONDS, Moment, Number, WholeNumber
 
 STATES = ("CHA", "DIS", "FUL", "NOT", "UNK")
 CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "unk")
 SERVER = "--server http://127.0.0.1:8080"
 NUMBER = "+250788000111"
 
+SLOWEST_RECEIVER, FASTEST_RECEIVER = 0.01, 1000.0
+"""Requests per second."""
+
+
+def receiver(*, required: bool = True) -> click.Option:
+    text = "the UUID of a channel, or the id of a resthook subscriber"
+    return option("--receiver", text, required=required, metavar="ID")
+
+
 WEBHOOK = Noun(
     "webhook",
-    "a small receiver that prints and verifies events",
+    "receivers of events, and a small one that prints and verifies them",
+    Action(
+        "list",
+        "webhook_receivers.run_list",
+        "channels' delivery URLs and resthook subscribers, with their settings and their health",
+        workspace(),
+        limit(),
+        examples=(IN,),
+    ),
+    Action(
+        "set",
+        "webhook_receivers.run_set",
+        "change settings of a receiver",
+        workspace(),
+        receiver(),
+        OneOf(
+            option(
+                "--retry-delay",
+                "seconds before a retry; repeat, once for each retry, at most three days together",
+                kind=Number(1, LONGEST_SECONDS),
+                several=True,
+                metavar="SECONDS",
+            ),
+            flag("--default-retries", "the retries of the service"),
+        ),
+        OneOf(
+            option(
+                "--requests-per-second",
+                "over all workers",
+                kind=Number(SLOWEST_RECEIVER, FASTEST_RECEIVER),
+                metavar="N",
+            ),
+            flag("--no-limit", "as many requests as it takes"),
+        ),
+        option("--signature", "with a shared secret, or with a private key", choices=SIGNATURES),
+        OneOf(flag("--on", "send it events"), flag("--off", "send it no more events, and give up what waits")),
+        examples=(
+            f"{IN} --receiver {ID} --requests-per-second 10 --retry-delay 5 --retry-delay 300 --retry-delay 3600",
+            f"{IN} --receiver 7 --signature ed25519",
+        ),
+    ),
+    Action(
+        "secret",
+        "webhook_receivers.run_secret",
+        "give a receiver a new secret or key, which is shown; for a day requests are also signed with the old one",
+        workspace(),
+        receiver(),
+        examples=(f"{IN} --receiver {ID}",),
+    ),
     Action(
         "listen",
         "webhooks.run_listen",
@@ -42,6 +99,11 @@ DELIVERY = Noun(
         workspace(),
         option("--status", "only these", choices=DELIVERY_STATUSES),
         option("--channel", "only those of this channel", metavar="UUID"),
+        receiver(required=False),
+        option("--event", "only events of this type, such as mo_sms"),
+        option("--contact", "only those about this contact", metavar="UUID"),
+        option("--since", "made at this time or later", kind=Moment(is_utc=True), metavar="TIME"),
+        option("--until", "made at this time or earlier", kind=Moment(is_utc=True), metavar="TIME"),
         limit(),
         examples=(f"{IN} --status failed --limit 5",),
     ),
@@ -55,15 +117,35 @@ DELIVERY = Noun(
             option("--failed-since", "for example 2026-03-02T08:00:00Z", kind=Moment(is_utc=True), metavar="TIME"),
             required=True,
         ),
+        receiver(required=False),
         examples=(f"{IN} --delivery {ID}", f"{IN} --failed-since 2026-03-02T08:00:00Z"),
     ),
     Action(
         "test",
         "deliveries.run_test",
-        "send an event of the type `test` to the delivery URL of a channel",
+        "send an event of the type `test` to a receiver",
         workspace(),
-        option("--channel", "the channel whose receiver is tested", required=True, metavar="UUID"),
+        OneOf(
+            option("--channel", "the channel whose receiver is tested", metavar="UUID"),
+            receiver(required=False),
+            required=True,
+        ),
         examples=(f"{IN} --channel {ID}",),
+    ),
+    Action(
+        "show",
+        "deliveries.run_show",
+        "one delivery with its body and its attempts",
+        workspace(),
+        option("--delivery", "as `relayboard delivery list` names it", required=True, metavar="UUID"),
+        examples=(f"{IN} --delivery {ID}",),
+    ),
+    Action(
+        "ledger",
+        "deliveries.run_ledger",
+        "how many deliveries were made, and how many of them are delivered, failed and pending",
+        workspace(),
+        examples=(IN,),
     ),
 )
 PHONE = Noun(

@@ -53,7 +53,11 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("channel", "country"): "RW",
     ("channel", "schemes"): ["tel"],
     ("channel", "type"): "android",
+    ("channel", "webhook_url"): "https://example.org/hook",
     ("channel_alarm", "kind"): "disconnected",
+    ("delivery", "status"): "failed",
+    ("delivery", "event"): "mo_sms",
+    ("webhook_receiver", "signature"): "symmetric",
     ("channel_event", "type"): "call-in",
     ("contact", "fields"): {},
     ("contact_group", "member_count"): 1,
@@ -262,6 +266,8 @@ def _plain_value(column: Column[Any], filled: Filled, number: int) -> Any:
 
 def _soft_parent(column: Column[Any]) -> str | None:
     """The table whose rows a column names without a foreign key, as `message.flow_id` does."""
+    if (column.table.name, column.name) == ("delivery", "subscriber_id"):
+        return "resthook_subscriber"
     name = column.name.removeprefix("current_").removesuffix("_id")
     return name if column.name.endswith("_id") and not column.foreign_keys else None
 

@@ -234,6 +234,30 @@ SUBSCRIBERS = Scenario(
 )
 
 
+def begin_receivers(api: Api) -> Names:
+    """A subscriber with a delivery that failed because it was switched off."""
+    names = begin_subscribers(api)
+    receiver = {"receiver": names["subscriber"]}
+    made = api.post(f"{V2}/webhook_tests.json", {}, **receiver).json()["delivery"]
+    for is_on in (False, True):
+        api.post(f"{V2}/webhook_receivers.json", {"is_on": is_on}, **receiver)
+    return names | {"delivery": made}
+
+
+RECEIVERS = Scenario(
+    begin_receivers,
+    {
+        "limit": post(f"{V2}/webhook_receivers.json", {"requests_per_second": 2}, receiver="{subscriber}"),
+        "switch off": post(f"{V2}/webhook_receivers.json", {"is_on": False}, receiver="{subscriber}"),
+        "rotate": post(f"{V2}/webhook_secrets.json", {}, receiver="{subscriber}"),
+        "test": post(f"{V2}/webhook_tests.json", {}, receiver="{subscriber}"),
+        "send again": post(f"{V2}/delivery_actions.json", {"action": "resend", "deliveries": ["{delivery}"]}),
+        "unsubscribe": delete(f"{V2}/resthook_subscribers.json", id="{subscriber}"),
+    },
+    (f"{V2}/webhook_receivers.json", f"{V2}/deliveries.json"),
+)
+
+
 def begin_contacts(api: Api) -> Names:
     amina = make_contact(api.database, api.workspace, PHONE)
     group = uuid_of_new(api, f"{V2}/groups.json", {"name": "Reporters"})
@@ -286,5 +310,6 @@ SET_UP_SCENARIOS = {
     "campaigns": CAMPAIGNS,
     "flows": FLOWS,
     "resthook subscribers": SUBSCRIBERS,
+    "webhook receivers": RECEIVERS,
     "contacts": CONTACTS,
 }

@@ -197,12 +197,27 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("delivery", "list"): (
         "--workspace {workspace}",
         "--workspace {workspace} --status failed --channel {channel} --limit 5",
+        "--workspace {workspace} --receiver {subscriber} --event resthook --contact {contact} --since 2026-03-01 "
+        "--until 2026-03-02",
     ),
     ("delivery", "resend"): (
         "--workspace {workspace} --delivery {delivery}",
         "--workspace {workspace} --failed-since 2026-03-01",
+        "--workspace {workspace} --failed-since 2026-03-01 --receiver {subscriber}",
     ),
-    ("delivery", "test"): ("--workspace {workspace} --channel {hooked_channel}",),
+    ("delivery", "test"): (
+        "--workspace {workspace} --channel {hooked_channel}",
+        "--workspace {workspace} --receiver {subscriber}",
+    ),
+    ("delivery", "show"): ("--workspace {workspace} --delivery {delivery}",),
+    ("delivery", "ledger"): ("--workspace {workspace}",),
+    ("webhook", "list"): ("--workspace {workspace} --limit 5",),
+    ("webhook", "set"): (
+        "--workspace {workspace} --receiver {subscriber} --retry-delay 5 --retry-delay 300 --requests-per-second 2",
+        "--workspace {workspace} --receiver {subscriber} --default-retries --no-limit --signature ed25519 --off",
+        "--workspace {workspace} --receiver {subscriber} --on",
+    ),
+    ("webhook", "secret"): ("--workspace {workspace} --receiver {subscriber}",),
     ("label", "list"): ("--workspace {workspace}",),
     ("label", "show"): ("--workspace {workspace} {label}",),
     ("label", "change"): ("--workspace {workspace} --name Later {label}",),

@@ -26,6 +26,7 @@ SAME = {
     "DATE_STYLES": workspaces.DATE_STYLES,
     "DEPENDENCIES": [each.value for each in Dependencies],
     "DELIVERY_STATUSES": [deliveries.PENDING, deliveries.DELIVERED, deliveries.FAILED],
+    "SIGNATURES": [deliveries.SYMMETRIC, deliveries.ED25519],
 }
 
 

@@ -4,7 +4,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from worker.webhooks.signing import is_signed, secrets_in_force, signature_headers
+from persistence.deliveries.keys import new_key_pair
+from persistence.deliveries.signers import Signer
+from persistence.tables.deliveries import ED25519, SYMMETRIC
+from worker.webhooks.signing import is_signed, schemes_of, secrets_in_force, signature_headers, signing_now
 
 OLD = "whsec_" + base64.b64encode(b"o" * 24).decode()
 NEW = "whsec_" + base64.b64encode(b"n" * 32).decode()
@@ -76,3 +79,58 @@ class TestReceiver:
         headers = signature_headers(EVENT_ID, NOW, BODY, [NEW])
 
         assert not is_signed(headers, BODY, NEW, NOW + timedelta(minutes=minutes))
+
+
+class TestKeys:
+    def test_a_receiver_verifies_with_the_public_key_alone(self):
+        private, public = new_key_pair()
+        headers = signature_headers(EVENT_ID, NOW, BODY, [private])
+
+        assert headers["webhook-signature"].startswith("v1a,")
+        assert is_signed(headers, BODY, public, NOW)
+        assert not is_signed(headers, BODY + b" ", public, NOW)
+        assert not is_signed(headers, BODY, new_key_pair()[1], NOW)
+
+    def test_a_signature_is_that_of_the_standard_library_of_others(self):
+        """The test vector of RFC 8032, section 7.1, test 2, has the seed and public key used here."""
+        seed = bytes.fromhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
+        public = bytes.fromhex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c")
+        private = "whsk_" + base64.b64encode(seed).decode()
+
+        headers = signature_headers(EVENT_ID, NOW, BODY, [private])
+
+        assert is_signed(headers, BODY, "whpk_" + base64.b64encode(public).decode(), NOW)
+
+    @pytest.mark.parametrize("signature", ["v1a,", "v1a,!", "v1,x", "v1a", "v1b," + "A" * 86 + "=="])
+    def test_what_is_no_signature_is_none(self, signature):
+        headers = signature_headers(EVENT_ID, NOW, BODY, [NEW]) | {"webhook-signature": signature}
+
+        assert not is_signed(headers, BODY, new_key_pair()[1], NOW)
+
+
+class TestChangingOver:
+    @pytest.mark.parametrize(
+        ("signature", "chosen", "rotated", "expected"),
+        [
+            (SYMMETRIC, None, None, ["s"]),
+            (SYMMETRIC, None, 1, ["s", "s0"]),
+            (ED25519, 25, None, ["k"]),
+            (ED25519, 25, 1, ["k", "k0"]),
+            (ED25519, 1, None, ["k", "s"]),
+            (SYMMETRIC, 1, 1, ["s", "s0", "k", "k0"]),
+        ],
+    )
+    def test_for_a_day_calls_are_signed_with_the_former_ones_too(self, signature, chosen, rotated, expected):
+        chosen_on, rotated_on = (None if each is None else NOW - timedelta(hours=each) for each in (chosen, rotated))
+        old = NOW - timedelta(days=9)
+        signer = Signer(
+            "s", "s0", rotated_on or old, False, signature, chosen_on, "k", "k0", key_rotated_on=rotated_on or old
+        )
+
+        assert signing_now(signer, NOW) == expected
+
+    def test_the_schemes_of_all_signatures_are_told(self):
+        private, _ = new_key_pair()
+
+        assert schemes_of(signature_headers(EVENT_ID, NOW, BODY, [private, NEW, OLD])) == "v1a v1 v1"
+        assert schemes_of(signature_headers(EVENT_ID, NOW, BODY, [])) is None
