@@ -1,8 +1,8 @@
 """`python -m bench.deliveries`: events per second that one worker delivers to ten receivers, and what each costs.
 
-On PostgreSQL. With `--deleted N` so many rows are added and deleted before: dead rows at the head of the queue.
-Processor time says more than the clock on a machine that does other work too: `worker_ms` is that of the worker's
-processes for one delivery, `database_ms` that of PostgreSQL.
+On PostgreSQL. Each delivery is signed for a channel and concerns a contact. With `--deleted N` so many rows are added and
+deleted before: dead rows at the head of the queue. Processor time says more than the clock on a machine that does other
+work too: `worker_ms` is that of the worker's processes for one delivery, `database_ms` that of PostgreSQL.
 """
 
 import argparse
@@ -17,8 +17,11 @@ from sqlalchemy import delete, func, select
 
 from bench.fairness.tenants import processor_seconds
 from bench.gateways import Gateway
-from persistence.database import Database
+from persistence.channels.webhooks import new_webhook_secret
+from persistence.database import Database, Transaction
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, delivery
 from testbed.running import RunningService, running_service, wait_until
 from testbed.servers import postgres_database, postgres_server
@@ -70,10 +73,23 @@ def measure(running: RunningService, urls: list[str], count: int, deleted: int) 
 
 
 def add(running: RunningService, urls: list[str], count: int) -> None:
-    events = [NewDelivery("mo_sms", urls[number % len(urls)], "text/plain", BODY) for number in range(count)]
+    with running.database.writing() as tx:
+        owners = [(url, *add_owner(tx, running.workspace.id, url)) for url in urls]
+    events = [
+        NewDelivery("mo_sms", url, "text/plain", BODY, channel_id=channel_id, contact_id=contact_id)
+        for url, channel_id, contact_id in (owners[number % len(owners)] for number in range(count))
+    ]
     with running.database.writing() as tx:
         for first in range(0, count, 1000):
             record_deliveries(tx, running.workspace.id, events[first : first + 1000])
+
+
+def add_owner(tx: Transaction, workspace_id: int, url: str) -> tuple[int, int]:
+    """A channel that signs its events, and a contact whom they concern; their ids."""
+    owned = {"workspace_id": workspace_id, "created_on": tx.now}
+    secret = {"webhook_url": url, "webhook_secret": new_webhook_secret()}
+    channel_id = tx.insert(channel, type="external", name="Gateway", schemes=["tel"], **owned, **secret)
+    return channel_id, tx.insert(contact, name="Amina", status="active", modified_on=tx.now, fields={}, **owned)
 
 
 def count_delivered(database: Database) -> int:
