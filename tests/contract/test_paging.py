@@ -46,7 +46,7 @@ def walk(api: Api, operation: Operation, **query: Any) -> Iterator[list[str]]:
 
 
 def identity(record: dict[str, Any]) -> str:
-    for name in ("uuid", "id", "key", "start_date", "name"):
+    for name in ("receiver", "uuid", "id", "key", "start_date", "name"):
         if name in record:
             return str(record[name])
     return str(record.get("resthook")) + str(record.get("created_on"))

@@ -70,7 +70,7 @@ def test_a_whole_page_takes_as_many_statements_as_one_record(lists: Lists, opera
     many, statements = lists.read(lists.large, operation)
 
     assert 1 <= few < 5
-    assert RECORDS <= many < PAGE_SIZE
+    assert RECORDS <= many <= PAGE_SIZE
     assert statements == statements_for_few, "\n".join(lists.statements)
 
 
