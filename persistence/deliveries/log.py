@@ -29,7 +29,7 @@ def read_delivery(tx: Transaction, workspace: Workspace, uuid: str) -> dict[str,
     rows = delivery_attempt.c
     its = (rows.workspace_id == workspace.id) & (rows.delivery_id == delivery_id)
     found = select(delivery_attempt).where(its).order_by(rows.id.desc()).limit(MOST_ATTEMPTS)
-    attempts = [_describe(row, uuid.lower(), content_type) for row in tx.execute(found).mappings()]
+    attempts = [_describe(dict(row), uuid.lower(), content_type) for row in tx.execute(found).mappings()]
     told = {"content_type": content_type, "body": body, "attempt_log": attempts[::-1]}
     return orjson.loads(listed) | told  # type: ignore[no-any-return]
 

@@ -26,7 +26,8 @@ def lease_within_paces(
     leased = lease_deliveries(tx, allowed, lease)
     if not paces:
         return leased, None
-    charge_paces(tx, paces, Counter(read_paced(each.workspace_id, each.receiver) for each in leased))
+    places = ((each.workspace_id, each.receiver) for each in leased)
+    charge_paces(tx, paces, Counter(paced[place] for place in places if place in paced))
     held_up = [
         next_look(paces[paced[place]], tx.now) for place, room in rooms.items() if allowed[place] < room
     ]

@@ -133,9 +133,12 @@ def _show(stored: str) -> str:
 
 
 def _is_receiver(_query: ListQuery, key: str) -> Condition:
+    found: Condition = never(_rows.id)
     if is_uuid(key):
-        return _rows.channel_uuid == key.lower()
-    return _rows.subscriber_id == read_id(key) if key.isdecimal() else never(_rows.id)
+        found = _rows.channel_uuid == key.lower()
+    elif key.isdecimal():
+        found = _rows.subscriber_id == read_id(key)
+    return found
 
 
 RECEIVERS = ListSpec(

@@ -94,8 +94,9 @@ def switch_on(tx: Transaction, endpoint: Endpoint) -> bool:
     """
     chosen = is_of(endpoint) & _rows.switched_off_on.is_not(None)
     was_off = tx.execute(update(webhook_receiver).where(chosen).values(switched_off_on=None)).rowcount > 0
-    ids: dict[str, list[int | None]] = {f"{endpoint.kind}_ids": [endpoint.number]}
-    return end_trouble(tx, **ids) > 0 or was_off
+    channel_ids = [] if endpoint.channel_id is None else [endpoint.channel_id]
+    subscriber_ids = [] if endpoint.subscriber_id is None else [endpoint.subscriber_id]
+    return end_trouble(tx, channel_ids=channel_ids, subscriber_ids=subscriber_ids) > 0 or was_off
 
 
 def forget_settings(tx: Transaction, workspace_id: int, subscriber_ids: Collection[int]) -> None:

@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import select
 
 from persistence.channels.event_form import CONTENT_TYPE
+from persistence.deliveries.settings import name_receiver
 from persistence.deliveries.outbox import (
     ChannelEvent,
     NewDelivery,
-    name_receiver,
     record_channel_event,
     record_channel_events,
     record_deliveries,
