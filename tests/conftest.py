@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck
@@ -27,6 +27,7 @@ from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings, load_settings
 from testbed.databases import open_database
 from testbed.kept_databases import KeptDatabases
+from testbed.kept_rows import KeptRows
 from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
@@ -40,6 +41,7 @@ hypothesis_settings.load_profile("relayboard")
 
 PARTITIONS = int(os.environ.get("TEST_PARTITIONS", "0"))
 """How many partitions by workspace the tables of workspaces have on PostgreSQL; 0 for none."""
+Made = TypeVar("Made")
 FRAME = ("BEGIN", "COMMIT", "PRAGMA")
 """How statements begin that frame others."""
 
@@ -79,6 +81,31 @@ class Clock:
 
     def advance(self, **duration: float) -> None:
         self.moment += timedelta(**duration)
+
+
+class UsualRows:
+    """The workspace of most tests and its administrator, whose making would take longer than most of what is tested:
+    made once for each kind of database, and then stored again where a test's clock stands as it stood then.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, bool], tuple[datetime, KeptRows[Any], datetime]] = {}
+
+    def make(self, name: str, database: Database, work: Callable[[], Made]) -> Made:
+        clock = database.clock
+        if not isinstance(clock, Clock):
+            return work()
+        key = name, database.sqlite
+        if key not in self._kept:
+            begun = clock.moment
+            self._kept[key] = begun, KeptRows(database, work), clock.moment
+            made: Made = self._kept[key][1].made
+            return made
+        begun, rows, ended = self._kept[key]
+        if clock.moment != begun or not rows.store(database):
+            return work()
+        clock.moment = ended
+        return rows.made
 
 
 @pytest.fixture
@@ -162,12 +189,21 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
     return load_settings(environment)
 
 
+@pytest.fixture(scope="session")
+def usual_rows() -> UsualRows:
+    return UsualRows()
+
+
 @pytest.fixture
-def workspace(database: Database) -> Workspace:
-    with database.writing() as tx:
-        return create_workspace(
-            tx, "Riverside Health", country="RW", timezone="Africa/Kigali", languages=("eng", "kin")
-        )
+def workspace(database: Database, usual_rows: UsualRows) -> Workspace:
+
+    def make() -> Workspace:
+        with database.writing() as tx:
+            return create_workspace(
+                tx, "Riverside Health", country="RW", timezone="Africa/Kigali", languages=("eng", "kin")
+            )
+
+    return usual_rows.make("workspace", database, make)
 
 
 @pytest.fixture
@@ -197,9 +233,10 @@ def http(make_client: Callable[..., Any]) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def api(http: TestClient, database: Database, workspace: Workspace) -> Api:
+def api(http: TestClient, database: Database, workspace: Workspace, usual_rows: UsualRows) -> Api:
     """Requests of an administrator of `workspace`."""
-    return Api(http, database, workspace, make_token(database, workspace, "administrator"))
+    token = usual_rows.make("token", database, lambda: make_token(database, workspace, "administrator"))
+    return Api(http, database, workspace, token)
 
 
 @pytest.fixture

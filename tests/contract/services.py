@@ -51,7 +51,7 @@ def database_url_for_many_tests(kind: str, request: pytest.FixtureRequest, folde
 
 
 @contextmanager
-def serve(url: str, folder: Path, page_size: int = 250) -> Iterator[Service]:
+def serve(url: str, folder: Path, page_size: int = 250, check_responses: bool = True) -> Iterator[Service]:
     """The service over this database, its answers checked against the contract."""
     environment = {
         "RELAYBOARD_DATABASE_URL": url,
@@ -63,7 +63,7 @@ def serve(url: str, folder: Path, page_size: int = 250) -> Iterator[Service]:
     }
     database = open_database(url)
     settings = replace(load_settings(environment), page_size=page_size)
-    app: Any = create_app(settings, database=database, check_responses=True)
+    app: Any = create_app(settings, database=database, check_responses=check_responses)
     with running_client(app) as client:
         yield Service(client, database)
     database.close()

@@ -7,6 +7,20 @@ const withScheme = (request) => {
   }
   return request;
 };
+// A description is read and cleaned anew each time anything on the page changes, unless it is told that it has not.
+const steadyDescriptions = ({ React }) => ({
+  wrapComponents: {
+    Markdown: (Original) =>
+      class SteadyMarkdown extends React.Component {
+        shouldComponentUpdate(next) {
+          return next.source !== this.props.source || next.className !== this.props.className;
+        }
+        render() {
+          return React.createElement(Original, this.props);
+        }
+      }
+  }
+});
 window.ui = SwaggerUIBundle({
   url: "docs/openapi.json",
   dom_id: "#explorer",
@@ -16,6 +30,7 @@ window.ui = SwaggerUIBundle({
   filter: true,
   layout: "BaseLayout",
   persistAuthorization: true,
+  plugins: [steadyDescriptions],
   presets: [SwaggerUIBundle.presets.apis],
   requestInterceptor: withScheme,
   syntaxHighlight: { activate: true, theme: "agate" },

@@ -24,8 +24,9 @@ PATHS = sorted(
     {
         variant
         for generation in GENERATIONS
-        for path, _, _ in operations(bundle(generation))
-        for whole in [bundle(generation)["servers"][0]["url"] + path.replace("{relayer_id}", "17")]
+        for document in [bundle(generation)]
+        for path, _, _ in operations(document)
+        for whole in [document["servers"][0]["url"] + path.replace("{relayer_id}", "17")]
         for variant in (whole, whole + "/", whole.upper(), whole.replace(".json", ""), "/" + whole, whole[:-1])
     }
     | {"/", "", "/api/v2", "/api/v2/", "/api/v3/labels.json"}
