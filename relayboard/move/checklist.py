@@ -56,8 +56,8 @@ def _tell(what: str, names: Sequence[str], otherwise: str) -> str:
 def _tell_copy(state: Mapping[str, Any]) -> str:
     number = state.get("finished_pass", 0)
     if state.get("pass", 0) != number:
-        return f"Copy while the other side lives: {number} passes done, one is unfinished; run the command again"
-    told = f"{number} passes done, the last on {state['finished_on']}" if number else "not begun"
+        return f"Copy while the other side lives: pass {number + 1} is unfinished; run the command again"
+    told = f"pass {number} was finished on {state['finished_on']}" if number else "not begun"
     return f"Copy while the other side lives: {told}"
 
 
@@ -80,7 +80,7 @@ def _tell_finish(state: Mapping[str, Any]) -> str:
 def _tell_receivers(number: int) -> str:
     if not number:
         return "No resthook has subscribers"
-    return f"Tell the {number} subscribers of resthooks their new secrets, if they check signatures"
+    return f"Subscribers of resthooks ({number}) need their new secrets, if they check signatures"
 
 
 def _is_caught_up(state: Mapping[str, Any], active: Sequence[Mapping[str, Any]]) -> bool:

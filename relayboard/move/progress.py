@@ -72,4 +72,6 @@ def _duration(seconds: float) -> str:
     minutes = round(seconds / 60)
     if minutes < 1:
         return "less than a minute"
+    if minutes == 1:
+        return "a minute"
     return f"{minutes} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"

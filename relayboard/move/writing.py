@@ -45,7 +45,7 @@ def _text_lines(report: Report) -> Iterator[str]:
 
 def _text_details(report: Report) -> Iterator[str]:
     for each in report["settings"]:
-        yield f"setting {each['name']}: {each['there']} there, {each['here']} here"
+        yield f"setting {each['name']}: {_setting(each['there'])} there, {_setting(each['here'])} here"
     for kind, lost in report["lost"].items():
         yield ""
         yield f"{kind}: {lost['number']:,} not carried or not whole"
@@ -69,6 +69,10 @@ def _issue(issue: Mapping[str, Any]) -> str:
     name = dependency.get("name") or dependency.get("uuid") or dependency.get("key") or ""
     told = str(issue.get("description") or issue["type"].replace("_", " "))
     return f"{told} ({dependency.get('type', '')} {name})".replace("( ", "(") if name and name not in told else told
+
+
+def _setting(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def _number(value: int | None) -> str:
@@ -112,7 +116,7 @@ def _page_kinds(report: Report) -> Iterator[str]:
 
 def _page_lists(report: Report) -> Iterator[str]:
     if report["settings"]:
-        rows = [(each["name"], str(each["there"]), str(each["here"])) for each in report["settings"]]
+        rows = [(each["name"], _setting(each["there"]), _setting(each["here"])) for each in report["settings"]]
         yield from _table("Settings that differ", ("Setting", "There", "Here"), rows)
     missing = [(each["title"], name) for each in report["kinds"] for name in each["missing_names"]]
     if missing:

@@ -16,6 +16,7 @@ from relayboard.move.mover import Mover
 from relayboard.move.progress import Progress
 from relayboard.move.source import Source
 from testbed.databases import open_database
+from testbed.running import RunningService, forked_service
 from tests.conftest import Clock
 from tests.relayboard.move.other_server import TOKEN, OtherServer
 from tests.relayboard.move.other_workspace import fill
@@ -30,16 +31,20 @@ def other() -> Iterator[OtherServer]:
 class Moving:
     """Passes of a move into one workspace; what it waited and said."""
 
-    def __init__(self, database: Database, workspace: Workspace, other: OtherServer, folder: Path) -> None:
+    def __init__(self, database: Database, workspace: Workspace, other: Any, folder: Path, token: str = TOKEN) -> None:
         self.database = database
         self.workspace = workspace
         self.other = other
+        self.token = token
         self.store = FolderStore(f"file://{folder}")
         self.waits: list[float] = []
         self.said: list[str] = []
 
+    def source(self) -> Source:
+        return Source(self.other.url, self.token, wait=self.waits.append, tell=self.said.append)
+
     def mover(self, **options: Any) -> Mover:
-        source = Source(self.other.url, TOKEN, wait=self.waits.append, tell=self.said.append)
+        source = self.source()
         with self.database.writing() as tx:
             move = open_move(tx, self.workspace, self.other.url)
         return Mover(self.database, self.store, source, move, Progress(self.said.append), **options)
@@ -73,3 +78,18 @@ def moved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture
 def moving(database: Database, workspace: Workspace, other: OtherServer, tmp_path: Path) -> Moving:
     return Moving(database, workspace, other, tmp_path / "media")
+
+
+@pytest.fixture(scope="module")
+def relayboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """Another Relayboard, behind its own API process."""
+    folder = tmp_path_factory.mktemp("there")
+    with forked_service(f"sqlite:///{folder / 'there.db'}", folder, ("api",)) as service:
+        yield service
+
+
+@pytest.fixture
+def from_relayboard(
+    database: Database, workspace: Workspace, relayboard: RunningService, tmp_path: Path
+) -> Moving:
+    return Moving(database, workspace, relayboard, tmp_path / "media", relayboard.token)

@@ -1,5 +1,6 @@
 """The other server limits, fails, is slow and changes while it is read."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -11,6 +12,7 @@ from persistence.messages.v2 import MESSAGES
 from persistence.move.moves import CONTACT, MESSAGE, find_moved, list_notes
 from relayboard.move.source import ATTEMPTS, Source, SourceFailed
 from relayboard.refusal import CommandFailed
+from testbed.patience import PATIENCE_SECONDS
 from tests.relayboard.move.listing import listed
 from tests.relayboard.move.other_server import TOKEN, OtherServer
 from tests.relayboard.move.other_workspace import contact, fill, message, uid
@@ -42,6 +44,26 @@ def test_failures_are_waited_out_longer_and_longer_until_it_is_too_often(other: 
     other.faults = [(502, {})] * ATTEMPTS
     with pytest.raises(SourceFailed, match=f"answers 502, {ATTEMPTS} times in a row"):
         source(other, waits).read("/api/v2/workspace.json")
+
+
+def test_a_page_that_is_too_slow_is_asked_for_again(other: OtherServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    is_over = threading.Event()
+    slow = [True]
+
+    def stall(_path: str) -> None:
+        if slow:
+            slow.pop()
+            is_over.wait(PATIENCE_SECONDS)
+
+    other.before = stall
+    monkeypatch.setattr("relayboard.move.source.READ_SECONDS", 0.3)
+    asking = source(other, waits)
+
+    assert asking.read("/api/v2/workspace.json")["name"] == "Bench"
+
+    is_over.set()
+    assert waits[0] == 1
 
 
 def test_a_wrong_token_is_told_at_once_and_no_other_server_sees_it(other: OtherServer) -> None:
