@@ -89,6 +89,8 @@ def test_differences_are_named_and_are_a_failure(run: Run, other: OtherServer) -
         {"reference": uid(10, 2), "field": "name", "there": "Changed in secret", "here": "Person 2"}
     ]
     assert "both sides differ" in report["err"]
+    (kept,) = kinds(run("--status"))["contact"]["differences"]
+    assert kept == {"reference": uid(10, 2), "field": "name", "there": "", "here": ""}, "values are not kept"
 
 
 @pytest.mark.parametrize(
