@@ -40,7 +40,7 @@ from testbed.servers import postgres_database, postgres_server
 
 SECRET_KEY = "used-by-benchmarks-only"
 POLL_SECONDS = 0.2
-KIB, MIB = 1024, 1024 * 1024
+KIB = 1024
 
 FIELDS = """UPDATE contact SET language = (ARRAY['eng', 'kin', NULL])[id % 3 + 1], fields = jsonb_build_object(
  CAST(:age AS text), jsonb_build_object('text', (id % 90)::text, 'number', (id % 90)::text),
