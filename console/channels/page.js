@@ -6,6 +6,7 @@ import { Badge, Empty, Field, ListEnd } from "../parts/small.js";
 import { request } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useList } from "../shared/lists.js";
+import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { duration, fullTime, listTime, number, t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -23,7 +24,8 @@ export default function Channels() {
   const add = may("claim_relayer") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("channels.add_phone")}</button>`;
   return html`
     <main id="main" class="page" tabindex="-1">
-      <header class="page-header"><h1>${t("channels.title")}</h1><span class="grows"></span>${add}</header>
+      <header class="page-header"><h1>${t("channels.title")}</h1><span class="grows"></span>
+        ${may("list_deliveries") && html`<a class="button" href=${link(["deliveries"])}>${t("deliveries.title")}</a>`}${add}</header>
       ${isEmpty && html`<${Empty} icon="channel" title=${t("channels.empty")} text=${t("channels.empty_text")}>${add}<//>`}
       <ul class="cards">${list.items.map((channel) => html`<${Card} key=${channel.uuid} channel=${channel} />`)}</ul>
       <${ListEnd} list=${list} />

@@ -1,9 +1,10 @@
-/** The pages of the console, in the order of the navigation. A page is loaded when it is first opened. */
+/** The pages of the console, in the order of the navigation. A page is loaded when it is first opened. One that `isUnder` another
+ *  is reached from there. */
 
 import { may } from "../shared/session.js";
 
 /**
- * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean,
+ * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string,
  *   load: () => Promise<{default: (props: {place: import("../shared/router.js").Place}) => any}>}} Page
  */
 
@@ -57,6 +58,14 @@ export const PAGES = [
     icon: "channel",
     isFor: () => may("list_channels"),
     load: () => import("../channels/page.js"),
+  },
+  {
+    name: "deliveries",
+    title: "deliveries.title",
+    icon: "send",
+    isFor: () => may("list_deliveries"),
+    isUnder: "channels",
+    load: () => import("../deliveries/page.js"),
   },
   {
     name: "settings",

@@ -21,7 +21,7 @@ export function Shell() {
   return html`
     <a class="skip" href="#main" onClick=${toMain}>${t("shell.skip")}</a>
     <div class=${place.value.parts.length ? "shell deep" : "shell"}>
-      <${Navigation} pages=${pages} current=${page?.name} />
+      <${Navigation} pages=${pages.filter(({ isUnder }) => !isUnder)} current=${page?.isUnder ?? page?.name} />
       <div class="stage">
         ${!online.value && html`<p class="banner" role="status"><${Icon} name="failed" size=${18} /> ${t("shell.offline")}</p>`}
         ${page
@@ -29,7 +29,7 @@ export function Shell() {
           : html`<main id="main" tabindex="-1"><${Empty} icon="help" title=${title} text=${t("shell.unknown_text")} /></main>`}
       </div>
     </div>
-    <${Shortcuts} pages=${pages} />
+    <${Shortcuts} pages=${pages.filter(({ isUnder }) => !isUnder)} />
   `;
 }
 

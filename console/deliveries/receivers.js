@@ -1,0 +1,76 @@
+/** The receivers of webhooks with their health, and what administrators do with them. */
+
+import { confirmFirst, Dialog } from "../parts/dialog.js";
+import { attempt } from "../parts/notices.js";
+import { Badge, Empty, ListEnd } from "../parts/small.js";
+import { post } from "../shared/api.js";
+import { may } from "../shared/session.js";
+import { fullTime, number, t, word } from "../shared/texts.js";
+import { html, useState } from "../shared/ui.js";
+
+/**
+ * @typedef {import("../shared/contract.js").Listed<"webhook_receivers">} Receiver
+ * @typedef {import("../shared/contract.js").Written<"webhook_secrets">} Secret
+ */
+
+/** @type {Record<string, "good" | "bad" | "warn">} */
+const TONES = { healthy: "good", failing: "bad", off: "warn" };
+
+/** @param {Receiver} receiver */
+export const nameOf = (receiver) => receiver.channel?.name || receiver.resthook || receiver.url;
+
+/** @param {{list: import("../shared/lists.js").List<Receiver>, onChange: () => void}} props */
+export function Receivers({ list, onChange }) {
+  const [secret, setSecret] = useState(/** @type {Secret | null} */ (null));
+  if (list.items.length === 0 && !list.loading && !list.problem) {
+    return html`<${Empty} icon="channel" title=${t("deliveries.empty")} text=${t("deliveries.empty_text")} />`;
+  }
+  return html`
+    <ul class="cards">
+      ${list.items.map((receiver) => html`<${Card} key=${receiver.receiver} receiver=${receiver} onChange=${onChange} onSecret=${setSecret} />`)}
+    </ul>
+    <${ListEnd} list=${list} />
+    ${secret && html`<${Dialog} title=${t("deliveries.new_secret")} onClose=${() => setSecret(null)}>
+      <p>${t("deliveries.secret_text")}</p>
+      <p><code class="secret" dir="ltr">${secret.secret ?? secret.public_key}</code></p>
+    <//>`}
+  `;
+}
+
+/** @param {{receiver: Receiver, onChange: () => void, onSecret: (secret: Secret) => void}} props */
+function Card({ receiver, onChange, onSecret }) {
+  const name = nameOf(receiver);
+  const isOff = receiver.health === "off";
+  const key = { receiver: receiver.receiver };
+  const test = async () => {
+    if (await attempt(() => post("webhook_tests", undefined, key), t("deliveries.test_sent"))) onChange();
+  };
+  const turn = async () => (await post("webhook_receivers", { is_on: isOff }, key), onChange());
+  const askToTurn = () =>
+    confirmFirst({
+      title: isOff ? t("deliveries.switch_on_ask", { name }) : t("deliveries.switch_off_ask", { name }),
+      text: isOff ? t("deliveries.switch_on_text") : t("deliveries.switch_off_text"),
+      submit: isOff ? t("deliveries.switch_on") : t("deliveries.switch_off"),
+      onYes: turn,
+    });
+  const askToRotate = () =>
+    confirmFirst({
+      title: t("deliveries.new_secret"),
+      text: t("deliveries.new_secret_text", { name }),
+      submit: t("deliveries.new_secret"),
+      onYes: async () => onSecret(await post("webhook_secrets", undefined, key)),
+    });
+  return html`
+    <li class="card channel receiver">
+      <header><div><h2>${name}</h2><p><bdi>${receiver.url}</bdi></p></div>
+        <${Badge} tone=${TONES[receiver.health]}>${word("receiver_health", receiver.health)}<//></header>
+      ${receiver.failing_since && html`<p>${t("deliveries.given_up", { count: number(receiver.given_up), time: fullTime(receiver.failing_since) })}</p>`}
+      ${receiver.switched_off_reason && html`<p dir="auto">${receiver.switched_off_reason}</p>`}
+      <p class="actions">
+        ${may("send_webhook_test") && html`<button type="button" onClick=${test}>${t("deliveries.test")}</button>`}
+        ${may("write_webhook_receiver") && html`<button type="button" onClick=${askToTurn}>${isOff ? t("deliveries.switch_on") : t("deliveries.switch_off")}</button>`}
+        ${may("rotate_webhook_secret") && html`<button type="button" class="quiet" onClick=${askToRotate}>${t("deliveries.new_secret")}</button>`}
+      </p>
+    </li>
+  `;
+}

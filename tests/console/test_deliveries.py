@@ -1,0 +1,60 @@
+"""Administrators and editors watch webhooks in a real browser."""
+
+from playwright.sync_api import expect
+
+from persistence.channels.webhooks import set_channel_webhook
+from testbed.running import wait_until
+from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.worker.receivers import Reply, receiving
+
+
+def test_a_failed_delivery_is_read_and_sent_again(somebody, clinic):
+    with receiving(lambda request: Reply(200, b'{"token": "abc"}')) as receiver:
+        (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
+        with clinic.service.database.writing() as tx:
+            set_channel_webhook(tx, clinic.service.workspace.id, phone["uuid"], receiver.url)
+        page = sign_in(somebody, clinic, "administrator", place="channels")
+        page.get_by_role("link", name="Webhooks").click()
+        card = page.locator(".receiver", has_text=phone["name"])
+        expect(card.locator(".badge")).to_have_text("Healthy")
+        card.get_by_role("button", name="Send a test").click()
+        assert receiver.wait_for(1)
+        wait_until(lambda: delivered(clinic, phone), "the test to be delivered")
+        page.get_by_role("button", name="Refresh").click()
+        expect(page.locator("tbody .badge")).to_have_text("delivered")
+        assert findings(page, "deliveries") == []
+
+        page.locator(".delivery-link").first.click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_text("Request and response").click()
+        expect(dialog.locator(".attempts .sent")).to_contain_text("webhook-signature: v1,***")
+        expect(dialog.locator(".attempts .sent")).to_contain_text('{"token": ***}')
+        assert findings(page, "one delivery") == []
+        dialog.get_by_role("button", name="Send again").click()
+        assert receiver.wait_for(2)
+        dialog.get_by_role("button", name="Close").click()
+
+        card.get_by_role("button", name="New secret").click()
+        page.get_by_role("dialog").get_by_role("button", name="New secret").click()
+        expect(page.locator(".secret")).to_contain_text("whsec_")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        card.get_by_role("button", name="Switch off").click()
+        page.get_by_role("dialog").get_by_role("button", name="Switch off").click()
+        expect(card.locator(".badge")).to_have_text("Off")
+        page.set_viewport_size(NARROW)
+        page.emulate_media(color_scheme="dark")
+        open_page(page, clinic, "deliveries")
+        expect(page.locator(".receiver")).to_have_count(1)
+        assert findings(page, "deliveries on a phone") == []
+
+
+def delivered(clinic, phone):
+    found = clinic.service.get("/api/v2/deliveries.json", receiver=phone["uuid"], event="test")["results"]
+    return bool(found) and found[0]["status"] == "delivered"
+
+
+def test_a_viewer_is_not_led_to_webhooks(somebody, clinic):
+    page = sign_in(somebody, clinic, "viewer", place="channels")
+
+    expect(page.get_by_role("heading", name="Channels")).to_be_visible()
+    expect(page.get_by_role("link", name="Webhooks")).to_have_count(0)
