@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg2
+from persistence.progress import report
 from sqlalchemy import Connection, CursorResult, Table, inspect, select, text
 
 from persistence.backups import postgres
@@ -115,9 +116,12 @@ class _Copy:
         self.target = target
         self.name = name
         self.done = Copied()
+        self.total = 0
+        self.seen = 0
 
     def run(self) -> Copied:
         references = self._begin()
+        self.total = sum(self._count(table) for table in metadata.sorted_tables)
         for table in metadata.sorted_tables:
             self._copy_table(table)
         for table in metadata.sorted_tables:
@@ -152,6 +156,7 @@ class _Copy:
     def _copy_table(self, table: Table) -> None:
         bookmark = self._bookmark(table)
         if bookmark.is_copied:
+            self._see("Copying", self._count(table))
             return
         columns = stored_columns(table)
         quoted = ", ".join(f'"{name}"' for name in columns)
@@ -164,9 +169,18 @@ class _Copy:
                 bookmark.last = batch.last
                 self._note(table.name, asdict(bookmark))
             self.done.copied += batch.rows
+            self._see("Copying", batch.rows)
         with self.target.begin():
             bookmark.is_copied = True
             self._note(table.name, asdict(bookmark))
+
+    def _count(self, table: Table) -> int:
+        """The rows of a table of the source."""
+        return int(self.source.exec_driver_sql(f'SELECT count(*) FROM "{table.name}"').scalar_one())
+
+    def _see(self, what: str, rows: int) -> None:
+        self.seen += rows
+        report(what, self.seen, self.total)
 
     def _copy_batch(self, table: Table, columns: list[str], batch: "_Batch") -> None:
         try:
@@ -180,6 +194,7 @@ class _Copy:
         wanted = checksum_of_sqlite(self.source, table)
         self.done.tables += 1
         self.done.rows += wanted.rows
+        report("Comparing", self.done.rows, self.total)
         if bookmark.is_compared:
             return
         with self.target.begin():

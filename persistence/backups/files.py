@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from persistence.progress import report
 from persistence.backups.errors import BackupError
 from persistence.backups.manifest import NAME, Manifest, Member
 from relayboard.base.private_files import open_new
@@ -99,10 +100,14 @@ class BackupReader:
 
     def check(self) -> None:
         """Reads the whole file once. Raises BackupError if a part is missing or was changed."""
+        total, done = sum(each.size for each in self.manifest.members.values()), 0
         for name, wanted in self.manifest.members.items():
             with self.member(name) as stream, open(os.devnull, "wb") as nowhere:
                 hashed = HashedStream(nowhere)
-                shutil.copyfileobj(stream, hashed, PIECE_BYTES)
+                while piece := stream.read(PIECE_BYTES):
+                    hashed.write(piece)
+                    report("Checking the backup", done + hashed.size, total)
+            done += hashed.size
             if hashed.member != wanted:
                 raise BackupError(f"{self.path} is damaged: {name} is not what was written")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from persistence.backups.errors import BackupError
 from persistence.backups.files import PIECE_BYTES, BackupReader, BackupWriter
 from persistence.media.store import MediaStore, StoredFile
+from persistence.progress import report
 
 FIRST, LATER = "media.tar", "media-later.tar"
 SLACK_SECONDS = 5.0
@@ -46,6 +47,7 @@ class MediaPasses:
                     self._taken.add(name)
                 manifest.media_files += 1
                 manifest.media_bytes += info.size
+                report("Copying files", manifest.media_files)
 
 
 def _describe(name: str, file: StoredFile) -> tarfile.TarInfo:
@@ -56,12 +58,15 @@ def _describe(name: str, file: StoredFile) -> tarfile.TarInfo:
 
 def put_back(reader: BackupReader, store: MediaStore) -> None:
     """Writes all files into an empty store; files of the second part are the same or new."""
+    done = 0
     for part in (FIRST, LATER):
         with reader.member(part) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             for name, file in _files_of(tar):
                 if not store.has(name):
                     with store.writing(name) as placed:
                         shutil.copyfileobj(file, placed, PIECE_BYTES)
+                    done += 1
+                    report("Putting back files", done, reader.manifest.media_files)
 
 
 def _files_of(tar: tarfile.TarFile) -> Iterator[tuple[str, tarfile.ExFileObject]]:

@@ -3,6 +3,7 @@
 from io import BytesIO
 from typing import Any
 
+from persistence.progress import report
 from sqlalchemy import Connection, text
 
 from persistence.backups.files import BackupReader, BackupWriter
@@ -17,7 +18,9 @@ def place_of(table: str) -> str:
 
 def copy_out(connection: Connection, writer: BackupWriter) -> None:
     """Copies all tables, in a transaction with one snapshot, and then the last generated ids."""
-    for table in metadata.sorted_tables:
+    tables = metadata.sorted_tables
+    for number, table in enumerate(tables):
+        report("Writing tables", number, len(tables))
         columns = stored_columns(table)
         with writer.member(place_of(table.name)) as stream:
             # Not COPY of the table itself, which PostgreSQL refuses for partitioned tables.
@@ -30,7 +33,8 @@ def copy_out(connection: Connection, writer: BackupWriter) -> None:
 def copy_in(connection: Connection, reader: BackupReader) -> None:
     """Fills empty tables of the same revision, within a transaction."""
     aside = put_references_aside(connection)
-    for table in reader.manifest.tables:
+    for number, table in enumerate(reader.manifest.tables):
+        report("Restoring tables", number, len(reader.manifest.tables))
         with reader.member(place_of(table.name)) as stream:
             _cursor(connection).copy_expert(f"COPY {_table(table.name, table.columns)} FROM STDIN", stream)
     set_sequences(connection, reader.manifest.sequences)

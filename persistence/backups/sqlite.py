@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from persistence.progress import copy_reporting
 from persistence.backups.errors import BackupError
 from persistence.backups.files import PIECE_BYTES, BackupReader, BackupWriter
 from persistence.backups.manifest import TableManifest, stored_columns
@@ -27,7 +28,7 @@ def copy_out(source: Path, draft: Path, writer: BackupWriter) -> None:
             copy.execute("PRAGMA journal_mode=DELETE")
             writer.manifest.tables = _count(copy)
         with writer.member(PLACE) as stream, draft.open("rb") as file:
-            shutil.copyfileobj(file, stream, PIECE_BYTES)
+            copy_reporting(file, stream, "Writing the database", draft.stat().st_size)
     finally:
         _remove(draft)
 
@@ -47,7 +48,7 @@ def copy_in(reader: BackupReader, draft: Path) -> None:
     """The database as a file that nobody uses yet. Raises BackupError when SQLite finds it damaged."""
     _remove(draft)
     with reader.member(PLACE) as stream, open_new(draft) as file:
-        shutil.copyfileobj(stream, file, PIECE_BYTES)
+        copy_reporting(stream, file, "Restoring the database", reader.manifest.members[PLACE].size)
         file.flush()
         os.fsync(file.fileno())
     with closing(sqlite3.connect(draft)) as connection:

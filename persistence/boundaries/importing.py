@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from persistence.progress import report
 from sqlalchemy import insert, select, update
 
 from persistence.database import Transaction
@@ -65,6 +66,7 @@ def store_boundaries(tx: Transaction, found: Iterable[NewBoundary]) -> int:
     for more than four levels; then nothing is stored.
     """
     waiting = list(found)
+    total = len(waiting)
     placed = _read_placed(tx, {each.parent_osm_id for each in waiting if each.parent_osm_id is not None})
     own_ids = {each.osm_id for each in waiting}
     stored = 0
@@ -76,6 +78,7 @@ def store_boundaries(tx: Transaction, found: Iterable[NewBoundary]) -> int:
         own_ids -= {each.osm_id for each in ready}
         waiting = [each for each in waiting if each.osm_id in own_ids]
         stored += len(ready)
+        report("Storing boundaries", stored, total)
     return stored
 
 

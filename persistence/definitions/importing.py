@@ -26,6 +26,7 @@ from persistence.stamps import touch
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.flows import flow as flow_table
+from persistence.progress import report
 from persistence.workspaces import Workspace, hold_workspace
 
 
@@ -204,9 +205,11 @@ def _import_flows(
     ]
     for index, flow in enumerate(flows):
         _make_needs(tx, workspace, assets, flow, f"flows[{index}]")
-    return [
-        _save(tx, workspace, assets, one, flow, flow_id) for one, flow, flow_id in zip(placed, flows, ids, strict=True)
-    ]
+    saved = []
+    for one, flow, flow_id in zip(placed, flows, ids, strict=True):
+        saved.append(_save(tx, workspace, assets, one, flow, flow_id))
+        report("Importing flows", len(saved), len(placed))
+    return saved
 
 
 def _link(assets: ImportedAssets, placed: PlacedFlow, place: str) -> Flow:

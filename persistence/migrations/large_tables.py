@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from alembic import op
+from persistence.progress import report
 from sqlalchemy import Connection, text
 
 BATCH = 10_000
@@ -116,6 +117,8 @@ def _change_batch(connection: Connection, name: str, table: str, statement: str,
     upto = connection.execute(found, {"after": after, "batch": batch}).scalar()
     if upto is None:
         return False
+    last = connection.execute(text(f"SELECT max(id) FROM {_quote(table)}")).scalar() or 0
+    report(f"Filling what follows from the table {table}", upto, last)
     written = text(
         f"INSERT INTO {BOOKMARKS} (name, last_id) VALUES (:name, :upto) "
         "ON CONFLICT (name) DO UPDATE SET last_id = excluded.last_id"

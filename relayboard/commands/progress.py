@@ -1,23 +1,41 @@
 """Progress bars of long work, on the stderr of a terminal and nowhere else."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-Progress = Callable[[int, int], None]
-"""Called with how much is done, and how much there is to do (0 while nobody knows)."""
+from persistence.progress import listening
 
 
 @contextmanager
-def show_progress(what: str) -> Iterator[Progress]:
-    """Without any report the bar only shows that work goes on, and for how long."""
+def show_progress(what: str) -> Iterator[None]:
+    """Shows what work within the block reports (`persistence.progress`), with the time that is left. Without any report
+    the bar only shows that work goes on, and for how long."""
     if not sys.stderr.isatty():
-        yield lambda _done, _total: None
+        yield
         return
     from rich import progress as rich  # noqa: PLC0415  # for people only
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415  # see above
 
-    columns = (*rich.Progress.get_default_columns()[:2], rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.TextColumn("{task.fields[amount]}"),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+    )
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(what, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total or None)
+        task = bars.add_task(what, total=None, amount="")
+        shown = what
+
+        def show(about: str, done: int, total: int) -> None:
+            nonlocal shown
+            if about != shown:  # the pace of other work says nothing about this one
+                bars.reset(task, total=None)
+                shown = about
+            amount = f"{done:,}/{total:,}" if total else f"{done:,}"
+            bars.update(task, description=about, completed=done, total=total or None, amount=amount)
+
+        with listening(show):
+            yield
+

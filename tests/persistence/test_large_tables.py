@@ -11,6 +11,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
+from persistence.progress import listening
 from persistence.migrations.large_tables import (
     add_checked_constraint,
     add_index,
@@ -110,7 +111,10 @@ def test_batches_reach_each_row_once_though_one_was_cut_off(large: Database) -> 
     done = 0 if large.sqlite else 10  # a revision is one transaction there
     assert numbers(large) == [1] * done + [0] * (ROWS - done)
 
-    as_revision(large, lambda: change_in_batches("add one", "large", once_more, batch=10))
+    told: list[tuple[str, int, int]] = []
+    with listening(lambda *each: told.append(each)):
+        as_revision(large, lambda: change_in_batches("add one", "large", once_more, batch=10))
+    assert told and all(0 < done <= total for _, done, total in told) and told[-1][1] == told[-1][2]
 
     assert numbers(large) == [1] * ROWS
     assert "migration_bookmark" not in inspect(large.engine).get_table_names()
