@@ -34,7 +34,9 @@ HEAVY = (
     "starlette",
 )
 READ_DEFINITIONS = {("flow", verb) for verb in ("import", "export", "run", "check", "draw")}
-CALL_SERVERS = {words for words in GOOD if words[0] == "phone"}
+CALL_SERVERS = {words for words in GOOD if words[0] in ("phone", "move")}
+DO_JOBS = {("contact", "copy"), ("contact", "erase"), ("contact", "import"), ("export",)}
+"""They do at once what a worker does with the same request of the API."""
 NEEDS: dict[Leaf, set[str]] = {
     ("broadcast", "create"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
     ("channel", "create"): {"requests", "flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
@@ -47,7 +49,7 @@ NEEDS: dict[Leaf, set[str]] = {
 }
 """What a command cannot do without: an expression in a text, a trial of a gateway's request, the query of a group that
 follows tickets or may name the field."""
-LIGHT = [words for words in GOOD if words not in READ_DEFINITIONS | CALL_SERVERS | {("completion",)}]
+LIGHT = [words for words in GOOD if words not in READ_DEFINITIONS | CALL_SERVERS | DO_JOBS | {("completion",)}]
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +94,7 @@ def loaded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def test_every_command_is_light_or_said_to_be_heavy() -> None:
-    assert {*LIGHT, *READ_DEFINITIONS, *CALL_SERVERS, *SERVICES, *APART, ("completion",)} == set(LEAVES)
+    assert {*LIGHT, *READ_DEFINITIONS, *CALL_SERVERS, *DO_JOBS, *SERVICES, *APART, ("completion",)} == set(LEAVES)
 
 
 @pytest.mark.parametrize("words", LIGHT, ids=" ".join)
