@@ -13,7 +13,6 @@ from persistence.lists import ListQuery, fetch_list, find_record, read_record
 from persistence.media.media import find_attachments
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.v2 import MESSAGES
-from persistence.progress import report
 from persistence.workspaces import Workspace
 from relayboard.commands.output import (
     CommandFailed,
@@ -73,10 +72,10 @@ def run_broadcast(options: Options) -> int:
 
 def _wait(database: Database, workspace: Workspace, broadcast_id: int) -> dict[str, Any]:
     """The broadcast once a worker has created all its messages."""
-    with show_progress("Creating messages"):
+    with show_progress("Creating messages") as note:
         while True:
             record = _read(database, workspace, broadcast_id)
-            report("Creating messages", record["progress"]["started"], record["progress"]["total"])
+            note(record["progress"]["started"], record["progress"]["total"])
             if record["status"] in (COMPLETED, FAILED):
                 return record
             pause()

@@ -1,18 +1,23 @@
 """Progress bars of long work, on the stderr of a terminal and nowhere else."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
-from persistence.progress import listening
+from persistence.progress import listening, report
+
+Note = Callable[[int, int], None]
 
 
 @contextmanager
-def show_progress(what: str) -> Iterator[None]:
+def show_progress(what: str) -> Iterator[Note]:
     """Shows what work within the block reports (`persistence.progress`), with the time that is left. Without any report
-    the bar only shows that work goes on, and for how long."""
+    the bar only shows that work goes on, and for how long. Gives a function that reports how much of this is done.
+    """
+    note: Note = partial(report, what)
     if not sys.stderr.isatty():
-        yield
+        yield note
         return
     from rich import progress as rich  # noqa: PLC0415  # for people only
     from rich.console import Console  # noqa: PLC0415  # see above
@@ -37,5 +42,5 @@ def show_progress(what: str) -> Iterator[None]:
             bars.update(task, description=about, completed=done, total=total or None, amount=amount)
 
         with listening(show):
-            yield
+            yield note
 
