@@ -40,7 +40,8 @@ SETTLING = timedelta(days=3)
 @dataclass(frozen=True, slots=True)
 class Kind:
     """Records of one list. `moment` is the time by which the list can be limited (`after`), None if it is read whole
-    in each pass. `people` are the places of contacts in a record, which are carried before it."""
+    in each pass. `people` are the places of contacts in a record, which are carried before it. `is_newest_first` lists
+    are in the order of that time on all servers."""
 
     name: str
     title: str
@@ -49,6 +50,7 @@ class Kind:
     write: Write | None
     moment: str | None = None
     people: tuple[str, ...] = ()
+    is_newest_first: bool = False
 
     @property
     def overlap(self) -> timedelta:
@@ -77,7 +79,7 @@ KINDS = (
     Kind(moves.TEMPLATE, "templates", "templates", reading.read_template, write_templates),
     Kind(moves.FLOW, "flows", "flows", reading.read_flow, None, CHANGED),
     Kind(moves.CAMPAIGN, "campaigns", "campaigns", reading.read_campaign, None),
-    Kind(moves.CONTACT, "contacts", "contacts", reading.read_contact, _write_contacts, CHANGED),
+    Kind(moves.CONTACT, "contacts", "contacts", reading.read_contact, _write_contacts, CHANGED, is_newest_first=True),
     Kind(moves.TICKET, "tickets", "tickets", reading.read_ticket, write_tickets, None, ("contact",)),
     Kind(
         moves.BROADCAST,
@@ -96,6 +98,7 @@ KINDS = (
         write_messages,
         CREATED,
         ("contact",),
+        is_newest_first=True,
     ),
     Kind(
         moves.START,
@@ -106,7 +109,7 @@ KINDS = (
         CHANGED,
         ("contacts",),
     ),
-    Kind(moves.RUN, "runs", "runs", reading.read_run, write_runs, CHANGED, ("contact",)),
+    Kind(moves.RUN, "runs", "runs", reading.read_run, write_runs, CHANGED, ("contact",), is_newest_first=True),
     Kind(
         moves.EVENT,
         "channel events",

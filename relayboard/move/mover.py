@@ -21,8 +21,8 @@ from persistence.move.setup import evaluate_groups
 from persistence.sql.columns import new_uuid, time_text
 from relayboard.move.kinds import BY_NAME, KINDS, Kind, people_of, writing
 from relayboard.move.progress import Progress
-from relayboard.move.reading import Raw, read_contact
-from relayboard.move.source import CursorLost, NotThere, Source, SourceFailed
+from relayboard.move.reading import Raw, read_contact, read_moment
+from relayboard.move.source import CursorLost, FilterRefused, ListRefused, NotThere, Source, SourceFailed
 
 Record = dict[str, Any]
 Page = tuple[list[Mapping[str, Any]], str | None]
@@ -78,16 +78,17 @@ class Mover:
 
     def _begin(self) -> None:
         state = self.move.state
-        there = self.source.read("/api/v2/workspace.json")
+        there = self.source.read_workspace()
         state["workspace"] = {name: there.get(name) for name in ("uuid", "name", "country", "languages", "timezone")}
         state["workspace"]["date_style"] = there.get("date_style")
         state["workspace"]["anon"] = bool(there.get("anon"))
-        if state.get("pass") is None or state.get("finished_pass") == state["pass"]:
+        if self.reads_all or state.get("pass") is None or state.get("finished_pass") == state["pass"]:
             state["pass"] = state.get("pass", 0) + 1
             state["pass_began_on"] = time_text(self.source.now)
-            if self.reads_all:
-                for each in state.get("kinds", {}).values():
-                    each.pop("since", None)
+        if self.reads_all:
+            for each in state.get("kinds", {}).values():
+                each.pop("since", None)
+                each.pop("cursor", None)
         state.setdefault("kinds", {})
         self._save()
 
@@ -102,16 +103,23 @@ class Mover:
         state = self._state(kind)
         for _ in range(RESTARTS):
             if not state.get("cursor"):
-                after = state.get("since") if kind.moment else None
+                after = state.get("since") if kind.moment and not state.get("has_no_filter") else None
                 state |= {"cursor": self.source.list_url(kind.path, after=after), "read": 0}
-                self.source.read("/api/v2/workspace.json")
+                self.source.read_workspace()
                 state["began_on"] = time_text(self.source.now)
+                state.pop("is_missing", None)
             try:
                 self._read_pages(kind, state)
             except CursorLost:
                 state["cursor"] = None
                 continue
+            except FilterRefused:
+                state |= {"cursor": None, "has_no_filter": True}
+                continue
             except NotThere:
+                state["is_missing"] = True
+            except ListRefused:
+                self.source.read_workspace()  # if the token is no longer accepted at all, this is the end
                 state["is_missing"] = True
             break
         else:
@@ -127,11 +135,19 @@ class Mover:
         fetched: Future[Page] = self._fetcher.submit(self.source.read_page, state["cursor"])
         while True:
             page, following = fetched.result()
+            if following and self._is_known_from_here(kind, state, page):
+                following = None
             if following:
                 fetched = self._fetcher.submit(self.source.read_page, following)
             self._carry_page(kind, state, page, following)
             if not following:
                 return
+
+    @staticmethod
+    def _is_known_from_here(kind: Kind, state: Mapping[str, Any], page: Sequence[Raw]) -> bool:
+        """Whether all that follows was read in an earlier pass: some servers do not limit lists by time."""
+        last = read_moment(page[-1].get(kind.moment)) if page and kind.moment and kind.is_newest_first else None
+        return last is not None and "since" in state and last < datetime.fromisoformat(state["since"])
 
     def _carry_page(self, kind: Kind, state: dict[str, Any], page: Sequence[Raw], following: str | None) -> None:
         records = [record for each in page if (record := kind.read(each))["reference"]]
@@ -195,10 +211,9 @@ class Mover:
         try:
             document = self._fetch(self.source.list_url("definitions", **asked))
             if kind == FLOW:
-                # Campaigns would begin to send: they come with the switch.
-                document = {**document, "campaigns": []}
+                document = self._without_others(document, asked[FLOW])
             self.database.write(partial(write_definitions, move=self.move, document=document))
-        except (ImportRefused, LimitReached, SourceFailed, NotThere) as error:
+        except (ImportRefused, LimitReached, SourceFailed, NotThere, ListRefused) as error:
             if isinstance(error, SourceFailed) and self.source.stopped.is_set():
                 raise
             if len(records) > 1:
@@ -209,6 +224,15 @@ class Mover:
             self.database.write(
                 partial(lose_definition, move=self.move, kind=kind, record=records[0], why=why)
             )
+
+    def _without_others(self, document: Mapping[str, Any], asked: Sequence[str]) -> dict[str, Any]:
+        """A document of flows without campaigns, which would begin to send and come with the switch, and without flows
+        that came before: people may have changed them here."""
+        flows = [(str(each.get("uuid")).lower(), each) for each in document.get("flows") or ()]
+        with self.database.reading() as tx:
+            known = find_moved(tx, self.move, FLOW, [uuid for uuid, _ in flows])
+        kept = [each for uuid, each in flows if uuid in asked or known.get(uuid) is None]
+        return {**document, "flows": kept, "campaigns": []}
 
     def _fetch(self, path: str) -> dict[str, Any]:
         return self._fetcher.submit(self.source.read, path).result()

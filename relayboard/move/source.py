@@ -19,6 +19,7 @@ UNSAID_PAUSE_SECONDS = 60.0
 """How long to wait after a 429 that does not say how long."""
 PIECE_BYTES = 1 << 20
 URL_LENGTH = 255
+WORKSPACES = ("/api/v2/workspace.json", "/api/v2/org.json")
 BROKEN = (500, 502, 503, 504, 520, 521, 522, 523, 524)
 
 Wait = Callable[[float], object]
@@ -31,6 +32,14 @@ class SourceFailed(CommandFailed):
 
 class NotThere(Exception):
     """The other server does not have this list."""
+
+
+class ListRefused(Exception):
+    """The other server does not let this token read this list."""
+
+
+class FilterRefused(Exception):
+    """The other server cannot limit this list by time."""
 
 
 class CursorLost(Exception):
@@ -71,18 +80,33 @@ class Source:
         return f"/api/v2/{path}.json" + (f"?{urlencode(given, doseq=True)}" if given else "")
 
     def read(self, path: str) -> dict[str, Any]:
-        """The document at a path. Raises NotThere, CursorLost, SourceFailed."""
+        """The document at a path. Raises NotThere, ListRefused, FilterRefused, CursorLost, SourceFailed."""
         response = self._get(self.url + path)
-        if response.status_code == 404 or (response.status_code == 400 and "cursor=" in path):
-            if "cursor=" in path:
-                raise CursorLost
+        if "cursor=" in path and response.status_code in (400, 404):
+            raise CursorLost
+        if "after=" in path and response.status_code == 400:
+            raise FilterRefused
+        if response.status_code == 404:
             raise NotThere
+        if response.status_code in (401, 403) and not path.startswith(WORKSPACES):
+            raise ListRefused
+        if response.status_code in (401, 403):
+            raise SourceFailed(f"{self.url} does not accept the token: {_sentence(response)}")
         if response.status_code != 200:
             raise SourceFailed(f"{self.url} answers {response.status_code} to {path}: {_sentence(response)}")
         document = response.json()
         if not isinstance(document, dict):
             raise SourceFailed(f"{self.url} answers {path} with something else than an object")
         return document
+
+    def read_workspace(self) -> dict[str, Any]:
+        """The other workspace; old servers call it `org`. Raises SourceFailed, also for a token that is not accepted."""
+        for path in WORKSPACES:
+            try:
+                return self.read(path)
+            except NotThere:
+                continue
+        raise SourceFailed(f"{self.url} has no API of generation 2")
 
     def read_page(self, path: str) -> tuple[list[Mapping[str, Any]], str | None]:
         """The records of a page, and the path of the next one. Links may name another host, as behind a proxy: only
@@ -127,8 +151,6 @@ class Source:
                     self._pause(_retry_after(response) or UNSAID_PAUSE_SECONDS, "the other server's limit is reached")
                     continue
                 if response.status_code not in BROKEN:
-                    if response.status_code in (401, 403):
-                        raise SourceFailed(f"{self.url} does not accept the token: {_sentence(response)}")
                     if not stream and response.status_code == 200:
                         response.json()
                     return response

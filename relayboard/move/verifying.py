@@ -12,7 +12,7 @@ from persistence.move.comparison import SPECS, find_held, find_new_uuids, read_h
 from persistence.move.moves import Move, save_state
 from persistence.sql.columns import time_text
 from relayboard.move.kinds import KINDS, Kind
-from relayboard.move.source import NotThere, Source
+from relayboard.move.source import ListRefused, NotThere, Source
 
 Record = Mapping[str, Any]
 FIRST_SAMPLES, SAMPLES_OF_PAGE = 20, 2
@@ -92,7 +92,7 @@ class Verifier:
         while following:
             try:
                 page, following = self.source.read_page(following)
-            except NotThere:
+            except (NotThere, ListRefused):
                 return found
             records = {record["reference"]: record for each in page if (record := kind.read(each))["reference"]}
             with self.database.reading() as tx:

@@ -31,6 +31,10 @@ class OtherServer:
         self.before: Callable[[str], object] = lambda _path: None
         self.asked: list[str] = []
         self.page_size = 3
+        self.filters: bool | None = True
+        """Whether lists can be limited by time: None if the server does not know the parameter, False if it refuses it."""
+        self.refused: set[str] = set()
+        """Lists that the token may not read."""
         self.workspace: Row = {
             "uuid": "39958509-45a8-40fd-b9bc-19015f4987a8",
             "name": "Bench",
@@ -41,6 +45,7 @@ class OtherServer:
             "anon": False,
             "primary_language": "eng",
         }
+        self.workspace_path = "workspace"
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -83,10 +88,14 @@ class OtherServer:
             return _send_json(handler, 403, {"detail": "Invalid token"})
         name = parts.path.removeprefix("/api/v2/").removesuffix(".json")
         query = {key: values for key, values in parse_qs(parts.query).items()}
-        if name == "workspace":
+        if name in self.refused:
+            return _send_json(handler, 403, {"detail": "You do not have permission to perform this action."})
+        if name == self.workspace_path:
             return _send_json(handler, 200, self.workspace)
         if name == "definitions":
             return _send_json(handler, 200, self._define(query))
+        if "after" in query and self.filters is False:
+            return _send_json(handler, 400, {"detail": "Unknown parameter after"})
         if name not in self.lists:
             return _send_json(handler, 404, {"detail": "Not found."})
         return _send_json(handler, 200, self._page(name, query))
@@ -106,7 +115,7 @@ class OtherServer:
             return {"next": None, "previous": None, "results": rows}
         order = ORDERS.get(name, "created_on")
         rows = sorted(rows, key=lambda row: (row[order], str(row.get("id") or row.get("uuid"))), reverse=True)
-        if "after" in query:
+        if "after" in query and self.filters:
             rows = [row for row in rows if row[order] >= query["after"][0]]
         if "cursor" in query:
             position = json.loads(base64.b64decode(query["cursor"][0]))

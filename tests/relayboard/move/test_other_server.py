@@ -69,7 +69,7 @@ def test_a_page_that_is_too_slow_is_asked_for_again(other: OtherServer, monkeypa
 def test_a_wrong_token_is_told_at_once_and_no_other_server_sees_it(other: OtherServer) -> None:
     waits: list[float] = []
     with pytest.raises(SourceFailed, match="does not accept the token: Invalid token"):
-        Source(other.url, "wrong", wait=waits.append).read("/api/v2/workspace.json")
+        Source(other.url, "wrong", wait=waits.append).read_workspace()
     with OtherServer().running() as elsewhere:
         other.faults = [(302, {"Location": f"{elsewhere.url}/api/v2/workspace.json"})]
         with pytest.raises(SourceFailed, match="is elsewhere"):
@@ -159,3 +159,44 @@ def test_a_position_that_the_other_server_forgot_begins_the_list_again(moving: A
     moving.run()
 
     assert len(listed(moving, MESSAGES)) == 8
+
+
+@pytest.mark.parametrize("filters", [None, False])
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_servers_that_cannot_limit_lists_by_time_are_read_no_further_than_needed(moving: Any, filters: bool | None) -> None:
+    fill(moving.other, messages=30)
+    moving.other.filters = filters
+    moving.run()
+    moving.other.lists["messages"].append(message(30, created_on="2099-01-01T00:00:00.000000Z"))
+    before = len(moving.other.asked)
+
+    moving.run()
+
+    assert len(listed(moving, MESSAGES)) == 31
+    assert len([path for path in moving.other.asked[before:] if "messages.json" in path]) <= 3
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_list_that_the_token_may_not_read_is_left_out_and_an_old_server_is_read(moving: Any) -> None:
+    fill(moving.other)
+    moving.other.refused = {"templates"}
+    moving.other.workspace_path = "org"
+
+    move = moving.run()
+
+    assert move.state["kinds"]["template"]["is_missing"]
+    assert (move.state["workspace"]["name"], len(listed(moving, MESSAGES))) == ("Bench", 8)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_token_that_is_revoked_on_the_way_ends_the_move(moving: Any) -> None:
+    fill(moving.other)
+
+    def revoke(path: str) -> None:
+        if "templates.json" in path:
+            moving.other.refused = {"templates", "workspace"}
+
+    moving.other.before = revoke
+
+    with pytest.raises(SourceFailed, match="does not accept the token"):
+        moving.run()

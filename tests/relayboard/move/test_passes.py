@@ -2,17 +2,21 @@
 
 from typing import Any
 
+import pytest
+
 from persistence.campaigns.v2 import CAMPAIGNS
 from persistence.contacts.v2 import CONTACTS
+from persistence.flows.v2 import FLOWS
 from persistence.groups.groups import GROUPS
 from persistence.labels import LABELS
 from persistence.messages.v2 import MESSAGES
 from persistence.move.moves import CONTACT, list_notes
 from persistence.runs.v2 import RUNS
+from persistence.tables.flows import flow
 from persistence.tickets.tickets import TICKETS
 from tests.factories import make_contact
 from tests.relayboard.move.listing import listed
-from tests.relayboard.move.other_workspace import CAMPAIGN, contact, fill, message, time, uid
+from tests.relayboard.move.other_workspace import CAMPAIGN, contact, definition, fill, message, time, uid
 
 
 def test_a_second_pass_brings_what_changed_and_repeats_nothing(moving: Any) -> None:
@@ -119,3 +123,20 @@ def test_a_urn_that_went_to_another_contact_there_goes_there_here(moving: Any) -
 
     here = listed(moving, CONTACTS)
     assert (here[uid(10, 0)]["urns"], here[uid(10, 1)]["urns"]) == ([], urns)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_flow_that_did_not_change_there_keeps_what_was_changed_here(moving: Any) -> None:
+    fill(moving.other)
+    moving.run()
+    other = {"uuid": uid(4, 2), "name": "Second"}
+    there = moving.other.lists["flows"]
+    there.append({**there[0], **other, "modified_on": "2099-01-01T00:00:00.000000Z"})
+    node = {**definition()["nodes"][0], "uuid": uid(5, 9), "actions": []}
+    moving.other.definitions[uid(4, 2)] = {"flows": [{**definition(), **other, "nodes": [node]}, definition()]}
+    with moving.database.writing() as tx:
+        tx.execute(flow.update().values(name="Changed here", name_key="changed here"))
+
+    moving.run()
+
+    assert sorted(listed(moving, FLOWS, "name")) == ["Changed here", "Second"]
