@@ -75,6 +75,7 @@ def test_a_workspace_is_copied_compared_and_switched(run: Run, other: OtherServe
     assert report == run("--status") | {"err": report["err"]}
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_differences_are_named_and_are_a_failure(run: Run, other: OtherServer) -> None:
     fill(other)
     run("--from", other.url)

@@ -89,6 +89,7 @@ def test_the_url_may_end_in_the_path_of_the_api(path: str) -> None:
     assert Source(f"https://old.example.org{path}", TOKEN).url == "https://old.example.org"
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_failures_everywhere_change_nothing_of_what_arrives(moving: Any) -> None:
     fill(moving.other)
     answers = iter(range(10_000))
@@ -135,6 +136,7 @@ def test_what_changes_while_it_is_read_arrives_in_this_pass_or_the_next(moving: 
     assert (len(people), people[uid(10, 0)]["name"]) == (7, "Jumped")
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_list_that_the_other_server_lacks_is_told(moving: Any) -> None:
     fill(moving.other)
     del moving.other.lists["optins"]
@@ -145,6 +147,7 @@ def test_a_list_that_the_other_server_lacks_is_told(moving: Any) -> None:
     assert "opt-ins: the other server has no such list" in moving.said
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_position_that_the_other_server_forgot_begins_the_list_again(moving: Any) -> None:
     fill(moving.other)
     forgotten = [True]
